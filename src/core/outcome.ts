@@ -1,0 +1,34 @@
+// What became of one send, as a value. The sink says what the world did; whether that is a success is a law
+// of the profile (P-1) and not the sink's business.
+
+/** Why there was no answer. */
+export type Silence =
+  /** No answer within the profile's wait (P-2). */
+  | "timeout"
+  /** The connection was refused, reset or broken off. */
+  | "connection"
+  | "dns"
+  | "tls"
+  /** We gave up ourselves, because the broker stops. */
+  | "canceled";
+
+export type Outcome =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      /** From `Retry-After`, in milliseconds from the answer. */
+      readonly retryAfterMs?: number;
+      /** The first bytes of the answer, for people. */
+      readonly excerpt?: string;
+    }
+  | {
+      readonly kind: "noReply";
+      readonly why: Silence;
+      /** The system's own words, for people. */
+      readonly detail?: string;
+      /** With `timeout`: what came after all until the late limit (P-3), or null. */
+      readonly late?: Promise<Outcome | null>;
+    };
+
+/** A send that was answered in time or late, as far as laws care. */
+export type Answered = Extract<Outcome, { kind: "answered" }>;

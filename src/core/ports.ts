@@ -1,0 +1,241 @@
+// Everything the house needs from outside, as plain interfaces. Rooms implement these or are handed
+// them by broker.ts; no room imports another. This is the page to read after the README.
+
+import type { Event } from "./event.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Destination, Subscription, SubscriptionDraft, SubscriptionId } from "./subscription.ts";
+import type { Topic, TopicDraft } from "./topic.ts";
+
+// ── Time, chance and names ────────────────────────────────────────────────────────────────────
+
+/** Milliseconds since 1970, UTC. */
+export type Instant = number;
+
+export interface Clock {
+  /** Never goes back within a process. */
+  now(): Instant;
+  /** Runs `ring` once, `ms` from now and never within this call. The answer calls it off. */
+  after(ms: number, ring: () => void): () => void;
+}
+
+export interface Chance {
+  /** A number in [0, 1). Drawn by purpose, so that with a seed no other draw can change it. */
+  draw(purpose: string): number;
+}
+
+export interface Ids {
+  next(): string;
+}
+
+/** Tells a virtual clock that something real is under way, so that time waits for it. */
+export interface Activity {
+  /** The answer says that it is over. `outside`: it hangs on an endpoint, which may never answer. */
+  begin(kind: "inside" | "outside"): () => void;
+}
+
+// ── Deliveries and the store ──────────────────────────────────────────────────────────────────
+
+/** First to the subscriber; when we give up on that, to the dead-letter destination. */
+export type Stage = "deliver" | "deadLetter";
+
+/** A line of waiting deliveries: those of one subscription in one stage. */
+export interface Queue {
+  readonly subscription: SubscriptionId;
+  readonly stage: Stage;
+}
+
+/** An event on its way to one subscription. There is at most one per event and subscription. */
+export interface DeliveryId {
+  /** The store's number for the event. Grows with every append and is never used again. */
+  readonly event: number;
+  readonly subscription: SubscriptionId;
+}
+
+/** What is remembered of the last send, for dead letters and for people. */
+export interface LastAttempt {
+  readonly at: Instant;
+  /** Event Grid's word for how it went: `TimedOut`, `BadRequest`, … */
+  readonly outcome: string;
+  readonly status: number | null;
+}
+
+export interface Delivery {
+  readonly id: DeliveryId;
+  readonly stage: Stage;
+  /** The fence: a settlement counts only while it names the latest lease. Never goes back. */
+  readonly lease: number;
+  readonly leasedUntil: Instant;
+  /** When it was due; what a settlement `back` leaves as it is. */
+  readonly dueAt: Instant;
+  /** Sends really made in this stage. */
+  readonly attempts: number;
+  /** When this stage began: the publish, or the moment we gave up. */
+  readonly since: Instant;
+  readonly last: LastAttempt | null;
+  /** Why we gave up; null in the first stage. */
+  readonly reason: string | null;
+  readonly event: Event;
+}
+
+/** An event and who gets it. */
+export interface Routed {
+  readonly event: Event;
+  readonly to: readonly SubscriptionId[];
+}
+
+export interface Want {
+  /** At most this many; 0 only looks when the next is due. */
+  readonly max: number;
+  /** At most this many bytes of event text, but always one event. */
+  readonly bytesMax: number;
+  readonly now: Instant;
+  readonly leaseMs: number;
+  /** Only those whose stage began at or before this: what a sick endpoint has let expire (H-3). */
+  readonly sinceBefore?: Instant;
+}
+
+export interface Claim {
+  readonly deliveries: readonly Delivery[];
+  /** When to ask again at the latest: the next one due, or the end of a lease; null: nothing waits. */
+  readonly nextDueAt: Instant | null;
+}
+
+export type Settlement = { readonly delivery: DeliveryId; readonly lease: number } & (
+  | { readonly kind: "gone" }
+  /** The lease is given back unused; nothing else changes. */
+  | { readonly kind: "back" }
+  | {
+      readonly kind: "due";
+      readonly at: Instant;
+      readonly stage: Stage;
+      readonly since: Instant;
+      readonly attempts: number;
+      readonly last: LastAttempt | null;
+      readonly reason: string | null;
+    }
+);
+
+/** There is work in a queue. A lost wake costs latency, never a delivery. */
+export interface Wake {
+  readonly queue: Queue;
+  /** Deliveries the store has leased to the queue's standing claim, to be sent like claimed ones. */
+  readonly deliveries: readonly Delivery[];
+}
+
+/**
+ * The three verbs that carry the product. Any of them may reject, with the disk's error as cause:
+ * then nothing of that call has happened, except that an append or settle whose answer was lost
+ * in a crash may have.
+ */
+export interface Store {
+  /**
+   * Durable when it resolves; all or nothing. Subscriptions that have gone meanwhile are left out.
+   * Refusals: TooManyRequests (the queue for the disk is full), Unavailable (the disk failed).
+   */
+  append(routed: readonly Routed[], now: Instant): Promise<void>;
+  /**
+   * Leases due deliveries, earliest first. A claim that finds less than `max` stays standing until the queue's
+   * next claim: the store may lease to it what is appended later, and hand it over with the wake.
+   */
+  claim(queue: Queue, want: Want): Promise<Claim>;
+  /**
+   * The only way a delivery changes or ends. Ignored unless it names the latest lease, and if the delivery or its
+   * subscription is gone. The answer says for each whether it counted.
+   */
+  settle(settlements: readonly Settlement[]): Promise<readonly boolean[]>;
+  onWake(listener: (wake: Wake) => void): void;
+}
+
+/** Looking and counting, for people and tests. Never changes anything and never leases. */
+export interface Ledger {
+  counts(): Promise<readonly QueueCount[]>;
+  /** Waiting deliveries of a queue in the order of their events, `limit` at a time (at most 1,000). */
+  waiting(
+    queue: Queue,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<readonly Omit<Delivery, "lease" | "leasedUntil">[]>;
+}
+
+export interface QueueCount extends Queue {
+  readonly waiting: number;
+}
+
+// ── Topics and subscriptions ──────────────────────────────────────────────────────────────────
+
+export interface Catalog {
+  readonly topics: readonly Topic[];
+  readonly subscriptions: readonly Subscription[];
+}
+
+/**
+ * Who may publish and who wants to hear. Names are compared without regard to letter case.
+ * A write with `revision` is refused (PreconditionFailed) when the record is at another one.
+ */
+export interface Registry {
+  catalog(): Promise<Catalog>;
+  putTopic(draft: TopicDraft, revision?: number): Promise<Topic>;
+  /** Refusal: NotFound, when its topic is not there. Keeps the id of a subscription that exists. */
+  putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription>;
+  /** Takes its subscriptions with it. Removing what is not there is no error. */
+  removeTopic(name: string): Promise<void>;
+  /** What waits for it is dropped in small steps, and counted. */
+  removeSubscription(id: SubscriptionId): Promise<void>;
+  /** Called after every change, also one made by another process. */
+  onChange(listener: () => void): void;
+}
+
+// ── The way out ───────────────────────────────────────────────────────────────────────────────
+
+export interface Parcel {
+  readonly subscription: Subscription;
+  readonly deliveries: readonly Delivery[];
+}
+
+export interface Sink {
+  /**
+   * Sends the events of one parcel in one request. Never throws for something the world did, and answers
+   * within `waitMs`: a request still open then may go on until `lateMs`, and is told by `late`.
+   */
+  send(
+    parcel: Parcel,
+    destination: Destination,
+    limits: { readonly waitMs: number; readonly lateMs: number; readonly signal: AbortSignal },
+  ): Promise<Outcome>;
+}
+
+// ── What is seen ──────────────────────────────────────────────────────────────────────────────
+
+export type Level = "debug" | "info" | "warn" | "error";
+
+export interface Log {
+  /** One wide line per thing that happened, named as a fact: `delivery.attempted`. No secrets, no event bodies. */
+  fact(level: Level, name: string, fields: Readonly<Record<string, unknown>>): void;
+}
+
+export interface Meter {
+  count(name: string, labels: Readonly<Record<string, string>>, by?: number): void;
+}
+
+// ── Requests and replies as plain values ──────────────────────────────────────────────────────
+
+export interface Request {
+  readonly method: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string | undefined>>;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Uint8Array;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS" | "PATCH";
+  /** Segments may be `:name`. Matched without regard to letter case and to repeated slashes. */
+  readonly path: string;
+  handle(request: Request): Promise<Reply> | Reply;
+}

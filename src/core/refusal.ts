@@ -1,0 +1,36 @@
+// A refusal is our answer to a request that we understand and will not carry out: malformed input,
+// an unknown topic, a wrong key, a store that cannot take more. It is thrown, and caught once, at
+// the edge it came in by, where one table turns its code into a status and a body.
+
+/** Every way in which we say no. The HTTP status of each stands in `runtime/edge.ts`. */
+export type RefusalCode =
+  /** The request is not what its schema asks for; `message` names the field. */
+  | "InputJsonInvalid"
+  /** A setting or a declared resource is not acceptable; `message` names it. */
+  | "InvalidSetting"
+  | "Unauthorized"
+  | "NotFound"
+  | "MethodNotAllowed"
+  /** The record was changed by someone else since it was read. */
+  | "PreconditionFailed"
+  | "PayloadTooLarge"
+  /** More is waiting for the disk than we are willing to hold; try again after `retryAfterMs`. */
+  | "TooManyRequests"
+  /** The store cannot take anything at the moment, or the broker is stopping. */
+  | "Unavailable";
+
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: RefusalCode;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: RefusalCode,
+    message: string,
+    options: { readonly retryAfterMs?: number; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
