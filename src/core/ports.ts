@@ -3,7 +3,12 @@
 
 import type { Event } from "./event.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Destination, Subscription, SubscriptionDraft, SubscriptionId } from "./subscription.ts";
+import type {
+  Destination,
+  Subscription,
+  SubscriptionDraft,
+  SubscriptionId,
+} from "./subscription.ts";
 import type { Topic, TopicDraft } from "./topic.ts";
 
 // ── Time, chance and names ────────────────────────────────────────────────────────────────────
@@ -118,6 +123,8 @@ export type Settlement = { readonly delivery: DeliveryId; readonly lease: number
 /** There is work in a queue. A lost wake costs latency, never a delivery. */
 export interface Wake {
   readonly queue: Queue;
+  /** When the earliest of what came is due. */
+  readonly dueAt: Instant;
   /** Deliveries the store has leased to the queue's standing claim, to be sent like claimed ones. */
   readonly deliveries: readonly Delivery[];
 }
@@ -182,6 +189,8 @@ export interface Registry {
   removeSubscription(id: SubscriptionId): Promise<void>;
   /** Called after every change, also one made by another process. */
   onChange(listener: () => void): void;
+  /** Called when the last of what waited for a removed subscription has been dropped. */
+  onDropped(listener: (subscription: SubscriptionId, count: number) => void): void;
 }
 
 // ── The way out ───────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,319 @@
+// The store in memory: the model. It is written to be read as the specification of the port, and serves users who
+// want nothing kept. Lines are sorted arrays, so that a backlog costs a binary search and not a sort.
+//
+// Every verb does its whole work at once, before it returns its promise, so nothing can come in between.
+// Deliberately absent: standing claims. A wake here never brings deliveries along; the port allows that.
+
+import type { Event } from "../core/event.ts";
+import type {
+  Catalog,
+  Claim,
+  Delivery,
+  DeliveryId,
+  Instant,
+  LastAttempt,
+  Ledger,
+  Queue,
+  QueueCount,
+  Registry,
+  Routed,
+  Settlement,
+  Stage,
+  Store,
+  Wake,
+  Want,
+} from "../core/ports.ts";
+import { Refusal } from "../core/refusal.ts";
+import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
+import type { Topic, TopicDraft } from "../core/topic.ts";
+
+interface Row {
+  readonly id: DeliveryId;
+  readonly event: Event;
+  stage: Stage;
+  dueAt: Instant;
+  since: Instant;
+  attempts: number;
+  last: LastAttempt | null;
+  reason: string | null;
+  /** The latest lease ever given; 0 before the first. */
+  lease: number;
+  /** Null when nobody holds it. */
+  leasedUntil: Instant | null;
+}
+
+const stages: readonly Stage[] = ["deliver", "deadLetter"];
+
+export class MemoryStore implements Store, Ledger, Registry {
+  readonly #rows = new Map<string, Row>();
+  /** The rows of each queue, by due time and then by event. */
+  readonly #lines = new Map<string, Row[]>();
+  readonly #topics = new Map<string, Topic>();
+  readonly #subscriptions = new Map<SubscriptionId, Subscription>();
+  readonly #wakeListeners: ((wake: Wake) => void)[] = [];
+  readonly #changeListeners: (() => void)[] = [];
+  readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
+  #eventsMade = 0;
+  #leasesMade = 0;
+  #subscriptionsMade = 0;
+  #revisionsMade = 0;
+
+  // The three verbs.
+
+  async append(routed: readonly Routed[], now: Instant): Promise<void> {
+    const woken = new Set<SubscriptionId>();
+    for (const { event, to } of routed) {
+      const number = ++this.#eventsMade;
+      for (const subscription of to) {
+        if (!this.#subscriptions.has(subscription)) continue;
+        const row: Row = {
+          id: { event: number, subscription },
+          event,
+          stage: "deliver",
+          dueAt: now,
+          since: event.publishedAt,
+          attempts: 0,
+          last: null,
+          reason: null,
+          lease: 0,
+          leasedUntil: null,
+        };
+        this.#rows.set(rowKey(row.id), row);
+        this.#enqueue(row);
+        woken.add(subscription);
+      }
+    }
+    for (const subscription of woken) this.#wake({ subscription, stage: "deliver" }, now);
+  }
+
+  async claim(queue: Queue, want: Want): Promise<Claim> {
+    const claimed: Delivery[] = [];
+    let bytes = 0;
+    let nextDueAt: Instant | null = null;
+    for (const row of this.#line(queue)) {
+      if (row.leasedUntil !== null && row.leasedUntil > want.now) {
+        nextDueAt = earlier(nextDueAt, row.leasedUntil);
+        continue;
+      }
+      const isWanted = want.sinceBefore === undefined || row.since <= want.sinceBefore;
+      const size = Buffer.byteLength(row.event.text);
+      const fits = claimed.length < want.max && (bytes === 0 || bytes + size <= want.bytesMax);
+      if (row.dueAt > want.now || (isWanted && !fits)) {
+        nextDueAt = earlier(nextDueAt, row.dueAt);
+        break;
+      }
+      if (!isWanted) {
+        nextDueAt = earlier(nextDueAt, row.dueAt);
+        continue;
+      }
+      row.lease = ++this.#leasesMade;
+      row.leasedUntil = want.now + want.leaseMs;
+      nextDueAt = earlier(nextDueAt, row.leasedUntil);
+      bytes += size;
+      claimed.push({ ...look(row), lease: row.lease, leasedUntil: row.leasedUntil });
+    }
+    return { deliveries: claimed, nextDueAt };
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
+    return settlements.map((settlement) => this.#settleOne(settlement));
+  }
+
+  #settleOne(settlement: Settlement): boolean {
+    const row = this.#rows.get(rowKey(settlement.delivery));
+    if (row === undefined || row.lease !== settlement.lease) return false;
+    switch (settlement.kind) {
+      case "gone":
+        this.#dequeue(row);
+        this.#rows.delete(rowKey(row.id));
+        return true;
+      case "back":
+        if (row.leasedUntil === null) return false;
+        row.leasedUntil = null;
+        this.#wake({ subscription: row.id.subscription, stage: row.stage }, row.dueAt);
+        return true;
+      case "due":
+        this.#dequeue(row);
+        row.leasedUntil = null;
+        row.dueAt = settlement.at;
+        row.stage = settlement.stage;
+        row.since = settlement.since;
+        row.attempts = settlement.attempts;
+        row.last = settlement.last;
+        row.reason = settlement.reason;
+        this.#enqueue(row);
+        this.#wake({ subscription: row.id.subscription, stage: row.stage }, row.dueAt);
+        return true;
+      default:
+        return settlement satisfies never;
+    }
+  }
+
+  onWake(listener: (wake: Wake) => void): void {
+    this.#wakeListeners.push(listener);
+  }
+
+  // Looking.
+
+  async counts(): Promise<readonly QueueCount[]> {
+    return [...this.#subscriptions.keys()]
+      .flatMap((subscription) => stages.map((stage) => ({ subscription, stage })))
+      .map((queue) => ({ ...queue, waiting: this.#line(queue).length }))
+      .filter((count) => count.waiting > 0);
+  }
+
+  async waiting(queue: Queue, page: { after: number; limit: number }) {
+    return this.#line(queue)
+      .filter((row) => row.id.event > page.after)
+      .sort((a, b) => a.id.event - b.id.event)
+      .slice(0, Math.min(page.limit, 1000))
+      .map(look);
+  }
+
+  // The registry.
+
+  async catalog(): Promise<Catalog> {
+    return { topics: [...this.#topics.values()], subscriptions: [...this.#subscriptions.values()] };
+  }
+
+  async putTopic(draft: TopicDraft, revision?: number): Promise<Topic> {
+    const old = this.#topics.get(draft.name.toLowerCase());
+    checkRevision(old, revision);
+    const topic: Topic = {
+      ...draft,
+      name: old?.name ?? draft.name,
+      revision: this.#nextRevision(),
+    };
+    this.#topics.set(topic.name.toLowerCase(), topic);
+    this.#changed();
+    return topic;
+  }
+
+  async putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription> {
+    const topic = this.#topics.get(draft.topic.toLowerCase());
+    if (topic === undefined) throw new Refusal("NotFound", `There is no topic '${draft.topic}'.`);
+    const old = [...this.#subscriptions.values()].find(
+      (one) => one.topic === topic.name && one.name.toLowerCase() === draft.name.toLowerCase(),
+    );
+    checkRevision(old, revision);
+    const subscription: Subscription = {
+      ...draft,
+      topic: topic.name,
+      name: old?.name ?? draft.name,
+      id: old?.id ?? ++this.#subscriptionsMade,
+      revision: this.#nextRevision(),
+    };
+    this.#subscriptions.set(subscription.id, subscription);
+    this.#changed();
+    return subscription;
+  }
+
+  async removeTopic(name: string): Promise<void> {
+    const topic = this.#topics.get(name.toLowerCase());
+    if (topic === undefined) return;
+    for (const one of [...this.#subscriptions.values()]) {
+      if (one.topic === topic.name) this.#drop(one.id);
+    }
+    this.#topics.delete(name.toLowerCase());
+    this.#changed();
+  }
+
+  async removeSubscription(id: SubscriptionId): Promise<void> {
+    if (!this.#subscriptions.has(id)) return;
+    this.#drop(id);
+    this.#changed();
+  }
+
+  onChange(listener: () => void): void {
+    this.#changeListeners.push(listener);
+  }
+
+  onDropped(listener: (subscription: SubscriptionId, count: number) => void): void {
+    this.#droppedListeners.push(listener);
+  }
+
+  // Inside.
+
+  #drop(id: SubscriptionId): void {
+    let count = 0;
+    for (const stage of stages) {
+      const queue = { subscription: id, stage };
+      for (const row of this.#line(queue)) this.#rows.delete(rowKey(row.id));
+      count += this.#line(queue).length;
+      this.#lines.delete(lineKey(queue));
+    }
+    this.#subscriptions.delete(id);
+    for (const listener of this.#droppedListeners) listener(id, count);
+  }
+
+  #line(queue: Queue): Row[] {
+    const key = lineKey(queue);
+    let line = this.#lines.get(key);
+    if (line === undefined) {
+      line = [];
+      this.#lines.set(key, line);
+    }
+    return line;
+  }
+
+  #enqueue(row: Row): void {
+    const line = this.#line({ subscription: row.id.subscription, stage: row.stage });
+    line.splice(placeOf(line, row), 0, row);
+  }
+
+  #dequeue(row: Row): void {
+    const line = this.#line({ subscription: row.id.subscription, stage: row.stage });
+    line.splice(placeOf(line, row), 1);
+  }
+
+  #wake(queue: Queue, dueAt: Instant): void {
+    for (const listener of this.#wakeListeners) listener({ queue, dueAt, deliveries: [] });
+  }
+
+  #changed(): void {
+    for (const listener of this.#changeListeners) listener();
+  }
+
+  #nextRevision(): number {
+    this.#revisionsMade += 1;
+    return this.#revisionsMade;
+  }
+}
+
+function look(row: Row): Omit<Delivery, "lease" | "leasedUntil"> {
+  const { id, stage, dueAt, attempts, since, last, reason, event } = row;
+  return { id, stage, dueAt, attempts, since, last, reason, event };
+}
+
+/** Where the row stands in the sorted line, or would stand. */
+function placeOf(line: readonly Row[], row: Row): number {
+  let low = 0;
+  let high = line.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = line[middle] as Row;
+    if (other.dueAt < row.dueAt || (other.dueAt === row.dueAt && other.id.event < row.id.event)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+export function checkRevision(old: { readonly revision: number } | undefined, wanted?: number) {
+  if (wanted === undefined || old?.revision === wanted) return;
+  throw new Refusal("PreconditionFailed", "The record has been changed since it was read.");
+}
+
+function rowKey(id: DeliveryId): string {
+  return `${id.event}/${id.subscription}`;
+}
+
+function lineKey(queue: Queue): string {
+  return `${queue.subscription}/${queue.stage}`;
+}
+
+function earlier(a: Instant | null, b: Instant): Instant {
+  return a === null || b < a ? b : a;
+}
