@@ -1,0 +1,296 @@
+// What becomes of a delivery after a send, as one pure function: time and chance are arguments,
+// giving up is an answer like any other, and every number the answer rests on is part of it.
+//
+// Both stages are decided here, the way to the subscriber and the way to the dead letters.
+// Whether an endpoint should be left alone for a while is the law of health.ts.
+
+import type { Outcome } from "./outcome.ts";
+import type { Policy } from "./policy.ts";
+import type { Instant, Stage } from "./ports.ts";
+import { type FinalStatus, type Profile, profiles } from "./profile.ts";
+import { sayDuration, sayInstant } from "./words.ts";
+
+/** R-2: the random addition is below this share of the wait … */
+export const additionShareMax = 0.1;
+/** … and below this. */
+export const additionMsMax = 60_000;
+
+/** The schedule of a dead-letter store that does not take an event; the last step repeats. */
+export const deadLetterScheduleMs: readonly number[] = [10_000, 60_000, 300_000];
+
+/** Where a delivery stands when it is asked about. */
+export interface Standing {
+  readonly stage: Stage;
+  /** Sends made in this stage, the one just made included. */
+  readonly attempts: number;
+  /** When this stage began. */
+  readonly since: Instant;
+  readonly policy: Policy;
+}
+
+/** How the time until the next attempt came about. */
+export interface Wait {
+  /** Which step of the schedule, counted from one: the number of failures so far. */
+  readonly step: number;
+  readonly scheduleMs: number;
+  /** The smallest wait by status (P-8); the larger of the two counts (R-1). */
+  readonly smallestMs: number;
+  /** The status, or why there was none: `503`, `timeout`. */
+  readonly smallestBecause: string;
+  /** Not honoured yet. */
+  readonly retryAfterMs?: number;
+  readonly additionMs: number;
+  readonly totalMs: number;
+}
+
+export type Reason =
+  | "MaxDeliveryAttemptsExceeded"
+  | "TimeToLiveExceeded"
+  | (typeof finalReasons)[FinalStatus]
+  | "DeadLetterStoreUnavailable";
+
+/** The numbers behind giving up, for `explain`. */
+export interface End {
+  /** The status, or why there was none; null when no attempt was made this time. */
+  readonly saw: string | null;
+  readonly attempts: number;
+  readonly attemptsMax: number | null;
+  readonly aliveMs: number;
+  /** Time to live; in the second stage, how long a dead-letter store may be away. */
+  readonly limitMs: number;
+}
+
+export type Decision =
+  | { readonly kind: "delivered"; readonly saw: string; readonly attempts: number }
+  | {
+      readonly kind: "retry";
+      readonly at: Instant;
+      readonly wait: Wait;
+      /** What is left of the limits now; null: without limit. */
+      readonly left: { readonly attempts: number | null; readonly ms: number };
+    }
+  | {
+      readonly kind: "deadLetter";
+      /** When to write it. */
+      readonly at: Instant;
+      readonly reason: Reason;
+      readonly end: End;
+    }
+  | { readonly kind: "drop"; readonly reason: Reason; readonly end: End };
+
+/** Only the first spelling is known from the service; the others follow its pattern. */
+const finalReasons = {
+  400: "UndeliverableDueToHttpBadRequest",
+  401: "UndeliverableDueToHttpUnauthorized",
+  403: "UndeliverableDueToHttpForbidden",
+  404: "UndeliverableDueToHttpNotFound",
+  413: "UndeliverableDueToHttpRequestEntityTooLarge",
+} as const satisfies Record<FinalStatus, string>;
+
+/**
+ * To be asked after every send. `now` is the end of the attempt, from which waits count (R-1);
+ * `chance` is in [0, 1). Time to live is deliberately not looked at (R-6): that is `expire`.
+ */
+export function decide(
+  delivery: Standing,
+  outcome: Outcome,
+  at: { readonly now: Instant; readonly chance: number },
+): Decision {
+  const { stage, attempts, policy } = delivery;
+  const saw = sawOf(outcome);
+  if (stage === "deadLetter") return decideDeadLetter(delivery, outcome, at);
+  if (isSuccess(policy.profile, outcome)) return { kind: "delivered", saw, attempts };
+  const end = endOf(delivery, saw, at.now);
+  // The service's own example of a dead letter is a 404 on the only attempt allowed, and names
+  // the limit as the reason: so where both hold, the limit comes first.
+  if (policy.attemptsMax !== null && attempts >= policy.attemptsMax) {
+    return giveUp(delivery, "MaxDeliveryAttemptsExceeded", end, at.now);
+  }
+  const final = finalReason(policy, outcome);
+  if (final !== null) return giveUp(delivery, final, end, at.now);
+  const smallest = policy.profile.smallestWaitMs[policy.destinationKind];
+  const smallestMs =
+    (outcome.kind === "answered" ? smallest.byStatus[outcome.status] : undefined) ??
+    smallest.others;
+  return retry(delivery, { saw, schedule: policy.profile.scheduleMs, smallestMs, ...at });
+}
+
+/**
+ * To be asked when an attempt is due, and only then (R-6): an event whose life has ended is given
+ * up instead of sent. Null: send it. The second stage never ends before its first attempt, however
+ * long the broker itself was away.
+ */
+export function expire(delivery: Standing, now: Instant): Decision | null {
+  const { stage, attempts, since } = delivery;
+  if (now - since < limitMsOf(delivery)) return null;
+  const end = endOf(delivery, null, now);
+  if (stage === "deliver") return giveUp(delivery, "TimeToLiveExceeded", end, now);
+  return attempts === 0 ? null : { kind: "drop", reason: "DeadLetterStoreUnavailable", end };
+}
+
+/** P-1, D-5: a redirect, any other code and no answer at all are failures. */
+export function isSuccess(profile: Profile, outcome: Outcome): boolean {
+  return outcome.kind === "answered" && profile.succeeds.includes(outcome.status);
+}
+
+/** Event Grid's word for an outcome, as dead letters carry it in `lastDeliveryOutcome`. */
+export function outcomeName(outcome: Outcome, profile: Profile = profiles.azure): string {
+  if (outcome.kind === "noReply") return silenceNames[outcome.why];
+  if (isSuccess(profile, outcome)) return "Delivered";
+  return statusNames[outcome.status] ?? "GenericError";
+}
+
+const silenceNames = {
+  timeout: "TimedOut",
+  connection: "SocketError",
+  tls: "SocketError",
+  dns: "ResolutionError",
+  canceled: "Canceled",
+} as const;
+
+const statusNames: Readonly<Record<number, string>> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  408: "TimedOut",
+  413: "PayloadTooLarge",
+  429: "Busy",
+  503: "Busy",
+};
+
+/** The decision as one sentence for people. Built when someone reads it, not with every attempt. */
+export function explain(decision: Decision): string {
+  switch (decision.kind) {
+    case "delivered":
+      return `${decision.saw}: delivered with attempt ${decision.attempts}`;
+    case "retry":
+      return explainRetry(decision);
+    case "deadLetter":
+      return `${explainEnd(decision)}; dead letter to be written ${sayInstant(decision.at)}`;
+    case "drop":
+      return `${explainEnd(decision)}; dropped`;
+    default:
+      return decision satisfies never;
+  }
+}
+
+function explainRetry({ at, wait, left }: Extract<Decision, { kind: "retry" }>): string {
+  const smallest = wait.smallestMs > 0 ? `: at least ${sayDuration(wait.smallestMs)}` : "";
+  const attempts = left.attempts === null ? "" : `${sayAttempts(left.attempts)} and `;
+  const tooLate = wait.totalMs >= left.ms ? ", over before that attempt is due" : "";
+  return [
+    `${wait.smallestBecause}${smallest}`,
+    `step ${wait.step} of the schedule is ${sayDuration(wait.scheduleMs)}`,
+    `random addition ${sayDuration(wait.additionMs)}`,
+    `next attempt ${sayInstant(at)}`,
+    `${attempts}${sayDuration(left.ms)} left${tooLate}`,
+  ].join("; ");
+}
+
+function explainEnd({ reason, end }: { readonly reason: Reason; readonly end: End }): string {
+  const made = sayAttempts(end.attempts);
+  const alive = sayDuration(end.aliveMs);
+  const limit = sayDuration(end.limitMs);
+  switch (reason) {
+    case "MaxDeliveryAttemptsExceeded":
+      return `${reason}: ${end.saw} on attempt ${end.attempts} of ${end.attemptsMax}`;
+    case "TimeToLiveExceeded":
+      return `${reason}: due ${alive} after its publish with ${limit} to live, ${made} made`;
+    case "DeadLetterStoreUnavailable":
+      return `${reason}: not taken for ${alive} of the ${limit} allowed, ${made} made`;
+    default:
+      return `${reason}: ${end.saw} on attempt ${end.attempts} is never retried`;
+  }
+}
+
+function sayAttempts(count: number): string {
+  return count === 1 ? "1 attempt" : `${count} attempts`;
+}
+
+/** L-4: a dead-letter store may say what it likes; only time ends the trying. */
+function decideDeadLetter(
+  delivery: Standing,
+  outcome: Outcome,
+  at: { readonly now: Instant; readonly chance: number },
+): Decision {
+  const saw = sawOf(outcome);
+  if (outcome.kind === "answered" && outcome.status >= 200 && outcome.status <= 299) {
+    return { kind: "delivered", saw, attempts: delivery.attempts };
+  }
+  if (at.now - delivery.since >= delivery.policy.deadLetterLimitMs) {
+    const end = endOf(delivery, saw, at.now);
+    return { kind: "drop", reason: "DeadLetterStoreUnavailable", end };
+  }
+  return retry(delivery, { saw, schedule: deadLetterScheduleMs, smallestMs: 0, ...at });
+}
+
+function retry(
+  delivery: Standing,
+  why: {
+    readonly saw: string;
+    readonly schedule: readonly number[];
+    readonly smallestMs: number;
+    readonly now: Instant;
+    readonly chance: number;
+  },
+): Decision {
+  const step = delivery.attempts;
+  const scheduleMs = why.schedule[Math.min(step, why.schedule.length) - 1];
+  if (scheduleMs === undefined) throw new RangeError(`attempts count from one, not ${step}`);
+  const longerMs = Math.max(scheduleMs, why.smallestMs);
+  // Whole milliseconds, rounded down, so that chance never reaches the bound.
+  const additionMs = Math.floor(why.chance * Math.min(longerMs * additionShareMax, additionMsMax));
+  const totalMs = longerMs + additionMs;
+  const { attemptsMax } = delivery.policy;
+  const unlimited = delivery.stage === "deadLetter" || attemptsMax === null;
+  return {
+    kind: "retry",
+    at: why.now + totalMs,
+    wait: {
+      step,
+      scheduleMs,
+      smallestMs: why.smallestMs,
+      smallestBecause: why.saw,
+      additionMs,
+      totalMs,
+    },
+    left: {
+      attempts: unlimited ? null : attemptsMax - step,
+      ms: Math.max(0, delivery.since + limitMsOf(delivery) - why.now),
+    },
+  };
+}
+
+/** L-1, P-11: to the dead letters where there are any, else nowhere. */
+function giveUp(delivery: Standing, reason: Reason, end: End, now: Instant): Decision {
+  const { deadLetter, deadLetterPauseMs } = delivery.policy;
+  return deadLetter
+    ? { kind: "deadLetter", at: now + deadLetterPauseMs, reason, end }
+    : { kind: "drop", reason, end };
+}
+
+/** R-3, P-7 */
+function finalReason({ profile, destinationKind }: Policy, outcome: Outcome): Reason | null {
+  if (outcome.kind !== "answered") return null;
+  const final = profile.neverRetried[destinationKind].find((code) => code === outcome.status);
+  return final === undefined ? null : finalReasons[final];
+}
+
+function limitMsOf({ stage, policy }: Standing): number {
+  return stage === "deliver" ? policy.ttlMs : policy.deadLetterLimitMs;
+}
+
+function endOf(delivery: Standing, saw: string | null, now: Instant): End {
+  return {
+    saw,
+    attempts: delivery.attempts,
+    attemptsMax: delivery.policy.attemptsMax,
+    aliveMs: now - delivery.since,
+    limitMs: limitMsOf(delivery),
+  };
+}
+
+function sawOf(outcome: Outcome): string {
+  return outcome.kind === "answered" ? String(outcome.status) : outcome.why;
+}
