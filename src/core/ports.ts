@@ -91,8 +91,8 @@ export interface Routed {
 export interface Want {
   /** At most this many; 0 only looks when the next is due. */
   readonly max: number;
-  /** At most this many bytes of event text, but always one event. */
-  readonly bytesMax: number;
+  /** At most this many characters of event text, but always one event. */
+  readonly charsMax: number;
   readonly now: Instant;
   readonly leaseMs: number;
   /** Only those whose stage began at or before this: what a sick endpoint has let expire (H-3). */

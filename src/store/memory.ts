@@ -88,7 +88,7 @@ export class MemoryStore implements Store, Ledger, Registry {
 
   async claim(queue: Queue, want: Want): Promise<Claim> {
     const claimed: Delivery[] = [];
-    let bytes = 0;
+    let chars = 0;
     let nextDueAt: Instant | null = null;
     for (const row of this.#line(queue)) {
       if (row.leasedUntil !== null && row.leasedUntil > want.now) {
@@ -96,8 +96,8 @@ export class MemoryStore implements Store, Ledger, Registry {
         continue;
       }
       const isWanted = want.sinceBefore === undefined || row.since <= want.sinceBefore;
-      const size = Buffer.byteLength(row.event.text);
-      const fits = claimed.length < want.max && (bytes === 0 || bytes + size <= want.bytesMax);
+      const size = row.event.text.length;
+      const fits = claimed.length < want.max && (chars === 0 || chars + size <= want.charsMax);
       if (row.dueAt > want.now || (isWanted && !fits)) {
         nextDueAt = earlier(nextDueAt, row.dueAt);
         break;
@@ -109,7 +109,7 @@ export class MemoryStore implements Store, Ledger, Registry {
       row.lease = ++this.#leasesMade;
       row.leasedUntil = want.now + want.leaseMs;
       nextDueAt = earlier(nextDueAt, row.leasedUntil);
-      bytes += size;
+      chars += size;
       claimed.push({ ...look(row), lease: row.lease, leasedUntil: row.leasedUntil });
     }
     return { deliveries: claimed, nextDueAt };

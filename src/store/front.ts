@@ -1,0 +1,222 @@
+// The front of the embedded store: it speaks the ports and gathers what is waiting into rounds. While one round is being
+// written, the next one fills; so one fsync serves as many publishes, claims and settlements as came meanwhile.
+//
+// The engine behind it may live on a thread of its own (openThread) or in this one (openInline, for simulation).
+
+import type { Event } from "../core/event.ts";
+import type {
+  Activity,
+  Catalog,
+  Claim,
+  Delivery,
+  Instant,
+  Ledger,
+  Queue,
+  QueueCount,
+  Registry,
+  Routed,
+  Settlement,
+  Store,
+  Wake,
+  Want,
+} from "../core/ports.ts";
+import { Refusal } from "../core/refusal.ts";
+import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
+import type { Topic, TopicDraft } from "../core/topic.ts";
+import type { Answer, Op, Push, Round } from "./round.ts";
+
+/** Runs a round and answers every operation in it. It rejects only when the engine is gone for good. */
+export interface Engine {
+  run(ops: readonly Op[]): Promise<Round>;
+  close(): Promise<void>;
+}
+
+export interface FrontOptions {
+  readonly engine: Engine;
+  readonly activity: Activity;
+  /** Characters of events waiting for the disk, beyond which publishes are refused. */
+  readonly waitingCharsMax: number;
+  readonly retryAfterMs: number;
+}
+
+interface Waiting {
+  readonly op: Op;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class FrontStore implements Store, Ledger, Registry {
+  readonly #options: FrontOptions;
+  #waiting: Waiting[] = [];
+  #waitingChars = 0;
+  #isRunning = false;
+  #isClosed = false;
+  readonly #wakeListeners: ((wake: Wake) => void)[] = [];
+  readonly #changeListeners: (() => void)[] = [];
+  readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
+
+  constructor(options: FrontOptions) {
+    this.#options = options;
+  }
+
+  async append(routed: readonly Routed[], now: Instant): Promise<void> {
+    const { waitingCharsMax, retryAfterMs } = this.#options;
+    let chars = 0;
+    for (const { event } of routed) chars += event.text.length;
+    if (this.#waitingChars > 0 && this.#waitingChars + chars > waitingCharsMax) {
+      const reason = "More events are waiting for the disk than the broker holds; try again.";
+      throw new Refusal("TooManyRequests", reason, { retryAfterMs });
+    }
+    this.#waitingChars += chars;
+    try {
+      await this.#do<void>({ kind: "append", routed, now });
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      const reason = "The store cannot write at the moment; nothing was accepted.";
+      throw new Refusal("Unavailable", reason, { retryAfterMs, cause: error });
+    } finally {
+      this.#waitingChars -= chars;
+    }
+  }
+
+  claim(queue: Queue, want: Want): Promise<Claim> {
+    return this.#do({ kind: "claim", queue, want });
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
+    return this.#do({ kind: "settle", settlements });
+  }
+
+  counts(): Promise<readonly QueueCount[]> {
+    return this.#do({ kind: "counts" });
+  }
+
+  waiting(queue: Queue, page: { readonly after: number; readonly limit: number }) {
+    return this.#do<Omit<Delivery, "lease" | "leasedUntil">[]>({ kind: "waiting", queue, ...page });
+  }
+
+  catalog(): Promise<Catalog> {
+    return this.#do({ kind: "catalog" });
+  }
+
+  putTopic(draft: TopicDraft, revision?: number): Promise<Topic> {
+    return this.#do({ kind: "putTopic", draft, revision });
+  }
+
+  putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription> {
+    return this.#do({ kind: "putSubscription", draft, revision });
+  }
+
+  removeTopic(name: string): Promise<void> {
+    return this.#do({ kind: "removeTopic", name });
+  }
+
+  removeSubscription(id: SubscriptionId): Promise<void> {
+    return this.#do({ kind: "removeSubscription", id });
+  }
+
+  onWake(listener: (wake: Wake) => void): void {
+    this.#wakeListeners.push(listener);
+  }
+
+  onChange(listener: () => void): void {
+    this.#changeListeners.push(listener);
+  }
+
+  onDropped(listener: (subscription: SubscriptionId, count: number) => void): void {
+    this.#droppedListeners.push(listener);
+  }
+
+  /** What was asked before is still answered; what is asked after is refused. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    const last = this.#do({ kind: "counts" }).catch(() => {});
+    this.#isClosed = true;
+    await last;
+    await this.#options.engine.close();
+  }
+
+  #do<T>(op: Op): Promise<T> {
+    if (this.#isClosed) {
+      return Promise.reject(new Refusal("Unavailable", "The store is closed."));
+    }
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ op, resolve: resolve as (value: never) => void, reject });
+      if (!this.#isRunning) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const end = this.#options.activity.begin("inside");
+    // Whatever is asked in this same turn joins the first round.
+    await undefined;
+    let sweep = false;
+    while (this.#waiting.length > 0 || sweep) {
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      const ops = waiting.length > 0 ? waiting.map(({ op }) => op) : [{ kind: "sweep" } as const];
+      try {
+        const round = await this.#options.engine.run(ops);
+        this.#tell(waiting, round);
+        sweep = round.sweep && !this.#isClosed;
+      } catch (error) {
+        for (const { reject } of waiting) reject(error as Error);
+        sweep = false;
+      }
+    }
+    this.#isRunning = false;
+    end();
+  }
+
+  #tell(waiting: readonly Waiting[], round: Round): void {
+    for (const [index, { resolve, reject }] of waiting.entries()) {
+      const answer = round.answers[index] as Answer;
+      if (answer.kind === "done") resolve(answer.value as never);
+      else if (answer.kind === "refused") reject(new Refusal(answer.code, answer.reason));
+      else reject(new Error(`The store failed: ${answer.reason}`));
+    }
+    for (const wake of this.#wakesOf(waiting, round)) {
+      for (const listener of this.#wakeListeners) listener(wake);
+    }
+    if (round.changed) for (const listener of this.#changeListeners) listener();
+    for (const { subscription, count } of round.dropped) {
+      for (const listener of this.#droppedListeners) listener(subscription, count);
+    }
+  }
+
+  /** One wake per queue. Pushed deliveries get their events from here, where they still are. */
+  #wakesOf(waiting: readonly Waiting[], round: Round): Iterable<Wake> {
+    const wakes = new Map<string, { queue: Queue; dueAt: Instant; deliveries: Delivery[] }>();
+    const wakeOf = (queue: Queue, dueAt: Instant) => {
+      const key = `${queue.subscription}/${queue.stage}`;
+      const wake = wakes.get(key) ?? { queue, dueAt, deliveries: [] };
+      if (dueAt < wake.dueAt) wake.dueAt = dueAt;
+      wakes.set(key, wake);
+      return wake;
+    };
+    for (const { queue, dueAt } of round.wakes) wakeOf(queue, dueAt);
+    for (const push of round.pushes) {
+      const op = waiting[push.op]?.op as Extract<Op, { kind: "append" }>;
+      const { event } = op.routed[push.index] as Routed;
+      const queue: Queue = { subscription: push.subscription, stage: "deliver" };
+      wakeOf(queue, op.now).deliveries.push(deliveryOf(push, event, op.now));
+    }
+    return wakes.values();
+  }
+}
+
+function deliveryOf(push: Push, event: Event, now: Instant): Delivery {
+  return {
+    id: { event: push.event, subscription: push.subscription },
+    stage: "deliver",
+    lease: push.lease,
+    leasedUntil: push.leasedUntil,
+    dueAt: now,
+    attempts: 0,
+    since: event.publishedAt,
+    last: null,
+    reason: null,
+    event,
+  };
+}

@@ -1,0 +1,101 @@
+// Every SQL statement of the embedded store, by name. Each transition of a delivery is one statement, so that there is
+// no in-between to crash in. Each lookup follows an index to what it wants: no scan, no sort.
+
+import type { DatabaseSync } from "node:sqlite";
+
+const columns = `d.event, d.subscription, d.stage, d.due_at, d.since, d.attempts,
+  d.last_at, d.last_outcome, d.last_status, d.reason,
+  e.system_id, e.topic, e.published_at, e.schema, e.data_version, e.text`;
+const joined = "deliveries d JOIN events e ON e.number = d.event";
+
+export function prepare(database: DatabaseSync) {
+  const sql = (text: string) => database.prepare(text);
+  return {
+    // Deliveries.
+    addEvent: sql("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"),
+    addDelivery: sql(
+      `INSERT INTO deliveries (event, subscription, stage, due_at, since, attempts, fence)
+       VALUES (?, ?, 0, ?, ?, 0, 0)`,
+    ),
+    due: sql(
+      `SELECT ${columns} FROM deliveries d INDEXED BY deliveries_due
+       CROSS JOIN events e ON e.number = d.event
+       WHERE d.subscription = :subscription AND d.stage = :stage AND d.due_at <= :now
+         AND (d.due_at, d.event) > (:fromDueAt, :fromEvent)
+       ORDER BY d.due_at, d.event`,
+    ),
+    /** What began at or before :since and is due: the untried by their due time, the others by age. */
+    dueAndOld: sql(
+      `SELECT ${columns} FROM (
+         SELECT * FROM (
+           SELECT * FROM deliveries INDEXED BY deliveries_due
+           WHERE subscription = :subscription AND stage = :stage
+             AND due_at <= min(:now, :since) AND attempts = 0 AND due_at <= since
+           ORDER BY due_at, event LIMIT :limit)
+         UNION ALL
+         SELECT * FROM (
+           SELECT * FROM deliveries INDEXED BY deliveries_since
+           WHERE subscription = :subscription AND stage = :stage
+             AND since <= :since AND due_at <= :now AND (attempts > 0 OR due_at > since)
+           ORDER BY since, event LIMIT :limit)
+       ) d CROSS JOIN events e ON e.number = d.event`,
+    ),
+    places: sql(
+      `SELECT due_at, event FROM deliveries INDEXED BY deliveries_due
+       WHERE subscription = :subscription AND stage = :stage
+         AND (due_at, event) > (:fromDueAt, :fromEvent)
+       ORDER BY due_at, event`,
+    ),
+    fence: sql("SELECT fence, stage, due_at FROM deliveries WHERE event = ? AND subscription = ?"),
+    putBack: sql(
+      `UPDATE deliveries SET stage = ?, due_at = ?, since = ?, attempts = ?, fence = ?,
+         last_at = ?, last_outcome = ?, last_status = ?, reason = ?
+       WHERE event = ? AND subscription = ?`,
+    ),
+    removeDelivery: sql("DELETE FROM deliveries WHERE event = ? AND subscription = ?"),
+    removeEvent: sql(
+      `DELETE FROM events WHERE number = ?
+       AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event = ?)`,
+    ),
+
+    // Looking and counting.
+    waiting: sql(
+      `SELECT ${columns} FROM ${joined}
+       WHERE d.subscription = ? AND d.stage = ? AND d.event > ? ORDER BY d.event LIMIT ?`,
+    ),
+    counts: sql("SELECT * FROM counts WHERE waiting > 0 ORDER BY subscription, stage"),
+    addCount: sql(
+      `INSERT INTO counts VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET waiting = waiting + excluded.waiting`,
+    ),
+
+    // Topics and subscriptions.
+    topics: sql("SELECT * FROM topics ORDER BY name"),
+    topic: sql("SELECT * FROM topics WHERE name = ?"),
+    putTopic: sql(
+      `INSERT INTO topics VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET revision = excluded.revision, record = excluded.record`,
+    ),
+    removeTopic: sql("DELETE FROM topics WHERE name = ?"),
+    subscriptions: sql("SELECT * FROM subscriptions ORDER BY id"),
+    subscription: sql("SELECT * FROM subscriptions WHERE topic = ? AND name = ?"),
+    putSubscription: sql(
+      `INSERT INTO subscriptions (topic, name, revision, record) VALUES (?, ?, ?, ?)
+       ON CONFLICT (topic, name) DO UPDATE SET revision = excluded.revision, record = excluded.record
+       RETURNING id`,
+    ),
+    removeSubscription: sql("DELETE FROM subscriptions WHERE id = ?"),
+
+    // Cleaning up.
+    addRemoval: sql("INSERT INTO removals VALUES (?, 0)"),
+    firstRemoval: sql("SELECT * FROM removals LIMIT 1"),
+    noteRemoval: sql("UPDATE removals SET dropped = ? WHERE subscription = ?"),
+    removeRemoval: sql("DELETE FROM removals WHERE subscription = ?"),
+    removeCounts: sql("DELETE FROM counts WHERE subscription = ?"),
+    someOf: sql(
+      "SELECT event FROM deliveries INDEXED BY deliveries_due WHERE subscription = ? LIMIT ?",
+    ),
+  };
+}
+
+export type Statements = ReturnType<typeof prepare>;

@@ -1,0 +1,100 @@
+// The embedded store's engine on a thread of its own, so that an fsync never stops the event loop, and the same engine
+// in the calling thread for simulation. Both answer the same rounds.
+
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { Refusal } from "../core/refusal.ts";
+import type { Engine } from "./front.ts";
+import type { Op, Round } from "./round.ts";
+import { SqliteEngine, type SqliteOptions } from "./sqlite.ts";
+
+/** By this the thread knows that it is ours, and not just any worker that loads this file. */
+const role = "posthorn.store";
+
+type FromThread =
+  | { readonly kind: "open" }
+  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "round"; readonly round: Round };
+
+/** Refusal: InvalidSetting, when another broker has the file open or a newer release wrote it. */
+export async function openThread(
+  options: SqliteOptions & { readonly onCrash: (error: Error) => void },
+): Promise<Engine> {
+  const { onCrash, ...rest } = options;
+  mkdirSync(dirname(options.path), { recursive: true });
+  const worker = new Worker(new URL(import.meta.url), { workerData: { role, options: rest } });
+  let settle: { resolve(round: Round): void; reject(error: Error): void } | null = null;
+  let crash: Error | null = null;
+  const opened = Promise.withResolvers<void>();
+  const fail = (error: Error) => {
+    crash ??= error;
+    opened.reject(error);
+    settle?.reject(error);
+    settle = null;
+  };
+  worker.on("message", (from: FromThread) => {
+    if (from.kind === "open") opened.resolve();
+    else if (from.kind === "refused") opened.reject(new Refusal("InvalidSetting", from.reason));
+    else {
+      const { resolve } = settle as NonNullable<typeof settle>;
+      settle = null;
+      resolve(from.round);
+    }
+  });
+  let isClosing = false;
+  worker.on("error", (error: Error) => {
+    fail(error);
+    onCrash(error);
+  });
+  worker.on("exit", () => {
+    if (!isClosing) fail(new Error("The store's thread has ended."));
+  });
+  await opened.promise;
+  return {
+    run(ops) {
+      if (crash !== null) return Promise.reject(crash);
+      return new Promise((resolve, reject) => {
+        settle = { resolve, reject };
+        worker.postMessage(ops);
+      });
+    },
+    async close() {
+      isClosing = true;
+      const ended = new Promise((resolve) => worker.once("exit", resolve));
+      worker.postMessage(null);
+      await ended;
+    },
+  };
+}
+
+export function openInline(engine: SqliteEngine): Engine {
+  return {
+    run: async (ops) => engine.run(ops),
+    close: async () => engine.close(),
+  };
+}
+
+function serve(port: NonNullable<typeof parentPort>): void {
+  const say = (from: FromThread) => port.postMessage(from);
+  let engine: SqliteEngine;
+  try {
+    engine = new SqliteEngine(workerData.options as SqliteOptions);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    say({ kind: "refused", reason: error.message });
+    port.close();
+    return;
+  }
+  port.on("message", (ops: readonly Op[] | null) => {
+    if (ops === null) {
+      engine.close();
+      port.close();
+    } else {
+      say({ kind: "round", round: engine.run(ops) });
+    }
+  });
+  say({ kind: "open" });
+}
+
+if (!isMainThread && parentPort !== null && workerData?.role === role) serve(parentPort);
