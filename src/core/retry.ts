@@ -8,7 +8,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Policy } from "./policy.ts";
 import type { Instant, Stage } from "./ports.ts";
 import { type FinalStatus, type Profile, profiles } from "./profile.ts";
-import { sayDuration, sayInstant } from "./words.ts";
+import { isoInstant, wordsOfMs } from "./time.ts";
 
 /** R-2: the random addition is below this share of the wait … */
 export const additionShareMax = 0.1;
@@ -167,7 +167,7 @@ export function explain(decision: Decision): string {
     case "retry":
       return explainRetry(decision);
     case "deadLetter":
-      return `${explainEnd(decision)}; dead letter to be written ${sayInstant(decision.at)}`;
+      return `${explainEnd(decision)}; dead letter to be written ${isoInstant(decision.at)}`;
     case "drop":
       return `${explainEnd(decision)}; dropped`;
     default:
@@ -176,22 +176,22 @@ export function explain(decision: Decision): string {
 }
 
 function explainRetry({ at, wait, left }: Extract<Decision, { kind: "retry" }>): string {
-  const smallest = wait.smallestMs > 0 ? `: at least ${sayDuration(wait.smallestMs)}` : "";
+  const smallest = wait.smallestMs > 0 ? `: at least ${wordsOfMs(wait.smallestMs)}` : "";
   const attempts = left.attempts === null ? "" : `${sayAttempts(left.attempts)} and `;
   const tooLate = wait.totalMs >= left.ms ? ", over before that attempt is due" : "";
   return [
     `${wait.smallestBecause}${smallest}`,
-    `step ${wait.step} of the schedule is ${sayDuration(wait.scheduleMs)}`,
-    `random addition ${sayDuration(wait.additionMs)}`,
-    `next attempt ${sayInstant(at)}`,
-    `${attempts}${sayDuration(left.ms)} left${tooLate}`,
+    `step ${wait.step} of the schedule is ${wordsOfMs(wait.scheduleMs)}`,
+    `random addition ${wordsOfMs(wait.additionMs)}`,
+    `next attempt ${isoInstant(at)}`,
+    `${attempts}${wordsOfMs(left.ms)} left${tooLate}`,
   ].join("; ");
 }
 
 function explainEnd({ reason, end }: { readonly reason: Reason; readonly end: End }): string {
   const made = sayAttempts(end.attempts);
-  const alive = sayDuration(end.aliveMs);
-  const limit = sayDuration(end.limitMs);
+  const alive = wordsOfMs(end.aliveMs);
+  const limit = wordsOfMs(end.limitMs);
   switch (reason) {
     case "MaxDeliveryAttemptsExceeded":
       return `${reason}: ${end.saw} on attempt ${end.attempts} of ${end.attemptsMax}`;
