@@ -21,8 +21,8 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-const durationForm =
-  /^P(?:(\d+(?:[.,]\d+)?)Y)?(?:(\d+(?:[.,]\d+)?)M)?(?:(\d+(?:[.,]\d+)?)W)?(?:(\d+(?:[.,]\d+)?)D)?(?:T(?:(\d+(?:[.,]\d+)?)H)?(?:(\d+(?:[.,]\d+)?)M)?(?:(\d+(?:[.,]\d+)?)S)?)?$/i;
+const amounts = (units: string) => units.replace(/[A-Z]/g, "(?:(\\d+(?:[.,]\\d+)?)$&)?");
+const durationForm = new RegExp(`^P${amounts("YMWD")}(?:T${amounts("HMS")})?$`, "i");
 
 const weekMs = 604_800_000;
 const dayMs = 86_400_000;
@@ -36,11 +36,11 @@ const durationMsMax = 36_525 * dayMs;
 /** Milliseconds of an ISO 8601 duration such as `PT30S`. Refusal: InvalidSetting, naming `field`. */
 export function parseDuration(text: string, field: string): number {
   const refuse = (allowed: string) => refuseValue({ field, value: text, allowed });
-  const parts = durationForm.exec(text);
-  if (parts === null || /[PT]$/i.test(text)) {
+  const found = durationForm.exec(text);
+  if (found === null || /[PT]$/i.test(text)) {
     throw refuse("an ISO 8601 duration such as PT30S, PT5M or P1DT2H");
   }
-  const [years, months, weeks, days, hours, minutes, seconds] = parts
+  const [years, months, weeks, days, hours, minutes, seconds] = found
     .slice(1)
     .map((part) => (part === undefined ? undefined : Number(part.replace(",", "."))));
   if (years !== undefined || months !== undefined) {

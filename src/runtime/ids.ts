@@ -1,0 +1,24 @@
+// Names for what has none: random in the broker, a fixed sequence where a run must be repeated.
+//
+// The fixed sequence begins anew with every process, so it is for stores that do so too: on a data
+// folder with a past it would give names a second time.
+
+import { hash, randomUUID } from "node:crypto";
+import type { Ids } from "../core/ports.ts";
+
+export function realIds(): Ids {
+  return { next: () => randomUUID() };
+}
+
+export function seededIds(seed: number): Ids {
+  let count = 0;
+  return {
+    next() {
+      const hex = hash("sha256", `${seed}\n${count++}`);
+      // The version and variant digits say "random", as readers of UUIDs expect.
+      const variant = (8 + (Number.parseInt(hex.charAt(15), 16) % 4)).toString(16);
+      const ends = `${variant}${hex.slice(16, 19)}-${hex.slice(19, 31)}`;
+      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(12, 15)}-${ends}`;
+    },
+  };
+}

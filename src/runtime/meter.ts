@@ -1,0 +1,96 @@
+// Counters with labels, told in the text form that Prometheus reads. A counter is named like the
+// fact it counts: `delivery.attempted` is told as `posthorn_delivery_attempted_total`.
+//
+// Labels come from topics and subscriptions, of which there may be any number; a counter keeps so
+// many sets of them and gathers the rest under `other`, so that neither memory nor the page grows
+// without bound and no count is lost.
+
+import type { Meter } from "../core/ports.ts";
+
+export interface OpenMeter extends Meter {
+  /** All counters, in the text exposition format. */
+  text(): string;
+}
+
+/** Sets of labels kept apart per counter. */
+export const labelSetsMax = 1_000;
+
+/** What /metrics is sent as. */
+export const meterContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+type Labels = Readonly<Record<string, string>>;
+
+interface Cell {
+  value: number;
+}
+
+interface Counter {
+  /** By labels as they were given, which finds most cells without sorting. */
+  readonly byGiven: Map<string, Cell>;
+  /** By labels as they are told. */
+  readonly byTold: Map<string, Cell>;
+}
+
+export function openMeter(): OpenMeter {
+  const counters = new Map<string, Counter>();
+  return {
+    count(name, labels, by = 1) {
+      let counter = counters.get(name);
+      if (counter === undefined) {
+        counter = { byGiven: new Map(), byTold: new Map() };
+        counters.set(name, counter);
+      }
+      cellOf(counter, labels).value += by;
+    },
+    text() {
+      const told = [...counters].map(([name, counter]) => tell(toldName(name), counter));
+      return told.toSorted().join("");
+    },
+  };
+}
+
+function cellOf(counter: Counter, labels: Labels): Cell {
+  let given = "";
+  for (const label in labels) given += `${label}\u0000${labels[label]}\u0000`;
+  const known = counter.byGiven.get(given);
+  if (known !== undefined) return known;
+  let told = toldLabels(labels);
+  if (!counter.byTold.has(told) && counter.byTold.size >= labelSetsMax) {
+    told = toldLabels(Object.fromEntries(Object.keys(labels).map((label) => [label, "other"])));
+  }
+  let cell = counter.byTold.get(told);
+  if (cell === undefined) {
+    cell = { value: 0 };
+    counter.byTold.set(told, cell);
+  }
+  if (counter.byGiven.size < 2 * labelSetsMax) counter.byGiven.set(given, cell);
+  return cell;
+}
+
+function tell(name: string, counter: Counter): string {
+  const lines = [...counter.byTold].map(([labels, { value }]) => `${name}${labels} ${value}\n`);
+  return `# TYPE ${name} counter\n${lines.toSorted().join("")}`;
+}
+
+function toldName(name: string): string {
+  return `posthorn_${underscored(name)}_total`;
+}
+
+function toldLabels(labels: Labels): string {
+  const pairs = Object.entries(labels).map(
+    ([label, value]) => `${underscored(label)}="${escaped(value)}"`,
+  );
+  return pairs.length === 0 ? "" : `{${pairs.toSorted().join(",")}}`;
+}
+
+/** `deadLettered` and `delivery.dead-lettered` in the letters Prometheus allows. */
+function underscored(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replace(/[^A-Za-z0-9]+/g, "_")
+    .toLowerCase();
+}
+
+function escaped(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}
