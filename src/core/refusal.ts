@@ -8,6 +8,8 @@ export type RefusalCode =
   | "InputJsonInvalid"
   /** A setting or a declared resource is not acceptable; `message` names it. */
   | "InvalidSetting"
+  /** The header meant to hold a key holds nothing. */
+  | "InvalidSas"
   | "Unauthorized"
   | "NotFound"
   | "MethodNotAllowed"
