@@ -200,14 +200,14 @@ export interface Parcel {
   readonly deliveries: readonly Delivery[];
 }
 
-export interface Sink {
+export interface Sink<D = Destination> {
   /**
    * Sends the events of one parcel in one request. Never throws for something the world did, and answers
    * within `waitMs`: a request still open then may go on until `lateMs`, and is told by `late`.
    */
   send(
     parcel: Parcel,
-    destination: Destination,
+    destination: D,
     limits: { readonly waitMs: number; readonly lateMs: number; readonly signal: AbortSignal },
   ): Promise<Outcome>;
 }

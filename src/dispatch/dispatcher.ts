@@ -1,0 +1,426 @@
+// The heart: one dispatcher per queue, which claims what is due, sends it, decides and settles.
+//
+// A dispatcher is in one of three moods:
+//
+//   claiming   It has room, and something is or may be due. Ends with the store's answer, which also
+//              says when to look again.
+//   resting    Nothing is due, there is no room, or the endpoint is sick. Ends with a nudge (a wake
+//              from the store, a send that ended, a change of the endpoint) or with the alarm for the
+//              next due time. A lost nudge costs latency only, because the alarm remains.
+//   closed     For good. What is in hand is given back; sends under way end by themselves.
+//
+// Sends go on beside all three: `#fill` starts them whenever there is something in hand and room at
+// the endpoint.
+//
+// The crash line: between a send and its settlement the endpoint has the event and we do not know
+// it; after a crash it is sent again (D-2). A settlement that the disk refuses is tried until it is
+// taken, or until the lease is over and someone else has it.
+
+import { type BatchPolicy, formBatches } from "../core/batch.ts";
+import type { Outcome } from "../core/outcome.ts";
+import type { Policy } from "../core/policy.ts";
+import type {
+  Chance,
+  Claim,
+  Clock,
+  Delivery,
+  Instant,
+  Log,
+  Meter,
+  Parcel,
+  Queue,
+  Settlement,
+  Store,
+  Want,
+} from "../core/ports.ts";
+import { decide, expire, isSuccess, outcomeName } from "../core/retry.ts";
+import type { Subscription } from "../core/subscription.ts";
+import { sleep } from "../core/time.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { type Attempt, Report, settlementOf } from "./report.ts";
+
+/** A lease outlasts the wait for an answer by this: the longest a delivery waits in hand. */
+const handMs = 60_000;
+/** Event text in hand of one dispatcher. */
+const charsInHandMax = 4 * 1024 * 1024;
+const storeRetryMs = 1_000;
+/** Expired deliveries claimed together while an endpoint is sick. */
+const expiredPageMax = 500;
+const never = Number.POSITIVE_INFINITY;
+
+export interface DispatchGround {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly log: Log;
+  readonly meter: Meter;
+}
+
+/** How a queue's parcels leave the house. */
+export type Way = (
+  parcel: Parcel,
+  limits: { readonly waitMs: number; readonly lateMs: number; readonly signal: AbortSignal },
+) => Promise<Outcome>;
+
+export interface DispatcherOptions {
+  readonly queue: Queue;
+  readonly subscription: Subscription;
+  readonly policy: Policy;
+  readonly batch: BatchPolicy | null;
+  /** Null: nowhere any more, so that what waits is dropped. */
+  readonly way: Way | null;
+  readonly endpoint: Endpoint;
+  readonly sendsMax: number;
+  readonly ground: DispatchGround;
+  /** Told once, when a bug of ours has stopped this dispatcher. */
+  readonly onBroken: (error: unknown) => void;
+}
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #report: Report;
+  readonly #window: number;
+  readonly #leaseMs: number;
+  /** Leased and not yet sent, in the order they came. */
+  #hand: Delivery[] = [];
+  #charsInHand = 0;
+  /** Deliveries in sends under way, settlement included. */
+  #sending = 0;
+  /** How many the store may still lease to our standing claim. */
+  #standing = 0;
+  /** When something is due at the latest; null: nothing waits. At first we do not know. */
+  #nextDueAt: Instant | null = 0;
+  /** The earliest due time told by a wake while a claim was under way, which may not have seen it. */
+  #heardAt: Instant | null = null;
+  /** The turn of a sick endpoint for which the expired have been cleared away. */
+  #clearedTurn: Instant | null = null;
+  #isClosed = false;
+  #nudge: (() => void) | null = null;
+  #onIdle: (() => void) | null = null;
+  readonly #breakOff = new AbortController();
+  readonly #leaveEndpoint: () => void;
+  readonly #loop: Promise<void>;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    const { policy, batch, sendsMax, subscription, ground, endpoint } = options;
+    this.#report = new Report(subscription, ground);
+    this.#window = 2 * Math.max(sendsMax, batch?.maxEvents ?? 1);
+    this.#leaseMs = policy.profile.waitMs + handMs;
+    this.#leaveEndpoint = endpoint.wait(() => this.#look());
+    this.#loop = this.#run().catch((error) => this.#break(error));
+  }
+
+  /** From the store: something may be due, or has been leased to us already. */
+  wake(dueAt: Instant, deliveries: readonly Delivery[]): void {
+    if (deliveries.length > 0) {
+      this.#standing = Math.max(0, this.#standing - deliveries.length);
+      this.#take(deliveries);
+    } else {
+      this.#nextDueAt = earlier(this.#nextDueAt, dueAt);
+      this.#heardAt = earlier(this.#heardAt, dueAt);
+    }
+    this.#look();
+  }
+
+  /** Resolves when nothing is under way any more. When the signal aborts, sends are broken off. */
+  async close(signal: AbortSignal): Promise<void> {
+    const breakOff = () => this.#breakOff.abort();
+    if (signal.aborted) breakOff();
+    else signal.addEventListener("abort", breakOff, { once: true });
+    if (!this.#isClosed) {
+      this.#isClosed = true;
+      this.#leaveEndpoint();
+      this.#giveBack(this.#hand.splice(0));
+      this.#nudge?.();
+    }
+    await this.#loop;
+    if (this.#sending > 0) {
+      const idle = Promise.withResolvers<void>();
+      this.#onIdle = idle.resolve;
+      await idle.promise;
+    }
+    signal.removeEventListener("abort", breakOff);
+    // Late answers are no longer waited for.
+    breakOff();
+  }
+
+  // Claiming and resting.
+
+  async #run(): Promise<void> {
+    const { queue, ground } = this.#options;
+    while (!this.#isClosed) {
+      const plan = this.#plan(ground.clock.now());
+      if (typeof plan === "number") {
+        await this.#rest(plan);
+        continue;
+      }
+      this.#heardAt = null;
+      try {
+        this.#claimed(plan, await ground.store.claim(queue, plan));
+      } catch (error) {
+        this.#report.storeFailed("claim", error);
+        await this.#rest(ground.clock.now() + storeRetryMs);
+      }
+    }
+  }
+
+  /** What to claim now, or until when to rest. */
+  #plan(now: Instant): Want | Instant {
+    const { endpoint, policy } = this.#options;
+    const gate = endpoint.gate(now);
+    const dueAt = this.#nextDueAt ?? never;
+    if (gate.kind === "closed") {
+      // A standing claim would go on bringing what cannot be sent.
+      return this.#standing > 0 ? this.#want(0, now) : Math.max(gate.until, dueAt);
+    }
+    const isDue = dueAt <= now;
+    const turn = endpoint.probeTurn(now);
+    const isProbe = turn !== null;
+    if (isProbe && isDue && this.#clearedTurn !== turn) {
+      return { ...this.#want(expiredPageMax, now), sinceBefore: now - policy.ttlMs };
+    }
+    const window = isProbe ? 1 : Math.min(this.#window, 2 * gate.atOnce);
+    const mine = this.#hand.length + this.#sending;
+    const room = window - mine;
+    // A claim for every single place would be many; for half a window at a time they are few.
+    const isWorthIt = mine === 0 || room * 2 >= window;
+    const isWanted = isDue || (this.#standing === 0 && !isProbe);
+    if (room > 0 && isWorthIt && isWanted && this.#charsInHand < charsInHandMax) {
+      return this.#want(room, now);
+    }
+    return isDue ? never : dueAt;
+  }
+
+  #want(max: number, now: Instant): Want {
+    const charsMax = Math.max(1, charsInHandMax - this.#charsInHand);
+    return { max, charsMax, now, leaseMs: this.#leaseMs };
+  }
+
+  #claimed(want: Want, claim: Claim): void {
+    this.#nextDueAt =
+      this.#heardAt === null ? claim.nextDueAt : earlier(claim.nextDueAt, this.#heardAt);
+    this.#standing = 0;
+    if (want.sinceBefore === undefined) this.#standing = want.max - claim.deliveries.length;
+    else if (claim.deliveries.length < want.max) {
+      this.#clearedTurn = this.#options.endpoint.probeTurn(want.now);
+    }
+    this.#take(claim.deliveries);
+  }
+
+  async #rest(until: Instant): Promise<void> {
+    const { clock } = this.#options.ground;
+    const rested = Promise.withResolvers<void>();
+    const waitMs = until - clock.now();
+    const cancel = waitMs === never ? () => {} : clock.after(Math.max(0, waitMs), rested.resolve);
+    this.#nudge = rested.resolve;
+    await rested.promise;
+    this.#nudge = null;
+    cancel();
+  }
+
+  /** Something may have changed: send what can be sent, and plan anew. */
+  #look(): void {
+    this.#fill();
+    this.#nudge?.();
+  }
+
+  // Sending.
+
+  #take(deliveries: readonly Delivery[]): void {
+    if (this.#isClosed) {
+      this.#giveBack(deliveries);
+      return;
+    }
+    for (const delivery of deliveries) {
+      this.#hand.push(delivery);
+      this.#charsInHand += delivery.event.text.length;
+    }
+    this.#fill();
+  }
+
+  #fill(): void {
+    if (this.#hand.length === 0 || this.#isClosed) return;
+    const { endpoint, way, ground } = this.#options;
+    const now = ground.clock.now();
+    if (way === null) {
+      this.#strand(this.#pick(this.#hand.length));
+      return;
+    }
+    while (this.#hand.length > 0 && endpoint.room(now) > 0) {
+      const batch = this.#nextBatch().filter((delivery) => this.#isRipe(delivery, now));
+      if (batch.length > 0) void this.#send(way, batch, now).catch((error) => this.#break(error));
+    }
+    if (this.#hand.length > 0 && endpoint.gate(now).kind === "closed") {
+      this.#expireOrGiveBack(this.#pick(this.#hand.length), now);
+    }
+  }
+
+  #nextBatch(): Delivery[] {
+    const { batch } = this.#options;
+    if (batch === null) return this.#pick(1);
+    const [first] = formBatches(this.#hand, { policy: batch, bytesOf: textBytes });
+    return this.#pick(first?.length ?? 0);
+  }
+
+  #pick(count: number): Delivery[] {
+    const picked = this.#hand.splice(0, count);
+    for (const { event } of picked) this.#charsInHand -= event.text.length;
+    return picked;
+  }
+
+  /** A sick endpoint's turn clears away what has expired; the rest waits on, and loses nothing. */
+  #expireOrGiveBack(deliveries: readonly Delivery[], now: Instant): void {
+    this.#giveBack(deliveries.filter((delivery) => this.#isRipe(delivery, now)));
+  }
+
+  /** Whether it may be sent now; if not, it has been dealt with. */
+  #isRipe(delivery: Delivery, now: Instant): boolean {
+    const { policy } = this.#options;
+    if (delivery.leasedUntil - now < policy.profile.waitMs) {
+      // Sent now it could outlive its lease: someone else may claim it, or already has.
+      this.#giveBack([delivery]);
+      return false;
+    }
+    const decision = expire({ ...delivery, policy }, now);
+    if (decision === null) return true;
+    this.#finish([settlementOf(delivery, decision, null, now)], () =>
+      this.#report.expired(delivery, decision),
+    );
+    return false;
+  }
+
+  async #send(way: Way, batch: readonly Delivery[], sentAt: Instant): Promise<void> {
+    const { endpoint, policy, subscription, ground } = this.#options;
+    const { waitMs, lateMs } = policy.profile;
+    this.#sending += batch.length;
+    endpoint.begin(sentAt);
+    const signal = this.#breakOff.signal;
+    const outcome = await way({ subscription, deliveries: batch }, { waitMs, lateMs, signal });
+    const now = ground.clock.now();
+    const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
+    const isDelivered = isSuccess(policy.profile, outcome);
+    const times = { now, sentAt };
+    endpoint.end(isBrokenOff ? "unsent" : isDelivered ? "succeeded" : "failed", times);
+    if (isBrokenOff) this.#giveBack(batch);
+    else await this.#conclude(batch, outcome, times);
+    if (outcome.kind === "noReply" && outcome.late !== undefined) {
+      void this.#waitLate(batch, outcome.late, sentAt).catch((error) => this.#break(error));
+    }
+    this.#ended(batch.length);
+  }
+
+  /** Decide for each of the batch, and settle them together (B-3). */
+  async #conclude(
+    batch: readonly Delivery[],
+    outcome: Outcome,
+    times: { readonly now: Instant; readonly sentAt: Instant; readonly isLate?: boolean },
+  ): Promise<void> {
+    const { policy, subscription, ground } = this.#options;
+    const { now, sentAt, isLate = false } = times;
+    const [first] = batch as [Delivery];
+    // One draw for the batch, so that what failed together is due together.
+    const chance = ground.chance.draw(
+      `${subscription.name}/${first.event.systemId}/${first.attempts + 1}`,
+    );
+    const name = outcomeName(outcome, policy.profile);
+    const ends = batch.map((delivery) => {
+      const number = delivery.attempts + 1;
+      const decision = decide({ ...delivery, attempts: number, policy }, outcome, { now, chance });
+      const attempt: Attempt = {
+        number,
+        startedAt: sentAt,
+        endedAt: now,
+        outcome,
+        outcomeName: name,
+        isLate,
+      };
+      return { delivery, decision, attempt };
+    });
+    const settlements = ends.map(({ delivery, decision, attempt }) =>
+      settlementOf(delivery, decision, attempt, now),
+    );
+    const counted = await this.#settle(settlements);
+    for (const [index, { delivery, decision, attempt }] of ends.entries()) {
+      if (!isLate || counted[index]) this.#report.attempted(delivery, attempt, decision);
+    }
+  }
+
+  /** R-4: a success after the wait takes back what has not been sent anew. */
+  async #waitLate(
+    batch: readonly Delivery[],
+    late: Promise<Outcome | null>,
+    sentAt: Instant,
+  ): Promise<void> {
+    const { endpoint, policy, ground } = this.#options;
+    const outcome = await late;
+    if (outcome === null || !isSuccess(policy.profile, outcome)) return;
+    const times = { now: ground.clock.now(), sentAt };
+    endpoint.endLate(times);
+    await this.#conclude(batch, outcome, { ...times, isLate: true });
+  }
+
+  // Settling.
+
+  #giveBack(deliveries: readonly Delivery[]): void {
+    if (deliveries.length === 0) return;
+    this.#finish(
+      deliveries.map(({ id, lease }) => ({ kind: "back", delivery: id, lease })),
+      () => {},
+    );
+  }
+
+  #strand(deliveries: readonly Delivery[]): void {
+    this.#finish(
+      deliveries.map(({ id, lease }) => ({ kind: "gone", delivery: id, lease })),
+      () => {
+        for (const delivery of deliveries) this.#report.stranded(delivery);
+      },
+    );
+  }
+
+  /** Settles beside everything else, and tells of it afterwards. */
+  #finish(settlements: readonly Settlement[], tell: () => void): void {
+    this.#sending += settlements.length;
+    this.#settle(settlements)
+      .then(tell)
+      .then(() => this.#ended(settlements.length))
+      .catch((error) => this.#break(error));
+  }
+
+  #ended(count: number): void {
+    this.#sending -= count;
+    if (this.#sending === 0) this.#onIdle?.();
+    this.#look();
+  }
+
+  async #settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
+    const { store, clock } = this.#options.ground;
+    for (;;) {
+      try {
+        return await store.settle(settlements);
+      } catch (error) {
+        this.#report.storeFailed("settle", error);
+        // Left alone, the leases end by themselves.
+        if (this.#breakOff.signal.aborted) return [];
+        await sleep(clock, storeRetryMs, this.#breakOff.signal);
+      }
+    }
+  }
+
+  #break(error: unknown): void {
+    this.#isClosed = true;
+    this.#leaveEndpoint();
+    this.#nudge?.();
+    this.#report.broken(error);
+    this.#options.onBroken(error);
+  }
+}
+
+function earlier(a: Instant | null, b: Instant): Instant {
+  return a === null || b < a ? b : a;
+}
+
+function textBytes({ event }: Delivery): number {
+  return Buffer.byteLength(event.text);
+}

@@ -1,0 +1,147 @@
+// What a decision means to the store, and what is told of it: one settlement, one wide line, one count
+// each. Nothing is decided here.
+
+import type { Outcome } from "../core/outcome.ts";
+import type { Delivery, Instant, LastAttempt, Log, Meter, Settlement } from "../core/ports.ts";
+import { type Decision, explain } from "../core/retry.ts";
+import type { Subscription } from "../core/subscription.ts";
+
+/** One send of one delivery. */
+export interface Attempt {
+  /** From one. */
+  readonly number: number;
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+  readonly outcome: Outcome;
+  /** Event Grid's word for the outcome. */
+  readonly outcomeName: string;
+  /** It came after we had stopped waiting for it (R-4). */
+  readonly isLate: boolean;
+}
+
+export function lastAttemptOf(attempt: Attempt): LastAttempt {
+  const { outcome, outcomeName, startedAt } = attempt;
+  const status = outcome.kind === "answered" ? outcome.status : null;
+  return { at: startedAt, outcome: outcomeName, status };
+}
+
+/** `attempt`: the send behind the decision, or null when none was made. */
+export function settlementOf(
+  delivery: Delivery,
+  decision: Decision,
+  attempt: Attempt | null,
+  now: Instant,
+): Settlement {
+  const named = { delivery: delivery.id, lease: delivery.lease };
+  const last = attempt === null ? delivery.last : lastAttemptOf(attempt);
+  switch (decision.kind) {
+    case "delivered":
+    case "drop":
+      return { ...named, kind: "gone" };
+    case "retry": {
+      const { stage, since, reason } = delivery;
+      const attempts = attempt?.number ?? delivery.attempts;
+      return { ...named, kind: "due", at: decision.at, stage, since, attempts, last, reason };
+    }
+    case "deadLetter": {
+      const { at, reason } = decision;
+      const begun = { stage: "deadLetter", since: now, attempts: 0 } as const;
+      return { ...named, kind: "due", at, ...begun, last, reason };
+    }
+    default:
+      return decision satisfies never;
+  }
+}
+
+export class Report {
+  readonly #log: Log;
+  readonly #meter: Meter;
+  readonly #names: { readonly topic: string; readonly subscription: string };
+
+  constructor(subscription: Subscription, ground: { readonly log: Log; readonly meter: Meter }) {
+    this.#log = ground.log;
+    this.#meter = ground.meter;
+    this.#names = { topic: subscription.topic, subscription: subscription.name };
+  }
+
+  attempted(delivery: Delivery, attempt: Attempt, decision: Decision): void {
+    const { outcome, outcomeName } = attempt;
+    const isDelivered = decision.kind === "delivered";
+    this.#meter.count("posthorn_delivery_attempts_total", { ...this.#names, outcome: outcomeName });
+    this.#log.fact(isDelivered ? "debug" : "info", "delivery.attempted", {
+      ...this.#names,
+      event: delivery.event.systemId,
+      stage: delivery.stage,
+      attempt: attempt.number,
+      outcome: outcomeName,
+      ...(outcome.kind === "answered" ? { status: outcome.status } : { why: outcome.why }),
+      ...(attempt.isLate ? { late: true } : {}),
+      durationMs: attempt.endedAt - attempt.startedAt,
+      decision: decision.kind,
+      ...("at" in decision ? { nextDueAt: decision.at } : {}),
+      ...(isDelivered ? {} : { words: explain(decision) }),
+    });
+    this.#ended(delivery, decision);
+  }
+
+  /** Given up when its attempt was due, so that the attempt was not made (R-6). */
+  expired(delivery: Delivery, decision: Decision): void {
+    this.#ended(delivery, decision);
+  }
+
+  /** The dead-letter destination is gone: what waited for it is dropped. */
+  stranded(delivery: Delivery): void {
+    this.#dropped(delivery, delivery.reason ?? "DeadLetterDestinationRemoved", null);
+  }
+
+  storeFailed(verb: "claim" | "settle", error: unknown): void {
+    this.#meter.count("posthorn_store_failures_total", { verb });
+    this.#log.fact("warn", "store.failed", { verb, ...this.#names, error: String(error) });
+  }
+
+  /** A bug of ours: this queue stands still until the broker is started again. */
+  broken(error: unknown): void {
+    const trace = error instanceof Error ? error.stack : String(error);
+    this.#log.fact("error", "dispatcher.broken", { ...this.#names, error: trace });
+  }
+
+  #ended(delivery: Delivery, decision: Decision): void {
+    switch (decision.kind) {
+      case "retry":
+        return;
+      case "delivered":
+        this.#meter.count(
+          delivery.stage === "deliver"
+            ? "posthorn_delivered_events_total"
+            : "posthorn_dead_lettered_events_total",
+          this.#names,
+        );
+        return;
+      case "deadLetter":
+        this.#log.fact("warn", "delivery.givenUp", {
+          ...this.#names,
+          event: delivery.event.systemId,
+          reason: decision.reason,
+          words: explain(decision),
+        });
+        return;
+      case "drop":
+        this.#dropped(delivery, decision.reason, explain(decision));
+        return;
+      default:
+        decision satisfies never;
+    }
+  }
+
+  #dropped(delivery: Delivery, reason: string, words: string | null): void {
+    this.#meter.count("posthorn_dropped_events_total", { ...this.#names, reason });
+    this.#log.fact("warn", "delivery.dropped", {
+      ...this.#names,
+      event: delivery.event.systemId,
+      stage: delivery.stage,
+      attempts: delivery.attempts,
+      reason,
+      ...(words === null ? {} : { words }),
+    });
+  }
+}

@@ -1,0 +1,178 @@
+// Who is on duty: a dispatcher for each queue of each subscription in the catalog. When a subscription
+// appears, changes or goes, the roster starts, replaces or stops its dispatchers and no others. A
+// replaced dispatcher takes nothing new; its sends under way end and settle by themselves, while the
+// new one is already at work.
+
+import type { BatchPolicy } from "../core/batch.ts";
+import { type PolicyDefaults, policyOf } from "../core/policy.ts";
+import type { Catalog, Log, Sink, Stage, Wake } from "../core/ports.ts";
+import { type ProfileName, profiles } from "../core/profile.ts";
+import {
+  type DeadLetterDestination,
+  endpointOf,
+  type Subscription,
+  type SubscriptionId,
+} from "../core/subscription.ts";
+import { Dispatcher, type DispatchGround, type Way } from "./dispatcher.ts";
+import { Endpoint } from "./endpoint.ts";
+
+export interface RosterOptions {
+  readonly ground: DispatchGround;
+  readonly sink: Sink;
+  /** Where dead letters go; null where nothing can take them. */
+  readonly deadLetterSink: Sink<DeadLetterDestination> | null;
+  readonly profile: ProfileName;
+  readonly defaults: PolicyDefaults;
+  /** Sends under way at one endpoint. */
+  readonly sendsMax: number;
+}
+
+/** Dead letters of one subscription are gathered into few blobs (L-3). */
+const deadLetterBatch: BatchPolicy = { maxEvents: 1000, preferredBytes: 1024 * 1024 };
+const deadLetterSendsMax = 2;
+
+interface Post {
+  /** What the dispatchers were started with: a change of any of it replaces them. */
+  readonly terms: string;
+  readonly dispatchers: Readonly<Record<Stage, Dispatcher>>;
+}
+
+export class Roster {
+  readonly #options: RosterOptions;
+  readonly #posts = new Map<SubscriptionId, Post>();
+  readonly #endpoints = new Map<string, Endpoint>();
+  /** Stopped dispatchers whose last sends are still under way. */
+  readonly #leaving = new Set<Promise<void>>();
+  readonly #breakOff = new AbortController();
+  #broken = 0;
+
+  constructor(options: RosterOptions) {
+    this.#options = options;
+    options.ground.store.onWake((wake) => this.#wake(wake));
+  }
+
+  /** Dispatchers that a bug of ours has stopped. */
+  get broken(): number {
+    return this.#broken;
+  }
+
+  /** Brings the dispatchers in line with the catalog. */
+  sync(catalog: Catalog): void {
+    const topics = new Map(catalog.topics.map((topic) => [topic.name, topic]));
+    const there = new Set(catalog.subscriptions.map(({ id }) => id));
+    for (const id of this.#posts.keys()) if (!there.has(id)) this.#dismiss(id);
+    const endpoints = new Set<string>();
+    for (const subscription of catalog.subscriptions) {
+      const profile = topics.get(subscription.topic)?.profile ?? this.#options.profile;
+      endpoints.add(this.#endpointKey(subscription, profile));
+      const terms = `${subscription.revision}/${profile}`;
+      if (this.#posts.get(subscription.id)?.terms === terms) continue;
+      this.#dismiss(subscription.id);
+      this.#posts.set(subscription.id, { terms, dispatchers: this.#start(subscription, profile) });
+    }
+    for (const key of this.#endpoints.keys()) {
+      if (!endpoints.has(key)) this.#endpoints.delete(key);
+    }
+  }
+
+  /** Sends under way may end until the signal aborts; what is left then is due again. */
+  async close(signal: AbortSignal): Promise<void> {
+    const breakOff = () => this.#breakOff.abort();
+    if (signal.aborted) breakOff();
+    else signal.addEventListener("abort", breakOff, { once: true });
+    for (const id of [...this.#posts.keys()]) this.#dismiss(id);
+    await Promise.all(this.#leaving);
+    signal.removeEventListener("abort", breakOff);
+  }
+
+  #wake({ queue, dueAt, deliveries }: Wake): void {
+    const post = this.#posts.get(queue.subscription);
+    if (post !== undefined) {
+      post.dispatchers[queue.stage].wake(dueAt, deliveries);
+      return;
+    }
+    // Leased to a dispatcher that has gone meanwhile. If this fails, the leases end by themselves.
+    this.#options.ground.store
+      .settle(deliveries.map(({ id, lease }) => ({ kind: "back", delivery: id, lease })))
+      .catch(() => {});
+  }
+
+  #dismiss(id: SubscriptionId): void {
+    const post = this.#posts.get(id);
+    if (post === undefined) return;
+    this.#posts.delete(id);
+    for (const dispatcher of Object.values(post.dispatchers)) {
+      const left = dispatcher.close(this.#breakOff.signal).then(() => {
+        this.#leaving.delete(left);
+      });
+      this.#leaving.add(left);
+    }
+  }
+
+  #start(subscription: Subscription, profileName: ProfileName): Post["dispatchers"] {
+    const { ground, sink, deadLetterSink, defaults, sendsMax } = this.#options;
+    const { log } = ground;
+    const profile = profiles[profileName];
+    const { deadLetter, destination } = subscription;
+    const open = (queue: {
+      stage: Stage;
+      way: Way | null;
+      endpoint: Endpoint;
+      batch: BatchPolicy | null;
+      sendsMax: number;
+    }) =>
+      new Dispatcher({
+        ...queue,
+        queue: { subscription: subscription.id, stage: queue.stage },
+        subscription,
+        policy: policyOf(subscription, profile, defaults),
+        ground,
+        onBroken: () => {
+          this.#broken += 1;
+        },
+      });
+    return {
+      deliver: open({
+        stage: "deliver",
+        way: (parcel, limits) => sink.send(parcel, destination, limits),
+        endpoint: this.#endpoint(subscription, profileName),
+        batch: profile.batching ? subscription.batch : null,
+        sendsMax,
+      }),
+      deadLetter: open({
+        stage: "deadLetter",
+        way:
+          deadLetterSink === null || deadLetter === null
+            ? null
+            : (parcel, limits) => deadLetterSink.send(parcel, deadLetter, limits),
+        endpoint: quietEndpoint(`dead letters of ${subscription.name}`, log),
+        batch: deadLetterBatch,
+        sendsMax: deadLetterSendsMax,
+      }),
+    };
+  }
+
+  /** Shared by all subscriptions that send to the same place under the same law. */
+  #endpoint(subscription: Subscription, profile: ProfileName): Endpoint {
+    const key = this.#endpointKey(subscription, profile);
+    const known = this.#endpoints.get(key);
+    if (known !== undefined) return known;
+    const endpoint = new Endpoint({
+      name: endpointOf(subscription.destination),
+      sendsMax: this.#options.sendsMax,
+      delayedDelivery: profiles[profile].delayedDelivery,
+      log: this.#options.ground.log,
+    });
+    this.#endpoints.set(key, endpoint);
+    return endpoint;
+  }
+
+  #endpointKey({ destination }: Subscription, profile: ProfileName): string {
+    return `${profiles[profile].delayedDelivery ? "delayed" : "plain"} ${endpointOf(destination)}`;
+  }
+}
+
+/** Dead-letter stores have a schedule and a limit of their own (L-4), and no health. */
+function quietEndpoint(name: string, log: Log): Endpoint {
+  return new Endpoint({ name, sendsMax: deadLetterSendsMax, delayedDelivery: false, log });
+}
