@@ -125,6 +125,8 @@ test("the failure of a send begun before the recovery does not undo it (H-2)", (
   const recovering = after(sick, sent(30 * s), succeeded(31 * s, 30 * s));
   assert.equal(after(recovering, failed(32 * s, -1)), recovering);
   assert.equal(after(recovering, failed(32 * s, 31 * s)).kind, "unhealthy");
+  const further = after(recovering, succeeded(33 * s, 32 * s), failed(34 * s, 32 * s));
+  assert.equal(further.kind, "unhealthy", "a success meanwhile does not excuse it");
 });
 
 test("once healthy again, the next illness begins with the first wait (H-2)", () => {
