@@ -319,10 +319,10 @@ export class Dispatcher {
     const { policy, subscription, ground } = this.#options;
     const { now, sentAt, isLate = false } = times;
     const [first] = batch as [Delivery];
-    // One draw for the batch, so that what failed together is due together.
-    const chance = ground.chance.draw(
-      `${subscription.name}/${first.event.systemId}/${first.attempts + 1}`,
-    );
+    // One draw for the batch, so that what failed together is due together; none for a success.
+    const chance = isSuccess(policy.profile, outcome)
+      ? 0
+      : ground.chance.draw(`${subscription.name}/${first.event.systemId}/${first.attempts + 1}`);
     const name = outcomeName(outcome, policy.profile);
     const ends = batch.map((delivery) => {
       const number = delivery.attempts + 1;

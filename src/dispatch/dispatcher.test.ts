@@ -1,0 +1,384 @@
+// Dispatch seen from the endpoints: when requests come, how many, with what, and what is left in the store.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  answerLater,
+  hours,
+  minutes,
+  openWard,
+  type Seen,
+  seconds,
+} from "../../test/fixtures/ward.ts";
+
+const times = (seen: readonly Seen[]) => seen.map(({ atMs }) => atMs);
+const numbered = (count: number, name = "e") =>
+  Array.from({ length: count }, (_, index) => `${name}${index}`);
+
+test("the first attempt is made at once, and a success ends the delivery (D-3, D-5)", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  await ward.publish(["a"], [sub]);
+  assert.deepEqual(ward.seen, [
+    { atMs: 0, url: "http://endpoint.test/hook", ids: ["a"], count: 0 },
+  ]);
+  assert.equal(await ward.waiting(), 0);
+});
+
+test("each matching subscription gets its own delivery, one event per request (D-2, D-4)", async () => {
+  const ward = await openWard();
+  const one = await ward.subscribe({ destination: { kind: "webhook", url: "http://one.test/" } });
+  const two = await ward.subscribe({ destination: { kind: "webhook", url: "http://two.test/" } });
+  await ward.publish(["a", "b"], [one, two]);
+  const got = ward.seen.map(({ url, ids }) => `${url} ${ids}`).sort();
+  assert.deepEqual(got, [
+    "http://one.test/ a",
+    "http://one.test/ b",
+    "http://two.test/ a",
+    "http://two.test/ b",
+  ]);
+});
+
+test("a failing endpoint sees every step of the schedule, then the event is dropped (R-1, R-6)", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  ward.behave(() => 500);
+  await ward.publish(["a"], [sub]);
+  await ward.advance(40 * hours);
+  const at = [0, 10, 40, 100, 400, 1000, 2800, 6400, 17_200, 38_800, 82_000];
+  assert.deepEqual(
+    times(ward.seen),
+    at.map((second) => second * seconds),
+  );
+  assert.deepEqual(
+    ward.seen.map(({ count }) => count),
+    at.map((_, index) => index),
+  );
+  const [dropped] = ward.factsNamed("delivery.dropped");
+  assert.equal(dropped?.fields.reason, "TimeToLiveExceeded");
+  assert.equal(await ward.waiting(), 0);
+});
+
+test("every wait has its random addition (R-2)", async () => {
+  const ward = await openWard({ chance: 0.5 });
+  const sub = await ward.subscribe();
+  ward.behave(() => 500);
+  await ward.publish(["a"], [sub]);
+  await ward.advance(2 * minutes);
+  assert.deepEqual(times(ward.seen), [0, 10_500, 42_000, 105_000]);
+});
+
+test("attempts end at their limit (R-5)", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe({
+    retryPolicy: { maxDeliveryAttempts: 3, eventTimeToLiveMs: null },
+  });
+  ward.behave(() => 500);
+  await ward.publish(["a"], [sub]);
+  await ward.advance(24 * hours);
+  assert.deepEqual(times(ward.seen), [0, 10_000, 40_000]);
+  assert.equal(
+    ward.factsNamed("delivery.dropped")[0]?.fields.reason,
+    "MaxDeliveryAttemptsExceeded",
+  );
+});
+
+test("no answer within the wait is a failure, and the wait counts (P-2, R-1)", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  ward.behave(({ count }) => (count === 0 ? answerLater().answer : 200));
+  await ward.publish(["a"], [sub]);
+  await ward.advance(39 * seconds);
+  assert.equal(ward.seen.length, 1);
+  await ward.advance(1 * seconds);
+  assert.deepEqual(times(ward.seen), [0, 40_000]);
+  assert.equal(await ward.waiting(), 0);
+});
+
+test("a late success takes the event out of the retry queue (R-4)", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  const late = answerLater();
+  ward.behave(() => late.answer);
+  await ward.publish(["a"], [sub]);
+  await ward.advance(35 * seconds);
+  late.give(200);
+  await ward.advance(1 * hours);
+  assert.deepEqual(times(ward.seen), [0]);
+  assert.equal(await ward.waiting(), 0);
+});
+
+test("a late success after the event was sent anew changes nothing (R-4)", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  const late = answerLater();
+  const second = answerLater();
+  ward.behave(({ count }) => (count === 0 ? late.answer : second.answer));
+  await ward.publish(["a"], [sub]);
+  await ward.advance(45 * seconds);
+  assert.equal(ward.seen.length, 2);
+  late.give(200);
+  await ward.advance(0);
+  assert.equal(await ward.waiting(), 1);
+  second.give(200);
+  await ward.advance(0);
+  assert.equal(await ward.waiting(), 0);
+});
+
+test("ten failures in a row make an endpoint wait, new deliveries too (H-1, H-3)", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  ward.behave(() => 500);
+  await ward.publish(numbered(10), [sub]);
+  assert.equal(ward.seen.length, 10);
+  await ward.publish(["new"], [sub]);
+  await ward.advance(29 * seconds);
+  assert.equal(ward.seen.length, 10);
+  await ward.advance(1 * seconds);
+  assert.equal(ward.seen.length, 11, "one probe, when the wait is over");
+  assert.equal(await ward.waiting(), 11);
+});
+
+test("one probe at a time; a success lets what waits go, a few at a time first (H-2)", async () => {
+  const ward = await openWard({ sendsMax: 64 });
+  const sub = await ward.subscribe();
+  ward.behave(() => 500);
+  await ward.publish(numbered(10), [sub]);
+  await ward.publish(numbered(40, "new"), [sub]);
+  let underWay = 0;
+  let most = 0;
+  const answers: (() => void)[] = [];
+  ward.behave(async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise<void>((resolve) => answers.push(resolve));
+    underWay -= 1;
+    return 200;
+  });
+  await ward.clock.advance({ to: "next" });
+  const mosts: number[] = [];
+  const before = ward.seen.length;
+  while (answers.length > 0) {
+    mosts.push(most);
+    most = 0;
+    for (const answer of answers.splice(0)) answer();
+    await ward.advance(0);
+    if (answers.length === 0) await ward.advance(20 * seconds);
+  }
+  assert.equal(before, 11);
+  assert.deepEqual(mosts.slice(0, 5), [1, 1, 2, 4, 8]);
+  assert.equal(await ward.waiting(), 0);
+});
+
+test("the wait of a sick endpoint grows while probes fail, up to hours (H-2)", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  ward.behave(() => 500);
+  await ward.publish(numbered(10), [sub]);
+  await ward.advance(10 * hours);
+  const probes = times(ward.seen).slice(10);
+  const waits = probes.map((at, index) => at - (probes[index - 1] ?? 0));
+  assert.deepEqual(
+    waits.map((ms) => ms / seconds),
+    [30, 60, 120, 240, 480, 960, 1920, 3840, 7200, 7200, 7200],
+  );
+});
+
+test("what expires behind a sick endpoint is given up at the endpoint's next turn (H-3, R-6)", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe({
+    retryPolicy: { maxDeliveryAttempts: null, eventTimeToLiveMs: 5 * minutes },
+  });
+  ward.behave(() => 500);
+  await ward.publish(numbered(10), [sub]);
+  await ward.publish(numbered(1200, "new"), [sub]);
+  await ward.advance(20 * minutes);
+  assert.equal(await ward.waiting(), 0);
+  assert.equal(ward.factsNamed("delivery.dropped").length, 1210);
+  const probes = ward.seen.slice(10);
+  assert.ok(
+    probes.every(({ atMs }) => atMs < 5 * minutes),
+    "nothing is sent after its life",
+  );
+});
+
+test("one sick or silent endpoint delays no other (H-4)", async () => {
+  const ward = await openWard();
+  const sick = await ward.subscribe({ destination: { kind: "webhook", url: "http://sick.test/" } });
+  const mute = await ward.subscribe({ destination: { kind: "webhook", url: "http://mute.test/" } });
+  const well = await ward.subscribe({ destination: { kind: "webhook", url: "http://well.test/" } });
+  ward.behave(({ url }) =>
+    url.includes("sick") ? 500 : url.includes("mute") ? answerLater().answer : 200,
+  );
+  await ward.publish(numbered(100), [sick, mute, well]);
+  const atWell = ward.seen.filter(({ url }) => url.includes("well"));
+  assert.equal(atWell.length, 100);
+  assert.ok(atWell.every(({ atMs }) => atMs === 0));
+});
+
+test("health belongs to the endpoint, not to the subscription (H-1)", async () => {
+  const ward = await openWard();
+  const hook = (path: string) => ({ kind: "webhook", url: `http://same.test/${path}` }) as const;
+  const one = await ward.subscribe({ destination: hook("x?code=1") });
+  const two = await ward.subscribe({ destination: hook("x?code=2") });
+  const other = await ward.subscribe({ destination: hook("y") });
+  ward.behave(({ url }) => (url.includes("/x") ? 500 : 200));
+  await ward.publish(numbered(10), [one]);
+  await ward.publish(["b"], [two, other]);
+  assert.deepEqual(
+    ward.seen.slice(10).map(({ url }) => url),
+    ["http://same.test/y"],
+  );
+});
+
+test("a profile without delayed delivery goes on at a failing endpoint (P-10)", async () => {
+  const ward = await openWard({ profile: "ga-2018" });
+  const sub = await ward.subscribe();
+  ward.behave(() => 500);
+  await ward.publish(numbered(20), [sub]);
+  await ward.advance(10 * seconds);
+  assert.equal(ward.seen.length, 40);
+});
+
+test("sends to one endpoint stay within their bound, over all its subscriptions", async () => {
+  const ward = await openWard({ sendsMax: 3 });
+  const one = await ward.subscribe();
+  const two = await ward.subscribe();
+  const answers: (() => void)[] = [];
+  let underWay = 0;
+  let most = 0;
+  ward.behave(async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise<void>((resolve) => answers.push(resolve));
+    underWay -= 1;
+    return 200;
+  });
+  await ward.publish(numbered(20), [one, two]);
+  while (answers.length > 0) {
+    answers.shift()?.();
+    await ward.advance(0);
+  }
+  assert.equal(most, 3);
+  assert.equal(ward.seen.length, 40);
+});
+
+test("a batch holds what is there, within its limits, and its answer counts for all (B-1, B-2, B-3)", async () => {
+  const ward = await openWard({ sendsMax: 1 });
+  const sub = await ward.subscribe({ batch: { maxEvents: 4, preferredBytes: 65_536 } });
+  ward.behave(({ count }) => (count === 0 ? 503 : 200));
+  await ward.publish(numbered(6), [sub]);
+  assert.deepEqual(
+    ward.seen.map(({ ids }) => ids.length),
+    [4, 2],
+  );
+  await ward.advance(30 * seconds);
+  assert.deepEqual(
+    ward.seen.slice(2).map(({ ids }) => ids.length),
+    [4, 2],
+    "what failed together is due together",
+  );
+  assert.equal(await ward.waiting(), 0);
+});
+
+test("a subscription that changes is served by its new terms, also for what waits", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  ward.behave(({ url }) => (url.includes("new") ? 200 : 503));
+  await ward.publish(["a"], [sub]);
+  const { id: _, revision: __, ...draft } = sub;
+  await ward.store.putSubscription({
+    ...draft,
+    destination: { kind: "webhook", url: "http://new.test/" },
+  });
+  await ward.sync();
+  await ward.advance(30 * seconds);
+  assert.deepEqual(
+    ward.seen.map(({ url, atMs }) => `${atMs} ${url}`),
+    ["0 http://endpoint.test/hook", "30000 http://new.test/"],
+  );
+});
+
+test("a removed subscription gets nothing more", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  ward.behave(() => 503);
+  await ward.publish(["a"], [sub]);
+  await ward.store.removeSubscription(sub.id);
+  await ward.sync();
+  await ward.advance(1 * hours);
+  assert.equal(ward.seen.length, 1);
+  assert.equal(await ward.waiting(), 0);
+});
+
+test("closing lets a send under way end, and settles it", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  const later = answerLater();
+  ward.behave(() => later.answer);
+  await ward.publish(["a"], [sub]);
+  const closed = ward.roster.close(new AbortController().signal);
+  later.give(200);
+  await closed;
+  assert.equal(await ward.waiting(), 0);
+});
+
+test("closing in haste breaks a send off and keeps its event, which has used no attempt", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  ward.behave(() => answerLater().answer);
+  await ward.publish(["a"], [sub]);
+  await ward.roster.close(AbortSignal.abort());
+  const [kept] = await ward.store.waiting(
+    { subscription: sub.id, stage: "deliver" },
+    { after: 0, limit: 10 },
+  );
+  assert.equal(kept?.attempts, 0);
+  assert.equal(kept?.dueAt, ward.clock.now());
+});
+
+test("what we give up on goes to the dead letters five minutes later, together (L-1, L-3)", async () => {
+  const ward = await openWard();
+  const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;
+  const sub = await ward.subscribe({ deadLetter });
+  ward.behave(() => 400);
+  await ward.publish(["a", "b"], [sub]);
+  await ward.advance(5 * minutes - 1);
+  assert.equal(ward.deadLetters.length, 0);
+  await ward.advance(1);
+  assert.deepEqual(ward.deadLetters, [
+    { atMs: 5 * minutes, url: "box", ids: ["a", "b"], count: 0 },
+  ]);
+  assert.equal(ward.seen.length, 2, "a 400 is never retried (R-3)");
+  assert.equal(await ward.waiting(), 0);
+});
+
+test("a dead-letter store that stays away for four hours loses the event, in words (L-4)", async () => {
+  const ward = await openWard();
+  const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;
+  const sub = await ward.subscribe({ deadLetter });
+  ward.behave(() => 413);
+  ward.behaveAtDeadLetters(() => 503);
+  await ward.publish(["a"], [sub]);
+  await ward.advance(3.9 * hours);
+  assert.equal(await ward.waiting(), 1);
+  await ward.advance(0.2 * hours);
+  assert.equal(await ward.waiting(), 0);
+  const [dropped] = ward.factsNamed("delivery.dropped");
+  assert.equal(dropped?.fields.reason, "DeadLetterStoreUnavailable");
+});
+
+test("every attempt is one wide line that says what happens next, in words", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  ward.behave(({ count }) => (count === 0 ? 503 : 200));
+  await ward.publish(["a"], [sub]);
+  await ward.advance(1 * minutes);
+  const [failed, delivered] = ward.factsNamed("delivery.attempted");
+  assert.equal(
+    failed?.fields.words,
+    "503: at least 30 s; step 1 of the schedule is 10 s; random addition 0 s; " +
+      "next attempt 2030-01-01T00:00:30.000Z; 29 attempts and 1 d left",
+  );
+  assert.equal(delivered?.fields.decision, "delivered");
+});
