@@ -246,5 +246,7 @@ export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS" | "PATCH";
   /** Segments may be `:name`. Matched without regard to letter case and to repeated slashes. */
   readonly path: string;
+  /** Sent with every answer of this route, refusals among them. */
+  readonly headers?: Readonly<Record<string, string>>;
   handle(request: Request): Promise<Reply> | Reply;
 }
