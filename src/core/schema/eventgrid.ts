@@ -13,7 +13,7 @@ import type { Event, EventFields, Published } from "../event.ts";
 import { countUtf8Bytes, findObjects, type ObjectSpan } from "../json.ts";
 import type { Instant } from "../ports.ts";
 import { Refusal } from "../refusal.ts";
-import type { PublishLimits } from "./limits.ts";
+import { type PublishLimits, refuseSize } from "./limits.ts";
 
 /** What the events of one publish share. */
 export interface Reading {
@@ -29,7 +29,7 @@ export interface Reading {
 export function readEventGridEvents(text: string, reading: Reading): readonly Published[] {
   const { limits } = reading;
   if (isLonger(text, 0, text.length, limits.requestBytesMax)) {
-    throw new Refusal("PayloadTooLarge", tooLarge("The request", limits.requestBytesMax));
+    throw refuseSize("The request", limits.requestBytesMax);
   }
   const values = parseEvents(text);
   if (values.length > limits.eventsMax) {
@@ -150,7 +150,7 @@ function rawMembers(text: string, span: ObjectSpan): RawMembers {
 
 function checkSize({ text, span, index }: Place, { eventBytesMax }: PublishLimits): void {
   if (isLonger(text, span.start, span.end, eventBytesMax)) {
-    throw new Refusal("PayloadTooLarge", tooLarge(`The event at index ${index}`, eventBytesMax));
+    throw refuseSize(`The event at index ${index}`, eventBytesMax);
   }
 }
 
@@ -227,10 +227,6 @@ function isLonger(text: string, start: number, end: number, bytesMax: number): b
   const length = end - start;
   if (length > bytesMax) return true;
   return length * 3 > bytesMax && countUtf8Bytes(text, start, end) > bytesMax;
-}
-
-function tooLarge(what: string, bytesMax: number): string {
-  return `${what} is too large: at most ${bytesMax} bytes are allowed.`;
 }
 
 function refuseShape(index: number, what: string, wanted: string, value: unknown): Refusal {

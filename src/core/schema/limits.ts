@@ -3,6 +3,8 @@
 // *Differs:* the real service lets somewhat more through than it says (1,536,000 bytes per request
 // were measured); we hold to what is written.
 
+import { Refusal } from "../refusal.ts";
+
 export interface PublishLimits {
   readonly eventsMax: number;
   /** One event, as the publisher wrote it in UTF-8. */
@@ -15,3 +17,11 @@ export const publishLimits: PublishLimits = {
   eventBytesMax: 1_048_576,
   requestBytesMax: 1_048_576,
 };
+
+/** `what` begins the sentence: "The request". */
+export function refuseSize(what: string, bytesMax: number): Refusal {
+  return new Refusal(
+    "PayloadTooLarge",
+    `${what} is too large: at most ${bytesMax} bytes are allowed.`,
+  );
+}
