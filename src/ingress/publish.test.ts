@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Door, eventText, key, openDoor, openedAt } from "../../test/fixtures/door.ts";
+import { filterForAll } from "../core/filter.ts";
+import type { Instant, Reply, Routed } from "../core/ports.ts";
+import { Refusal, type RefusalCode } from "../core/refusal.ts";
+import { MemoryStore } from "../store/memory.ts";
+
+async function refused(asked: Promise<Reply>, code: RefusalCode, words: RegExp): Promise<Refusal> {
+  const error = await asked.then(
+    () => assert.fail("the request was accepted"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof Refusal, String(error));
+  assert.equal(error.code, code);
+  assert.match(error.message, words);
+  return error;
+}
+
+const factsOf = (door: Door) => door.facts.map(({ level, name, fields }) => [level, name, fields]);
+
+/** The real store, holding every append until it is told to go on. */
+class HeldStore extends MemoryStore {
+  readonly appended: (readonly Routed[])[] = [];
+  readonly gate = Promise.withResolvers<void>();
+
+  override async append(routed: readonly Routed[], now: Instant): Promise<void> {
+    this.appended.push(routed);
+    await this.gate.promise;
+    await super.append(routed, now);
+  }
+}
+
+test("a publish is answered with an empty 200, only after its events are kept (D-1)", async () => {
+  const store = new HeldStore();
+  const door = await openDoor({ store });
+  const subscription = await door.subscribe();
+  const order: string[] = [];
+  const asked = door.publish(eventText()).finally(() => order.push("answered"));
+  // Far more turns than an answer that waits for nothing would take.
+  for (let turn = 0; turn < 100; turn++) await null;
+  assert.equal(store.appended.length, 1);
+  order.push("kept");
+  store.gate.resolve();
+  assert.deepEqual(await asked, { status: 200 });
+  assert.deepEqual(order, ["kept", "answered"]);
+  assert.equal((await door.waiting(subscription)).length, 1);
+});
+
+test("all events of a request are kept in one append, each for every match (D-2)", async () => {
+  const store = new HeldStore();
+  store.gate.resolve();
+  const door = await openDoor({ store });
+  const all = await door.subscribe();
+  const filter = { ...filterForAll, includedEventTypes: ["deleted"] };
+  const some = await door.subscribe({ name: "deleted-only", filter });
+  await door.publish(`[${eventText()},${eventText({ id: "2", eventType: "deleted" })}]`);
+  assert.deepEqual(
+    store.appended.map((routed) => routed.map(({ to }) => to)),
+    [[[all.id], [some.id, all.id]]],
+  );
+  const kept = await door.waiting(all);
+  assert.deepEqual(
+    kept.map(({ systemId, topic, publishedAt }) => [systemId, topic, publishedAt]),
+    [
+      ["id-1", "orders", openedAt],
+      ["id-2", "orders", openedAt],
+    ],
+  );
+});
+
+test("one bad event refuses the whole request", async () => {
+  const door = await openDoor();
+  const subscription = await door.subscribe();
+  const body = `[${eventText()},${eventText({ subject: undefined })}]`;
+  await refused(door.publish(body), "InputJsonInvalid", /Event at index 1: 'subject' is missing/);
+  await door.publish(eventText({ id: "good" }));
+  const kept = await door.waiting(subscription);
+  assert.deepEqual(
+    kept.map(({ text }) => JSON.parse(text).id),
+    ["good"],
+  );
+});
+
+test("events that match nobody are accepted, counted and not kept", async () => {
+  const store = new HeldStore();
+  const door = await openDoor({ store });
+  await door.subscribe({ filter: { ...filterForAll, subjectBeginsWith: "elsewhere" } });
+  assert.deepEqual(await door.publish(`[${eventText()},${eventText()}]`), { status: 200 });
+  assert.deepEqual(await door.publish("[]"), { status: 200 });
+  assert.deepEqual(store.appended, []);
+  assert.deepEqual(Object.fromEntries(door.counts), {
+    'posthorn_published_events_total{topic="orders"}': 2,
+    'posthorn_unmatched_events_total{topic="orders"}': 2,
+  });
+});
+
+test("a publish is one fact and is counted by topic", async () => {
+  const door = await openDoor();
+  const filter = { ...filterForAll, includedEventTypes: ["recordInserted"] };
+  await door.subscribe({ filter });
+  await door.subscribe({ filter, name: "another" });
+  const body = `[${eventText()},${eventText()},${eventText({ eventType: "x" })}]`;
+  await door.publish(body, { params: { topic: "ORDERS" } });
+  const fields = { topic: "orders", count: 3, bytes: body.length, deliveries: 4 };
+  assert.deepEqual(factsOf(door), [["debug", "event.published", fields]]);
+  assert.deepEqual(Object.fromEntries(door.counts), {
+    'posthorn_published_events_total{topic="orders"}': 3,
+    'posthorn_matched_deliveries_total{topic="orders"}': 4,
+    'posthorn_unmatched_events_total{topic="orders"}': 1,
+  });
+});
+
+test("the topic may be named by the host, whatever follows its first label", async () => {
+  const door = await openDoor();
+  const subscription = await door.subscribe();
+  const hosts = ["orders.westeurope-1.eventgrid.azure.net", "Orders.localhost:5888", "orders"];
+  for (const host of hosts) {
+    const headers = { host, "aeg-sas-key": key };
+    const body = Buffer.from(eventText());
+    assert.equal((await door.ask("POST", "/api/events", { headers, body })).status, 200);
+  }
+  assert.equal((await door.waiting(subscription)).length, hosts.length);
+  for (const host of ["127.0.0.1:5888", "[::1]:5888", "", undefined]) {
+    const headers = { host, "aeg-sas-key": key };
+    await refused(door.ask("POST", "/api/events", { headers }), "NotFound", /^There is no topic /);
+  }
+});
+
+test("an unknown topic is not found, and is not made a label of a counter", async () => {
+  const door = await openDoor();
+  const asked = door.publish(eventText(), { params: { topic: "nowhere" } });
+  await refused(asked, "NotFound", /^There is no topic "nowhere"\.$/);
+  const fields = { topic: "unknown", code: "NotFound", reason: 'There is no topic "nowhere".' };
+  assert.deepEqual(factsOf(door), [["info", "publish.refused", fields]]);
+  assert.deepEqual(Object.fromEntries(door.counts), {
+    'posthorn_publish_refused_total{topic="unknown",code="NotFound"}': 1,
+  });
+});
+
+test("without a key nothing is read or kept, unless keys are switched off", async () => {
+  const door = await openDoor();
+  const subscription = await door.subscribe();
+  await refused(door.publish("not JSON", { headers: {} }), "Unauthorized", /^Request must contain/);
+  assert.deepEqual(Object.fromEntries(door.counts), {
+    'posthorn_publish_refused_total{topic="orders",code="Unauthorized"}': 1,
+  });
+  assert.deepEqual(await door.waiting(subscription), []);
+  const open = await openDoor({ auth: false });
+  assert.equal((await open.publish(eventText(), { headers: {} })).status, 200);
+});
+
+test("bytes that are not UTF-8 are refused, and a byte order mark is passed over", async () => {
+  const door = await openDoor();
+  const subscription = await door.subscribe();
+  const broken = Buffer.from(eventText({ data: "é" }), "latin1");
+  await refused(door.publish(broken), "InputJsonInvalid", /^The body is not valid UTF-8\.$/);
+  await door.publish(`\ufeff${eventText({ data: "é😀" })}`);
+  // A view into a larger buffer, as a socket may give it.
+  const bytes = Buffer.from(`xx${eventText({ data: "second" })}xx`);
+  await door.publish(new Uint8Array(bytes.buffer, bytes.byteOffset + 2, bytes.length - 4));
+  const kept = await door.waiting(subscription);
+  assert.deepEqual(
+    kept.map(({ text }) => JSON.parse(text).data),
+    ["é😀", "second"],
+  );
+});
+
+test("a request above 1 MB is too large", async () => {
+  const door = await openDoor();
+  const body = Buffer.alloc(1_048_577, " ");
+  await refused(
+    door.publish(body),
+    "PayloadTooLarge",
+    /^The request is too large: at most 1048576/,
+  );
+});
+
+test("a store that is full or broken refuses the publish, and nothing is counted as accepted", async () => {
+  class FullStore extends MemoryStore {
+    override async append(): Promise<void> {
+      throw new Refusal("TooManyRequests", "The queue is full.", { retryAfterMs: 250 });
+    }
+  }
+  const door = await openDoor({ store: new FullStore() });
+  await door.subscribe();
+  const refusal = await refused(door.publish(eventText()), "TooManyRequests", /^The queue is full/);
+  assert.equal(refusal.retryAfterMs, 250);
+  assert.deepEqual(Object.fromEntries(door.counts), {
+    'posthorn_publish_refused_total{topic="orders",code="TooManyRequests"}': 1,
+  });
+});
+
+test("a broker that is stopping refuses new publishes and says when to come back", async () => {
+  let isOpen = true;
+  const door = await openDoor({ isOpen: () => isOpen });
+  await door.publish(eventText());
+  isOpen = false;
+  const refusal = await refused(
+    door.publish(eventText()),
+    "Unavailable",
+    /^The broker is stopping/,
+  );
+  assert.equal(refusal.retryAfterMs, 5_000);
+});
+
+test("OPTIONS says what may be posted, without a key", async () => {
+  const door = await openDoor();
+  const params = { topic: "orders" };
+  assert.deepEqual(await door.ask("OPTIONS", "/topics/:topic/api/events", { params }), {
+    status: 200,
+    headers: { allow: "POST, OPTIONS", "aeg-input-event-schema": "EventGridEvent" },
+  });
+  await refused(door.ask("OPTIONS", "/api/events", {}), "NotFound", /^There is no topic/);
+});
+
+test("every answer on the publish routes names the API version", async () => {
+  const { routes } = await openDoor();
+  for (const { headers } of routes) {
+    assert.deepEqual(headers, { "api-supported-versions": "2018-01-01" });
+  }
+});

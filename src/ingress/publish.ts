@@ -1,0 +1,178 @@
+// The way in: a publish request becomes one durable append. Find the topic, check the key, read the
+// events, route each, append them all in one call; the 200 leaves when that has resolved and not
+// before (D-1). One event that will not do refuses the whole request.
+//
+// Deliberately absent: waiting and retrying. A store that cannot take the events now says so with a
+// refusal, and the publisher keeps them.
+
+import { isUtf8 } from "node:buffer";
+import type { Published } from "../core/event.ts";
+import type {
+  Clock,
+  Ids,
+  Log,
+  Meter,
+  Reply,
+  Request,
+  Route,
+  Routed,
+  Store,
+} from "../core/ports.ts";
+import { Refusal } from "../core/refusal.ts";
+import type { Directory } from "../core/route.ts";
+import { readEventGridEvents } from "../core/schema/eventgrid.ts";
+import { publishLimits, refuseSize } from "../core/schema/limits.ts";
+import { type Topic, topicArmId } from "../core/topic.ts";
+import { shownAs } from "../core/wording.ts";
+import { authorize } from "./auth.ts";
+
+export interface PublishGround {
+  /** The catalog as it is now. */
+  readonly directory: () => Directory;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly meter: Meter;
+  /** Whether keys are asked for. */
+  readonly auth: boolean;
+  /** False once the broker is stopping. */
+  readonly isOpen: () => boolean;
+}
+
+/** What a publisher should wait when the broker is stopping: about as long as a restart takes. */
+const restartMs = 5_000;
+
+/** Any other status, also 202 and 204, is an error to the official clients. */
+const accepted: Reply = { status: 200 };
+
+const routeHeaders = { "api-supported-versions": "2018-01-01" };
+
+export function publishRoutes(ground: PublishGround): readonly Route[] {
+  return [
+    ...routesAt(ground, "/topics/:topic/api/events", ({ params }) => params.topic ?? ""),
+    ...routesAt(ground, "/api/events", ({ headers }) => firstLabel(headers.host)),
+  ];
+}
+
+function routesAt(
+  ground: PublishGround,
+  path: string,
+  topicName: (request: Request) => string,
+): readonly Route[] {
+  const headers = routeHeaders;
+  return [
+    { method: "POST", path, headers, handle: (asked) => publish(ground, topicName(asked), asked) },
+    { method: "OPTIONS", path, headers, handle: (asked) => describe(ground, topicName(asked)) },
+  ];
+}
+
+/** Old clients know a topic by its host name alone: `orders.example.com` is the topic `orders`. */
+function firstLabel(host: string | string[] | undefined): string {
+  return typeof host === "string" ? (host.split(/[.:]/, 1)[0] ?? "") : "";
+}
+
+async function publish(ground: PublishGround, name: string, request: Request): Promise<Reply> {
+  const directory = ground.directory();
+  const topic = directory.topic(name);
+  try {
+    if (!ground.isOpen()) throw refuseStopping();
+    if (topic === undefined) throw refuseTopic(name);
+    if (ground.auth) authorize(topic, request);
+    await accept(ground, { directory, topic, body: request.body });
+    return accepted;
+  } catch (error) {
+    if (error instanceof Refusal) tellRefused(ground, topic, error);
+    throw error;
+  }
+}
+
+interface Admission {
+  readonly directory: Directory;
+  readonly topic: Topic;
+  readonly body: Uint8Array;
+}
+
+async function accept(ground: PublishGround, { directory, topic, body }: Admission) {
+  const now = ground.clock.now();
+  const published = readEventGridEvents(decode(body), {
+    topic: topic.name,
+    topicArmId: topicArmId(topic.name),
+    publishedAt: now,
+    systemId: () => ground.ids.next(),
+    limits: publishLimits,
+  });
+  const routed = routeAll(directory, topic, published);
+  if (routed.length > 0) await ground.store.append(routed, now);
+  tellPublished(ground, topic, { published, routed, bytes: body.length });
+}
+
+/** Events that match nobody are accepted all the same, and end here. */
+function routeAll(
+  directory: Directory,
+  topic: Topic,
+  published: readonly Published[],
+): readonly Routed[] {
+  const routed: Routed[] = [];
+  for (const { event, fields } of published) {
+    const to = directory.route(topic.name, fields);
+    if (to.length > 0) routed.push({ event, to });
+  }
+  return routed;
+}
+
+function decode(body: Uint8Array): string {
+  if (body.length > publishLimits.requestBytesMax) {
+    throw refuseSize("The request", publishLimits.requestBytesMax);
+  }
+  // Decoding would put a replacement character where the publisher had another.
+  if (!isUtf8(body)) throw new Refusal("InputJsonInvalid", "The body is not valid UTF-8.");
+  const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString("utf8");
+  // A byte order mark is how some tools begin a file, and never part of the JSON.
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}
+
+/** What the service answers to OPTIONS. It needs no key, and says nothing about the topic's own. */
+function describe(ground: PublishGround, name: string): Reply {
+  if (ground.directory().topic(name) === undefined) throw refuseTopic(name);
+  const headers = { allow: "POST, OPTIONS", "aeg-input-event-schema": "EventGridEvent" };
+  return { status: 200, headers };
+}
+
+function refuseStopping(): Refusal {
+  return new Refusal("Unavailable", "The broker is stopping.", { retryAfterMs: restartMs });
+}
+
+function refuseTopic(name: string): Refusal {
+  return new Refusal("NotFound", `There is no topic ${shownAs(name)}.`);
+}
+
+interface Acceptance {
+  readonly published: readonly Published[];
+  readonly routed: readonly Routed[];
+  readonly bytes: number;
+}
+
+function tellPublished({ log, meter }: PublishGround, topic: Topic, acceptance: Acceptance): void {
+  const { published, routed, bytes } = acceptance;
+  const count = published.length;
+  let deliveries = 0;
+  for (const { to } of routed) deliveries += to.length;
+  log.fact("debug", "event.published", { topic: topic.name, count, bytes, deliveries });
+  const labels = { topic: topic.name };
+  meter.count("posthorn_published_events_total", labels, count);
+  if (deliveries > 0) meter.count("posthorn_matched_deliveries_total", labels, deliveries);
+  const unmatched = count - routed.length;
+  if (unmatched > 0) meter.count("posthorn_unmatched_events_total", labels, unmatched);
+}
+
+/** Only topics that exist are labels: anyone may ask for names that do not. */
+function tellRefused(
+  { log, meter }: PublishGround,
+  topic: Topic | undefined,
+  { code, message }: Refusal,
+): void {
+  const label = topic?.name ?? "unknown";
+  log.fact("info", "publish.refused", { topic: label, code, reason: message });
+  meter.count("posthorn_publish_refused_total", { topic: label, code });
+}
