@@ -8,6 +8,7 @@ import type {
   Activity,
   Catalog,
   Claim,
+  Clock,
   Delivery,
   Instant,
   Ledger,
@@ -34,10 +35,19 @@ export interface Engine {
 export interface FrontOptions {
   readonly engine: Engine;
   readonly activity: Activity;
+  readonly clock: Clock;
+  /**
+   * How long a round waits for company: publishes while others publish too, and settlements, for which nobody
+   * waits. A lone publish never does. 0: no round ever waits, which a clock that stands still needs.
+   */
+  readonly gatherMs: number;
   /** Characters of events waiting for the disk, beyond which publishes are refused. */
   readonly waitingCharsMax: number;
   readonly retryAfterMs: number;
 }
+
+/** A round of so many operations has company enough. */
+const fullRound = 64;
 
 interface Waiting {
   readonly op: Op;
@@ -49,8 +59,15 @@ export class FrontStore implements Store, Ledger, Registry {
   readonly #options: FrontOptions;
   #waiting: Waiting[] = [];
   #waitingChars = 0;
+  /** How many of those waiting are appends, and how many settlements. */
+  #appends = 0;
+  #settles = 0;
   #isRunning = false;
   #isClosed = false;
+  /** Whether the last round carried publishes of several callers. */
+  #isCrowded = false;
+  /** Ends a wait for company. */
+  #hurry: (() => void) | null = null;
   readonly #wakeListeners: ((wake: Wake) => void)[] = [];
   readonly #changeListeners: (() => void)[] = [];
   readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
@@ -132,6 +149,7 @@ export class FrontStore implements Store, Ledger, Registry {
     if (this.#isClosed) return;
     const last = this.#do({ kind: "counts" }).catch(() => {});
     this.#isClosed = true;
+    this.#hurry?.();
     await last;
     await this.#options.engine.close();
   }
@@ -142,8 +160,30 @@ export class FrontStore implements Store, Ledger, Registry {
     }
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ op, resolve: resolve as (value: never) => void, reject });
+      if (op.kind === "append") this.#appends += 1;
+      else if (op.kind === "settle") this.#settles += 1;
       if (!this.#isRunning) void this.#run();
+      else if (this.#hurry !== null && !this.#isWorthWaiting()) this.#hurry();
     });
+  }
+
+  /** Whether more may come for the round that is being gathered, and nobody minds. */
+  #isWorthWaiting(): boolean {
+    const { length } = this.#waiting;
+    if (this.#isClosed || length >= fullRound) return false;
+    const others = length - this.#appends - this.#settles;
+    return others === 0 && (this.#appends === 0 || this.#isCrowded);
+  }
+
+  async #gather(): Promise<void> {
+    const { clock, gatherMs } = this.#options;
+    if (gatherMs === 0 || this.#waiting.length === 0 || !this.#isWorthWaiting()) return;
+    const gathered = Promise.withResolvers<void>();
+    const cancel = clock.after(gatherMs, gathered.resolve);
+    this.#hurry = gathered.resolve;
+    await gathered.promise;
+    this.#hurry = null;
+    cancel();
   }
 
   async #run(): Promise<void> {
@@ -153,9 +193,13 @@ export class FrontStore implements Store, Ledger, Registry {
     await undefined;
     let sweep = false;
     while (this.#waiting.length > 0 || sweep) {
+      await this.#gather();
       const waiting = this.#waiting;
       this.#waiting = [];
       const ops = waiting.length > 0 ? waiting.map(({ op }) => op) : [{ kind: "sweep" } as const];
+      this.#isCrowded = this.#appends > 1;
+      this.#appends = 0;
+      this.#settles = 0;
       try {
         const round = await this.#options.engine.run(ops);
         this.#tell(waiting, round);
