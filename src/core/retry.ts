@@ -100,14 +100,13 @@ export function decide(
   const saw = sawOf(outcome);
   if (stage === "deadLetter") return decideDeadLetter(delivery, outcome, at);
   if (isSuccess(policy.profile, outcome)) return { kind: "delivered", saw, attempts };
-  const end = endOf(delivery, saw, at.now);
   // The service's own example of a dead letter is a 404 on the only attempt allowed, and names
   // the limit as the reason: so where both hold, the limit comes first.
   if (policy.attemptsMax !== null && attempts >= policy.attemptsMax) {
-    return giveUp(delivery, "MaxDeliveryAttemptsExceeded", end, at.now);
+    return giveUp(delivery, "MaxDeliveryAttemptsExceeded", saw, at.now);
   }
   const final = finalReason(policy, outcome);
-  if (final !== null) return giveUp(delivery, final, end, at.now);
+  if (final !== null) return giveUp(delivery, final, saw, at.now);
   const smallest = policy.profile.smallestWaitMs[policy.destinationKind];
   const smallestMs =
     (outcome.kind === "answered" ? smallest.byStatus[outcome.status] : undefined) ??
@@ -123,9 +122,8 @@ export function decide(
 export function expire(delivery: Standing, now: Instant): Decision | null {
   const { stage, attempts, since } = delivery;
   if (now - since < limitMsOf(delivery)) return null;
-  const end = endOf(delivery, null, now);
-  if (stage === "deliver") return giveUp(delivery, "TimeToLiveExceeded", end, now);
-  return attempts === 0 ? null : { kind: "drop", reason: "DeadLetterStoreUnavailable", end };
+  if (stage === "deliver") return giveUp(delivery, "TimeToLiveExceeded", null, now);
+  return attempts === 0 ? null : giveUp(delivery, "DeadLetterStoreUnavailable", null, now);
 }
 
 /** P-1, D-5: a redirect, any other code and no answer at all are failures. */
@@ -219,8 +217,7 @@ function decideDeadLetter(
     return { kind: "delivered", saw, attempts: delivery.attempts };
   }
   if (at.now - delivery.since >= delivery.policy.deadLetterLimitMs) {
-    const end = endOf(delivery, saw, at.now);
-    return { kind: "drop", reason: "DeadLetterStoreUnavailable", end };
+    return giveUp(delivery, "DeadLetterStoreUnavailable", saw, at.now);
   }
   return retry(delivery, { saw, schedule: deadLetterScheduleMs, smallestMs: 0, ...at });
 }
@@ -262,10 +259,13 @@ function retry(
   };
 }
 
-/** L-1, P-11: to the dead letters where there are any, else nowhere. */
-function giveUp(delivery: Standing, reason: Reason, end: End, now: Instant): Decision {
-  const { deadLetter, deadLetterPauseMs } = delivery.policy;
-  return deadLetter
+/** L-1, P-11: to the dead letters where there are any and it does not come from there. */
+function giveUp(delivery: Standing, reason: Reason, saw: string | null, now: Instant): Decision {
+  const { attempts, since, policy } = delivery;
+  const { attemptsMax, deadLetter, deadLetterPauseMs } = policy;
+  const limitMs = limitMsOf(delivery);
+  const end = { saw, attempts, attemptsMax, aliveMs: now - since, limitMs };
+  return deadLetter && delivery.stage === "deliver"
     ? { kind: "deadLetter", at: now + deadLetterPauseMs, reason, end }
     : { kind: "drop", reason, end };
 }
@@ -279,16 +279,6 @@ function finalReason({ profile, destinationKind }: Policy, outcome: Outcome): Re
 
 function limitMsOf({ stage, policy }: Standing): number {
   return stage === "deliver" ? policy.ttlMs : policy.deadLetterLimitMs;
-}
-
-function endOf(delivery: Standing, saw: string | null, now: Instant): End {
-  return {
-    saw,
-    attempts: delivery.attempts,
-    attemptsMax: delivery.policy.attemptsMax,
-    aliveMs: now - delivery.since,
-    limitMs: limitMsOf(delivery),
-  };
 }
 
 function sawOf(outcome: Outcome): string {
