@@ -1,0 +1,278 @@
+// The house rules, each a pure function from files to faults in words. They say what is wrong and
+// what to do instead. The tables here are the places to edit when the house grows: a new package
+// gets its one file, a new rule its id.
+
+import { posix } from "node:path";
+import {
+  codeOf,
+  commentsOf,
+  importsOf,
+  isCode,
+  isTest,
+  lineAt,
+  type SourceFile,
+} from "./source.ts";
+
+export type Fault = string;
+
+const LINE_COLUMNS_MAX = 100;
+
+/** The files that know the rooms: the floor plan, and the process that opens it. */
+const KNOWS_ROOMS = ["src/broker.ts", "src/main.ts"];
+
+/**
+ * Where a package or a part of Node may be imported: a file, or a folder with its slash. What is
+ * not listed is imported nowhere. Tests and the benchmark are free.
+ */
+const PLACES: Readonly<Record<string, readonly string[]>> = {
+  fastify: ["src/runtime/http.ts"],
+  pino: ["src/runtime/log.ts"],
+  undici: ["src/egress/webhook.ts", "src/egress/connections.ts"],
+  "node:buffer": ["src/ingress/", "src/runtime/"],
+  "node:crypto": ["src/ingress/", "src/egress/", "src/control/", "src/store/", "src/runtime/"],
+  "node:fs": ["src/main.ts", "src/store/", "src/runtime/", "src/cli/"],
+  "node:http": ["src/runtime/"],
+  "node:net": ["src/runtime/"],
+  "node:path": ["src/main.ts", "src/store/", "src/runtime/", "src/cli/"],
+  "node:querystring": ["src/runtime/"],
+  "node:sqlite": ["src/store/sqlite", "src/store/statements.ts"],
+  "node:tls": ["src/egress/"],
+  "node:util": ["src/main.ts", "src/runtime/", "src/cli/"],
+  "node:worker_threads": ["src/store/"],
+};
+
+/** Time, chance and the environment come in as values; only here are they real. */
+const REAL_PLACES = ["src/runtime/", "src/main.ts"];
+const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
+  [/\bDate\.now\b/g, "take the instant, or a Clock"],
+  [/\bDate\(\s*\)|\bnew Date\b(?!\()/g, "take the instant, or a Clock"],
+  [/\bperformance\b/g, "take the instant, or a Clock"],
+  [/\bhrtime\b/g, "take the instant, or a Clock"],
+  [/\bset(Timeout|Interval|Immediate)\b/g, "use Clock.after"],
+  [/\bAbortSignal\.timeout\b/g, "use Clock.after and an AbortController"],
+  [/\bMath\.random\b/g, "use Chance"],
+  [/\b(randomUUID|randomBytes|randomInt|getRandomValues)\b/g, "use Ids or Chance"],
+  [/\bprocess\.env\b/g, "take the setting as a value"],
+];
+
+const NAMES_REFUSED = /^(helper|util|common|manager|service|misc|shared|handler|data|info)s?$/;
+
+/** The rules of the delivery specification: how many each letter has. */
+const RULES: { readonly [letter: string]: number } = {
+  P: 13,
+  D: 6,
+  R: 7,
+  H: 4,
+  B: 5,
+  L: 8,
+  C: 1,
+  E: 3,
+  M: 2,
+};
+
+/** Node's runner wants the reporter as a default export. */
+const DEFAULT_EXPORT_ALLOWED = ["test/reporter.ts"];
+
+function isIn(path: string, places: readonly string[]): boolean {
+  return places.some((place) => path === place || (isPrefix(place) && path.startsWith(place)));
+}
+
+/** `src/store/` is a folder, `src/store/sqlite` the beginning of some names, `a.ts` one file. */
+function isPrefix(place: string): boolean {
+  return !place.endsWith(".ts");
+}
+
+/** The room a file is in; the files directly in `src` are in none. */
+function roomOf(path: string): string | null {
+  return /^src\/([^/]+)\//.exec(path)?.[1] ?? null;
+}
+
+/** Every room imports `core` and itself; only the floor plan and the process import rooms. */
+export function starFaults(file: SourceFile): Fault[] {
+  if (!isCode(file.path) || isTest(file.path)) return [];
+  return importsOf(file).flatMap(({ path, line }) => {
+    if (path === null || mayImport(file.path, path)) return [];
+    const rule = file.path.startsWith("src/")
+      ? "a room imports only core and itself"
+      : "from outside, use what the broker serves";
+    return [`${file.path}:${line}: imports ${path}; ${rule}`];
+  });
+}
+
+function mayImport(from: string, to: string): boolean {
+  if (!from.startsWith("src/")) {
+    return !to.startsWith("src/") || (from.startsWith("bin/") && to === "src/main.ts");
+  }
+  if (!to.startsWith("src/") || isTest(to)) return false;
+  return isIn(from, KNOWS_ROOMS) || roomOf(to) === "core" || roomOf(to) === roomOf(from);
+}
+
+/** A package is imported only where its trade is; `core` imports none, so that it runs anywhere. */
+export function packageFaults(file: SourceFile): Fault[] {
+  if (!file.path.startsWith("src/") || !isCode(file.path) || isTest(file.path)) return [];
+  return importsOf(file).flatMap(({ specifier, path, line }) => {
+    if (path !== null || isIn(file.path, PLACES[specifier] ?? [])) return [];
+    return [
+      `${file.path}:${line}: imports ${specifier}; its place is in the table of the tidy test`,
+    ];
+  });
+}
+
+export function bannedFaults(file: SourceFile): Fault[] {
+  if (!file.path.startsWith("src/") || !isCode(file.path)) return [];
+  if (isTest(file.path) || isIn(file.path, REAL_PLACES)) return [];
+  const code = codeOf(file.text);
+  return BANNED.flatMap(([word, instead]) =>
+    [...code.matchAll(word)].map(
+      (match) => `${file.path}:${lineAt(code, match.index)}: ${match[0]}; ${instead}`,
+    ),
+  );
+}
+
+export function barrelFaults(file: SourceFile): Fault[] {
+  const isBarrel = /(^|\/)index\.[^/]+$/.test(file.path) && isCode(file.path);
+  return isBarrel ? [`${file.path}: a barrel; import from the file that has it`] : [];
+}
+
+export function exportFaults(file: SourceFile): Fault[] {
+  if (!isCode(file.path) || isIn(file.path, DEFAULT_EXPORT_ALLOWED)) return [];
+  const code = codeOf(file.text);
+  return [...code.matchAll(/\bexport\s+default\b|\bexport\s*\{[^}]*\bas\s+default\b/g)].map(
+    (match) => `${file.path}:${lineAt(code, match.index)}: a default export; give it its name`,
+  );
+}
+
+export function enumFaults(file: SourceFile): Fault[] {
+  if (!isCode(file.path)) return [];
+  const code = codeOf(file.text);
+  return [...code.matchAll(/^[ \t]*(?:(?:export|declare|const)\s+)*enum\s+\w/gm)].map(
+    (match) => `${file.path}:${lineAt(code, match.index)}: an enum; use a union of literals`,
+  );
+}
+
+/** Long lines are for links, which cannot be broken. */
+export function lineFaults(file: SourceFile): Fault[] {
+  if (!isCode(file.path)) return [];
+  return file.text.split("\n").flatMap((line, index) => {
+    const columns = [...line].length;
+    if (columns <= LINE_COLUMNS_MAX || line.includes("https://")) return [];
+    return [`${file.path}:${index + 1}: ${columns} columns; at most ${LINE_COLUMNS_MAX}`];
+  });
+}
+
+/** A test beside its file is introduced by that file. */
+export function openingFaults(file: SourceFile): Fault[] {
+  if (!isCode(file.path) || /^src\/.*\.test\.ts$/.test(file.path)) return [];
+  const text = file.text.replace(/^#!.*\n/, "");
+  const isOpened = /^(\/\/ \S|\/\*\*? *\n? *\*? *\S)/.test(text);
+  return isOpened ? [] : [`${file.path}: begins without saying what it is for`];
+}
+
+/** Files are lower-case nouns named for what they export, not for being somewhere to put things. */
+export function nameFaults(file: SourceFile): Fault[] {
+  if (!isCode(file.path)) return [];
+  const name = posix.basename(file.path).replace(/\.[^.]+$/, "");
+  if (name !== name.toLowerCase()) return [`${file.path}: file names are in lower case`];
+  const word = name.split(/[-_.]/).find((part) => NAMES_REFUSED.test(part));
+  return word === undefined ? [] : [`${file.path}: "${word}" says nothing; name what it exports`];
+}
+
+// Written in pieces so that this file does not find itself.
+const MACHINE = new RegExp(
+  [
+    String.raw`(?<![\w.~-])/(?:work|root|home|Users)/[\w.-]+`,
+    String.raw`https?://[^\s"'/]*(?:registry|npmjs|yarnpkg|artifactory|verdaccio)[^\s"'/]*`,
+    String.raw`\bregistry\.npm${"js"}\.org`,
+  ].join("|"),
+  "g",
+);
+
+/** Nothing in the repository says on which machine it was made or where packages came from. */
+export function machineFaults(file: SourceFile): Fault[] {
+  return [...file.text.matchAll(MACHINE)].map(
+    (match) => `${file.path}:${lineAt(file.text, match.index)}: names a machine: ${match[0]}`,
+  );
+}
+
+export function lockFaults(file: SourceFile): Fault[] {
+  if (file.path !== "package-lock.json") return [];
+  return [...file.text.matchAll(/"resolved"\s*:/g)].map(
+    (match) =>
+      `${file.path}:${lineAt(file.text, match.index)}: an address; ` +
+      "install with --omit-lockfile-registry-resolved",
+  );
+}
+
+/**
+ * What imports itself by a detour cannot be read from the top. Types may speak of each other: an
+ * event has an instant, and the ports that define the instant carry events.
+ */
+export function cycleFaults(files: readonly SourceFile[]): Fault[] {
+  const code = files.filter((file) => isCode(file.path));
+  const edges = new Map(
+    code.map((file) => [file.path, importsOf(file).filter(({ isType }) => !isType)]),
+  );
+  const done = new Set<string>();
+  const faults: Fault[] = [];
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) {
+      faults.push([...trail.slice(trail.indexOf(path)), path].join(" → "));
+      return;
+    }
+    if (done.has(path)) return;
+    for (const next of edges.get(path) ?? []) {
+      if (next.path !== null) visit(next.path, [...trail, path]);
+    }
+    done.add(path);
+  };
+  for (const path of edges.keys()) visit(path, []);
+  return faults;
+}
+
+/** A rule we speak of exists, and some test proves it. */
+export function ruleFaults(files: readonly SourceFile[]): Fault[] {
+  const isSpoken = (path: string): boolean =>
+    /^(README|ARCHITECTURE|CONTRIBUTING)\.md$|^docs\/.*\.md$/.test(path);
+  const tests = files.filter(({ path }) => isTest(path) && isCode(path) && !isTidy(path));
+  const proved = new Set(tests.flatMap(({ text }) => ruleIds(text).map(({ id }) => id)));
+  return files.flatMap((file) => {
+    const isSource = file.path.startsWith("src/") && isCode(file.path);
+    if (!isSpoken(file.path) && !isSource && !tests.includes(file)) return [];
+    const text = isSource && !isTest(file.path) ? commentsOf(file.text) : file.text;
+    return ruleIds(text).flatMap(({ id, line }) => {
+      if (!isRule(id)) return [`${file.path}:${line}: there is no rule ${id}`];
+      return proved.has(id) ? [] : [`${file.path}:${line}: no test cites ${id}`];
+    });
+  });
+}
+
+/** The tidy test speaks of every rule and proves none. */
+function isTidy(path: string): boolean {
+  return path.startsWith("test/tidy");
+}
+
+function ruleIds(text: string): { id: string; line: number }[] {
+  return [...text.matchAll(/(?<![\w-])[PDRHBLCEM]-\d{1,2}(?![\w-])/g)].map((match) => ({
+    id: match[0],
+    line: lineAt(text, match.index),
+  }));
+}
+
+function isRule(id: string): boolean {
+  const [letter = "", number = ""] = id.split("-");
+  return Number(number) >= 1 && Number(number) <= (RULES[letter] ?? 0);
+}
+
+/** Whoever adds a dependency writes down why. */
+export function dependencyFaults(files: readonly SourceFile[]): Fault[] {
+  const manifest = JSON.parse(files.find(({ path }) => path === "package.json")?.text ?? "{}");
+  const decisions = files.filter(({ path }) => /^docs\/decisions\/.*\.md$/.test(path));
+  const names = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  return names
+    .filter((name) => !decisions.some(({ text }) => mentions(text, name)))
+    .map((name) => `package.json: no file in docs/decisions says why we use ${name}`);
+}
+
+function mentions(text: string, name: string): boolean {
+  return new RegExp(`(?<![\\w/@-])${RegExp.escape(name)}(?![\\w/-])`, "i").test(text);
+}
