@@ -114,10 +114,15 @@ function describe(event: Extract<TestEvent, { type: "test:fail" }>, name: string
     const code = "exitCode" in error ? ` (exit code ${error.exitCode})` : "";
     return `FAILED ${file}: the file itself failed${code}, see its output`;
   }
-  const cause = error.cause ?? error;
-  const text = typeof cause === "string" ? cause : inspect(cause, { depth: 6 });
-  const lines = [`FAILED ${name}`, `at ${file}:${data.line ?? 0}`, ...withoutRuntimeFrames(text)];
-  return lines.join("\n  ");
+  const lines = withoutRuntimeFrames(explain(error.cause ?? error));
+  return [`FAILED ${name}`, `at ${file}:${data.line ?? 0}`, ...lines].join("\n  ");
+}
+
+/** An assertion's message says it all; its properties would say it once more. */
+function explain(error: unknown): string {
+  if (typeof error === "string") return error;
+  const isAssertion = error instanceof Error && "code" in error && error.code === "ERR_ASSERTION";
+  return isAssertion && error.stack !== undefined ? error.stack : inspect(error, { depth: 6 });
 }
 
 function withoutRuntimeFrames(text: string): string[] {
