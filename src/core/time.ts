@@ -33,7 +33,7 @@ const secondMs = 1_000;
 /** Longer is a slip of the pen, and instants stay within what a Date can hold. */
 const durationMsMax = 36_525 * dayMs;
 
-/** Milliseconds of an ISO 8601 duration such as `PT30S`. Refusal: InvalidSetting, naming `field`. */
+/** Milliseconds of a duration such as `PT30S`. Refusal: InvalidSetting, naming `field`. */
 export function parseDuration(text: string, field: string): number {
   const refuse = (allowed: string) => refuseValue({ field, value: text, allowed });
   const found = durationForm.exec(text);

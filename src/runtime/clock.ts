@@ -30,8 +30,8 @@ export function realClock(): Clock {
 }
 
 /**
- * A clock that never goes back, made of one that may. When the system's clock is set back, ours goes
- * on at half its pace until both agree again: nothing stands still, and the error heals by itself.
+ * A clock that never goes back, made of one that may. When the system's clock is set back, ours
+ * goes on at half its pace until both agree again: nothing stands still, and the error heals.
  */
 export function steady(read: () => number): () => Instant {
   let latest = read();

@@ -71,7 +71,7 @@ test("alarms of one moment ring in the order in which they were set", async () =
   assert.equal(rung.join(""), "abcde");
 });
 
-test("an alarm for this very moment rings without an advance, but not within the call", async () => {
+test("an alarm for this very moment rings without an advance, but never at once", async () => {
   const clock = openClock();
   const rang = Promise.withResolvers<number>();
   let isSet = false;
@@ -141,7 +141,7 @@ test("an endpoint that answers is waited for, whatever real time it takes", asyn
   server.close();
 });
 
-test("an endpoint that never answers holds time back only for the patience it was given", async () => {
+test("an endpoint that never answers holds time back for its patience and no longer", async () => {
   const clock = openClock(5);
   const over: number[] = [];
   clock.after(10, () => {
@@ -199,7 +199,7 @@ test("going back is refused, and the clock still goes on", async () => {
   assert.equal(await clock.advance({ to: startAt + 20 }), startAt + 20);
 });
 
-test("alarms that set themselves again for the same moment for ever are a bug, not a hang", async () => {
+test("alarms that set themselves for the same moment for ever are a bug, not a hang", async () => {
   const clock = openClock();
   let isOver = false;
   const again = () => {

@@ -1,0 +1,199 @@
+// The log: one wide line per fact, as JSON for programs or as text for people at a terminal.
+//
+// Lines go through pino's destination, which writes in the background and in one go whatever came
+// in meanwhile. A reader that stops reading must not fill our memory: beyond a bound lines are left
+// out, and the log says how many. Nothing here ever throws: a fact that cannot be written down must
+// not fail what it tells of.
+
+import { inspect } from "node:util";
+import { destination } from "pino";
+import type { Instant, Level, Log } from "../core/ports.ts";
+import { isoInstant } from "../core/time.ts";
+
+export interface OpenLog extends Log {
+  /** Resolves when everything is written. May be called twice. */
+  close(): Promise<void>;
+}
+
+/** Where lines go: a stream with a descriptor is written in the background, any other directly. */
+export interface LogStream {
+  readonly fd?: number;
+  readonly isTTY?: boolean;
+  write(line: string): unknown;
+}
+
+export interface LogOptions {
+  /** Facts below it are left out. */
+  readonly level: Level;
+  /** `auto`: text at a terminal, else JSON. */
+  readonly format: "auto" | "json" | "text";
+  readonly stream: LogStream;
+  /** The time that lines carry: the broker's own, which may be virtual. */
+  readonly now?: () => Instant;
+  /** Only concerns text. Unless told, a terminal without NO_COLOR has colours. */
+  readonly isColored?: boolean;
+}
+
+/** Bytes of lines that wait for a slow reader. */
+const waitingBytesMax = 16 * 1024 * 1024;
+
+/** Of a value in the text form. */
+const shownCharactersMax = 120;
+
+const rank: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+export function openLog(options: LogOptions): OpenLog {
+  const now = options.now ?? Date.now;
+  const isTerminal = options.stream.isTTY === true;
+  const isText = options.format === "text" || (options.format === "auto" && isTerminal);
+  const isColored = options.isColored ?? (isTerminal && !process.env.NO_COLOR);
+  const line = isText ? (fact: Fact) => textLine(fact, isColored) : jsonLine;
+  const out =
+    options.stream.fd === undefined ? direct(options.stream) : inBackground(options.stream.fd);
+  const write = (level: Level, name: string, fields: Readonly<Record<string, unknown>>) =>
+    out.write(line({ at: now(), level, name, fields }));
+  return {
+    fact(level, name, fields) {
+      if (rank[level] < rank[options.level]) return;
+      const lines = out.takeDropped();
+      if (lines > 0) write("warn", "log.dropped", { lines });
+      write(level, name, fields);
+    },
+    close: out.close,
+  };
+}
+
+interface Fact {
+  readonly at: Instant;
+  readonly level: Level;
+  readonly name: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+interface Out {
+  write(line: string): void;
+  /** Lines left out since it was last asked, as far as there is room to say so. */
+  takeDropped(): number;
+  close(): Promise<void>;
+}
+
+function direct(stream: LogStream): Out {
+  return {
+    write: (line) => void stream.write(line),
+    takeDropped: () => 0,
+    close: async () => {},
+  };
+}
+
+function inBackground(fd: number): Out {
+  const boom = destination({ dest: fd, sync: false, maxLength: waitingBytesMax });
+  let dropped = 0;
+  let isFull = false;
+  let isWriting = false;
+  let isClosed = false;
+  const closing: (() => void)[] = [];
+  const rest = () => {
+    isWriting = false;
+    for (const tell of closing.splice(0)) tell();
+  };
+  boom.on("drop", () => {
+    dropped++;
+    isFull = true;
+  });
+  boom.on("write", () => {
+    isFull = false;
+  });
+  boom.on("drain", rest);
+  // A full disk or a reader that has gone: what waits is tried again with the next line.
+  boom.on("error", rest);
+  return {
+    write(line) {
+      if (isClosed) return;
+      isWriting = true;
+      boom.write(line);
+    },
+    takeDropped() {
+      if (isFull || dropped === 0) return 0;
+      const taken = dropped;
+      dropped = 0;
+      return taken;
+    },
+    // The descriptor stays open: it belongs to the process.
+    async close() {
+      isClosed = true;
+      if (isWriting) await new Promise<void>((resolve) => closing.push(resolve));
+    },
+  };
+}
+
+function jsonLine({ at, level, name, fields }: Fact): string {
+  const wide: Record<string, unknown> = { time: isoInstant(at), level, fact: name };
+  for (const key in fields) {
+    if (Object.hasOwn(wide, key)) continue;
+    const value = fields[key];
+    wide[key] = value instanceof Error ? errorFields(value) : value;
+  }
+  try {
+    return `${JSON.stringify(wide)}\n`;
+  } catch {
+    // A circle or a bigint somewhere below: the line is written with what can be shown of it.
+    const shown = Object.entries(wide).map(([key, value]) => [
+      key,
+      typeof value === "object" || typeof value === "bigint" ? inspect(value) : value,
+    ]);
+    return `${JSON.stringify(Object.fromEntries(shown))}\n`;
+  }
+}
+
+function errorFields(error: Error): Record<string, unknown> {
+  const { code } = error as { code?: unknown };
+  return {
+    name: error.name,
+    message: error.message,
+    ...(typeof code === "string" && { code }),
+    ...(error.cause !== undefined && {
+      cause: error.cause instanceof Error ? errorFields(error.cause) : inspect(error.cause),
+    }),
+    stack: error.stack,
+  };
+}
+
+const colors: Readonly<Record<Level | "dim", string>> = {
+  debug: "\u001b[36m",
+  info: "\u001b[32m",
+  warn: "\u001b[33m",
+  error: "\u001b[31m",
+  dim: "\u001b[2m",
+};
+
+function textLine({ at, level, name, fields }: Fact, isColored: boolean): string {
+  const paint = (color: Level | "dim", text: string) =>
+    isColored ? `${colors[color]}${text}\u001b[0m` : text;
+  const time = paint("dim", isoInstant(at).replace("T", " "));
+  const pairs = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${paint("dim", `${key}=`)}${textValue(value)}`);
+  return `${time} ${paint(level, level.toUpperCase().padEnd(5))} ${name}${pairs.join("")}\n`;
+}
+
+function textValue(value: unknown): string {
+  const text =
+    value instanceof Error
+      ? `${value.name}: ${value.message}`
+      : typeof value === "string"
+        ? value
+        : (jsonOf(value) ?? String(value));
+  const cut = text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax - 1)}…` : text;
+  // Quoted where a reader could not see its end, and where it could play with the terminal.
+  return (typeof value === "object" && !(value instanceof Error)) || /^[\x21\x23-\x7e]+$/.test(cut)
+    ? cut
+    : JSON.stringify(cut);
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return inspect(value, { breakLength: Number.POSITIVE_INFINITY });
+  }
+}
