@@ -4,21 +4,21 @@ import { labelSetsMax, openMeter } from "./meter.ts";
 
 test("counters are told in Prometheus' text form, in a fixed order", () => {
   const meter = openMeter();
-  meter.count("event.published", {}, 3);
-  meter.count("delivery.deadLettered", { topic: "orders", reason: "TimeToLiveExceeded" });
-  meter.count("delivery.attempted", { topic: "orders", outcome: "accepted" });
-  meter.count("delivery.attempted", { outcome: "accepted", topic: "orders" }, 2);
-  meter.count("delivery.attempted", { topic: "orders", outcome: "TimedOut" });
+  meter.count("posthorn_events_published_total", {}, 3);
+  meter.count("posthorn_dead_lettered_total", { topic: "orders", reason: "TimeToLiveExceeded" });
+  meter.count("posthorn_attempts_total", { topic: "orders", outcome: "accepted" });
+  meter.count("posthorn_attempts_total", { outcome: "accepted", topic: "orders" }, 2);
+  meter.count("posthorn_attempts_total", { topic: "orders", outcome: "TimedOut" });
   assert.equal(
     meter.text(),
     [
-      "# TYPE posthorn_delivery_attempted_total counter",
-      'posthorn_delivery_attempted_total{outcome="TimedOut",topic="orders"} 1',
-      'posthorn_delivery_attempted_total{outcome="accepted",topic="orders"} 3',
-      "# TYPE posthorn_delivery_dead_lettered_total counter",
-      'posthorn_delivery_dead_lettered_total{reason="TimeToLiveExceeded",topic="orders"} 1',
-      "# TYPE posthorn_event_published_total counter",
-      "posthorn_event_published_total 3",
+      "# TYPE posthorn_attempts_total counter",
+      'posthorn_attempts_total{outcome="TimedOut",topic="orders"} 1',
+      'posthorn_attempts_total{outcome="accepted",topic="orders"} 3',
+      "# TYPE posthorn_dead_lettered_total counter",
+      'posthorn_dead_lettered_total{reason="TimeToLiveExceeded",topic="orders"} 1',
+      "# TYPE posthorn_events_published_total counter",
+      "posthorn_events_published_total 3",
       "",
     ].join("\n"),
   );
@@ -30,15 +30,16 @@ test("a meter that has counted nothing tells nothing", () => {
 
 test("label values cannot break out of their line", () => {
   const meter = openMeter();
-  meter.count("log.fact", { name: 'a "b" \\ c\nd' });
-  assert.match(meter.text(), /^posthorn_log_fact_total\{name="a \\"b\\" \\\\ c\\nd"\} 1$/m);
+  meter.count("posthorn_facts_total", { name: 'a "b" \\ c\nd' });
+  assert.match(meter.text(), /^posthorn_facts_total\{name="a \\"b\\" \\\\ c\\nd"\} 1$/m);
 });
 
 test("sets of labels beyond the limit are gathered under `other`, and no count is lost", () => {
   const meter = openMeter();
   const sets = labelSetsMax + 500;
   for (let round = 0; round < 3; round++) {
-    for (let set = 0; set < sets; set++) meter.count("event.dropped", { subscription: `s${set}` });
+    for (let set = 0; set < sets; set++)
+      meter.count("posthorn_dropped_total", { subscription: `s${set}` });
   }
   const values = meter.text().match(/ \d+$/gm) ?? [];
   assert.equal(values.length, labelSetsMax + 1);

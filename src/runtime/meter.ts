@@ -1,5 +1,5 @@
-// Counters with labels, told in the text form that Prometheus reads. A counter is named like the
-// fact it counts: `delivery.attempted` is told as `posthorn_delivery_attempted_total`.
+// Counters with labels, told in the text form that Prometheus reads. Names are ours and follow its
+// rules (`posthorn_…_total`); label values are anybody's.
 //
 // Labels come from topics and subscriptions, of which there may be any number; a counter keeps so
 // many sets of them and gathers the rest under `other`, so that neither memory nor the page grows
@@ -43,7 +43,7 @@ export function openMeter(): OpenMeter {
       cellOf(counter, labels).value += by;
     },
     text() {
-      const told = [...counters].map(([name, counter]) => tell(toldName(name), counter));
+      const told = [...counters].map(([name, counter]) => tell(name, counter));
       return told.toSorted().join("");
     },
   };
@@ -72,23 +72,9 @@ function tell(name: string, counter: Counter): string {
   return `# TYPE ${name} counter\n${lines.toSorted().join("")}`;
 }
 
-function toldName(name: string): string {
-  return `posthorn_${underscored(name)}_total`;
-}
-
 function toldLabels(labels: Labels): string {
-  const pairs = Object.entries(labels).map(
-    ([label, value]) => `${underscored(label)}="${escaped(value)}"`,
-  );
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${escaped(value)}"`);
   return pairs.length === 0 ? "" : `{${pairs.toSorted().join(",")}}`;
-}
-
-/** `deadLettered` and `delivery.dead-lettered` in the letters Prometheus allows. */
-function underscored(name: string): string {
-  return name
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .replace(/[^A-Za-z0-9]+/g, "_")
-    .toLowerCase();
 }
 
 function escaped(value: string): string {

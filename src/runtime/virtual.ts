@@ -1,6 +1,6 @@
 // Time that stands still until it is told to move, for `--clock virtual`. It moves from one alarm
-// to the next and never past a moment at which something is still under way, so that a day of retries
-// against real endpoints takes seconds and goes as it would have gone.
+// to the next and never past a moment at which something is still under way, so that a day of
+// retries against real endpoints takes seconds and goes as it would have gone.
 //
 // What it may assume: whoever works for real says so with `begin`, and between two such pieces of
 // work there are only promises and a few turns of the event loop. Alarms that are due ring without
