@@ -205,11 +205,12 @@ function checkMetadataVersion({ value, index }: Place): void {
  * Date, time and zone as ISO 8601 writes them. Seconds may be missing and the zone may do without
  * its colon, because `date +%Y-%m-%dT%H:%M:%S%z`, the way of the service's own examples, does.
  */
-const dateTimeRule =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$/;
+const dateRule = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T/i;
+const timeRule =
+  /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$/i;
 
 function checkTime({ index }: Place, text: string): void {
-  if (dateTimeRule.test(text) && isDay(text)) return;
+  if (dateRule.test(text) && timeRule.test(text.slice(11)) && isDay(text)) return;
   const wanted = "a date and time with a zone such as 2030-01-31T13:05:09Z";
   throw refuseShape(index, "'eventTime'", wanted, text);
 }
