@@ -1,0 +1,58 @@
+// Results as people read them, a Markdown table, and as programs do, one JSON object per line.
+
+export type Result = { readonly scenario: string; readonly system: string } & Readonly<
+  Record<string, string | number>
+>;
+
+/** A column: its title, the property it shows, and how many digits are worth reading. */
+type Column = readonly [title: string, property: string, digits: number];
+
+const STEADY: readonly Column[] = [
+  ["load", "load", 0],
+  ["system", "system", 0],
+  ["delivered/s", "deliveredPerSecond", 0],
+  ["CPU µs/event", "cpuMicrosPerEvent", 0],
+  ["publish p50 ms", "p50Ms", 2],
+  ["publish p99 ms", "p99Ms", 2],
+  ["events per round", "delivered", 0],
+  ["repeated", "repeated", 0],
+  ["refused", "refused", 0],
+];
+
+const WAITING: readonly Column[] = [
+  ["waiting", "waiting", 0],
+  ["system", "system", 0],
+  ["filled/s", "fillPerSecond", 0],
+  ["published/s", "publishedPerSecond", 0],
+  ["memory MiB", "memoryMiB", 0],
+  ["peak MiB", "peakMemoryMiB", 0],
+  ["ready ms", "readyMs", 0],
+  ["ready ms after kill", "readyAfterKillMs", 0],
+  ["memory MiB after restart", "memoryAfterRestartMiB", 0],
+  ["disk MiB", "diskMiB", 0],
+];
+
+export function renderTable(results: readonly Result[]): string {
+  const columns = results[0]?.scenario === "waiting" ? WAITING : STEADY;
+  const rows = results.map((result) =>
+    columns.map(([, property, digits]) => {
+      const value = result[property];
+      if (typeof value !== "number") return value ?? "";
+      // A row that compares two systems holds ratios.
+      const isRatio = result.system.includes(" / ") && property !== "waiting";
+      return isRatio ? `${value.toFixed(2)}x` : value.toFixed(digits);
+    }),
+  );
+  const titles = columns.map(([title]) => title);
+  const widths = titles.map((title, i) =>
+    Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`;
+  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
+  return [line(titles), rule, ...rows.map(line)].join("\n");
+}
+
+export function renderLines(results: readonly Result[]): string {
+  return results.map((result) => JSON.stringify(result)).join("\n");
+}

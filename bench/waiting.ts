@@ -1,0 +1,142 @@
+// Scenario two: many deliveries wait behind an endpoint that is down. What does the broker cost
+// then: memory, disk, time to start, and is publishing still as fast as with an empty store? A
+// second broker with an empty store and the same dead endpoint takes turns with the full one.
+
+import { startPartner } from "./intercom.ts";
+import { folderBytes, median, residentBytes, untilQuiet } from "./measure.ts";
+import type { Published, PublishOrder } from "./publisher.ts";
+import type { Result } from "./report.ts";
+import { type BrokerServer, findClosedPort, makeDataFolder, startBroker } from "./servers.ts";
+
+export interface WaitingOptions {
+  readonly waiting: number;
+  readonly rounds: number;
+  readonly roundMs: number;
+  readonly connections: number;
+}
+
+const FILL_EVENTS_PER_REQUEST = 500;
+const FILL_CONNECTIONS = 4;
+const FILL_MS_MAX = 900_000;
+const MEBIBYTE = 1024 * 1024;
+
+type Publish = (order: Omit<PublishOrder, "first">) => Promise<Published>;
+
+export async function runWaiting(options: WaitingOptions): Promise<Result[]> {
+  await using parts = new AsyncDisposableStack();
+  const publisher = parts.use(startPartner<PublishOrder, Published>("publisher.ts"));
+  let first = 0;
+  const publish: Publish = async (order) => {
+    const published = await publisher.ask({ ...order, first });
+    first = published.next;
+    return published;
+  };
+  const port = await findClosedPort();
+  const [emptyFolder, fullFolder] = [parts.use(makeDataFolder()), parts.use(makeDataFolder())];
+  // The brokers are replaced by restarts; whichever runs at the end is ended.
+  const brokers = { empty: await startBroker(emptyFolder.path, port) } as Brokers;
+  parts.defer(() => brokers.empty[Symbol.asyncDispose]());
+  brokers.full = await startBroker(fullFolder.path, port);
+  parts.defer(() => brokers.full[Symbol.asyncDispose]());
+
+  const filled = await fill(brokers.full, options, publish);
+  const publishing = await comparePublishing(brokers, options, publish);
+  const memory = residentBytes(brokers.full.pid);
+  const emptyMemory = residentBytes(brokers.empty.pid);
+
+  const clean = await restart(brokers, [emptyFolder.path, fullFolder.path], port, "stop");
+  const killed = await restart(brokers, [emptyFolder.path, fullFolder.path], port, "kill");
+  const base = { scenario: "waiting", waiting: filled.accepted };
+  return [
+    {
+      ...base,
+      system: "empty store",
+      publishedPerSecond: publishing.empty,
+      memoryMiB: emptyMemory.now / MEBIBYTE,
+      peakMemoryMiB: emptyMemory.peak / MEBIBYTE,
+      readyMs: clean.emptyMs,
+      readyAfterKillMs: killed.emptyMs,
+    },
+    {
+      ...base,
+      system: "full store",
+      fillPerSecond: (filled.accepted * 1000) / filled.ms,
+      publishedPerSecond: publishing.full,
+      memoryMiB: memory.now / MEBIBYTE,
+      peakMemoryMiB: memory.peak / MEBIBYTE,
+      readyMs: clean.fullMs,
+      readyAfterKillMs: killed.fullMs,
+      memoryAfterRestartMiB: residentBytes(brokers.full.pid).now / MEBIBYTE,
+      diskMiB: folderBytes(fullFolder.path) / MEBIBYTE,
+    },
+    { ...base, system: "full / empty", publishedPerSecond: publishing.ratio },
+  ];
+}
+
+interface Brokers {
+  empty: BrokerServer;
+  full: BrokerServer;
+}
+
+async function fill(
+  broker: BrokerServer,
+  { waiting }: WaitingOptions,
+  publish: Publish,
+): Promise<Published> {
+  const filled = await publish({
+    target: broker.target,
+    connections: FILL_CONNECTIONS,
+    eventsPerRequest: FILL_EVENTS_PER_REQUEST,
+    eventsMax: waiting,
+    msMax: FILL_MS_MAX,
+    perSecond: null,
+  });
+  if (filled.accepted < waiting) throw new Error(`only ${filled.accepted} of ${waiting} accepted`);
+  return filled;
+}
+
+async function comparePublishing(
+  brokers: Brokers,
+  options: WaitingOptions,
+  publish: Publish,
+): Promise<{ empty: number; full: number; ratio: number }> {
+  const measure = async (broker: BrokerServer): Promise<number> => {
+    await untilQuiet(broker.pid);
+    const { accepted, ms } = await publish({
+      target: broker.target,
+      connections: options.connections,
+      eventsPerRequest: 1,
+      eventsMax: Number.MAX_SAFE_INTEGER,
+      msMax: options.roundMs,
+      perSecond: null,
+    });
+    return (accepted * 1000) / ms;
+  };
+  // The first round warms both up and is not counted.
+  await measure(brokers.empty);
+  await measure(brokers.full);
+  const pairs: { empty: number; full: number }[] = [];
+  for (let round = 0; round < options.rounds; round += 1) {
+    pairs.push({ empty: await measure(brokers.empty), full: await measure(brokers.full) });
+  }
+  return {
+    empty: median(pairs.map(({ empty }) => empty)),
+    full: median(pairs.map(({ full }) => full)),
+    ratio: median(pairs.map(({ empty, full }) => full / empty)),
+  };
+}
+
+async function restart(
+  brokers: Brokers,
+  [emptyFolder, fullFolder]: readonly [string, string],
+  port: number,
+  how: "stop" | "kill",
+): Promise<{ emptyMs: number; fullMs: number }> {
+  const end = (broker: BrokerServer): PromiseLike<void> =>
+    how === "kill" ? broker.kill() : broker[Symbol.asyncDispose]();
+  await end(brokers.empty);
+  brokers.empty = await startBroker(emptyFolder, port);
+  await end(brokers.full);
+  brokers.full = await startBroker(fullFolder, port);
+  return { emptyMs: brokers.empty.readyMs, fullMs: brokers.full.readyMs };
+}
