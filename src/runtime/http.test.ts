@@ -1,6 +1,7 @@
 // Over real sockets, with clients that behave and clients that do not.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { request as nodeRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
@@ -376,6 +377,21 @@ test("closing lets a request under way finish, and ends connections that are idl
   const heard = await busy;
   assert.match(heard, /connection: close\r\n/i);
   assert.match(heard, /\r\n\r\ndone$/);
+  await closed;
+});
+
+test("closing ends a connection whose request was answered before all of it had come", async (t) => {
+  const server = await serve(t, [echo], { drainMs: 2 ** 31 - 1 });
+  const socket = connect(server.port, "127.0.0.1");
+  const heard = readText(socket);
+  const head = "POST /topics/t/api/events HTTP/1.1\r\nHost: h\r\n";
+  socket.write(`${head}Content-Length: 2000\r\n\r\n${"x".repeat(1000)}`);
+  await once(socket, "readable");
+  const closed = server.close();
+  // Refused from here on, so the closing has begun.
+  await assert.rejects(fetch(server.url));
+  socket.write("x".repeat(1000));
+  assert.match(await heard, /^HTTP\/1\.1 413 /);
   await closed;
 });
 

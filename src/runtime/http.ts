@@ -222,6 +222,17 @@ function write(ground: Ground, response: ServerResponse, { reply, requestId, mor
   for (const name in headers) lines.push(name, headers[name] as string);
   response.writeHead(status, lines);
   response.end(body);
+  if (!response.req.complete) endWithBody(ground, response);
+}
+
+/**
+ * An answer that came before the end of the body: its connection is not idle when we close and has
+ * not been told to end, so it must be ended when the rest has arrived.
+ */
+function endWithBody(ground: Ground, { req }: ServerResponse): void {
+  req.once("end", () => {
+    if (ground.isClosing) req.socket.destroySoon();
+  });
 }
 
 // What no room is asked about.
