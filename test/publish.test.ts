@@ -27,7 +27,7 @@ async function codesOf(answer: Response): Promise<readonly [number, string, stri
   return [answer.status, error.code, error.details[0]?.code ?? ""];
 }
 
-test("a publish as curl sends it, with a form's content type and no version, is an empty 200", async (t) => {
+test("a publish as curl sends it, as a form and without a version, is an empty 200", async (t) => {
   const { door, subscription, url } = await open(t);
   const answer = await fetch(url, {
     method: "POST",

@@ -176,7 +176,7 @@ test("a request above 1 MB is too large", async () => {
   );
 });
 
-test("a store that is full or broken refuses the publish, and nothing is counted as accepted", async () => {
+test("what a full store refuses is not counted as published", async () => {
   class FullStore extends MemoryStore {
     override async append(): Promise<void> {
       throw new Refusal("TooManyRequests", "The queue is full.", { retryAfterMs: 250 });

@@ -7,9 +7,9 @@ import { refuseSize } from "../core/schema/limits.ts";
 const nothing: Buffer = Buffer.alloc(0);
 
 /**
- * Null when the client has gone. Refusal: PayloadTooLarge, as soon as that is known. What is left of
- * such a body is still read and thrown away, because a client that is cut off while it writes never
- * reads our answer; the request timeout bounds that.
+ * Null when the client has gone. Refusal: PayloadTooLarge, as soon as that is known. What is left
+ * of such a body is still read and thrown away, because a client that is cut off while it writes
+ * never reads our answer; the request timeout bounds that.
  */
 export function readBody(incoming: IncomingMessage, bytesMax: number): Promise<Buffer | null> {
   const length = incoming.headers["content-length"];

@@ -29,7 +29,7 @@ test("each refusal has the status and the body that Event Grid gives it", () => 
   }
 });
 
-test("Retry-After comes with 429 and 503, in whole seconds and at least one, and with no other", () => {
+test("Retry-After is in whole seconds, at least one, and comes with 429 and 503 alone", () => {
   const retryAfter = (code: RefusalCode, retryAfterMs?: number) =>
     replyToRefusal(new Refusal(code, "", retryAfterMs === undefined ? {} : { retryAfterMs }))
       .headers?.["retry-after"];

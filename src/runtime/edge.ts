@@ -3,7 +3,8 @@
 // { "error": { "code": …, "message": …, "details": [{ "code": …, "message": … }] } }
 //
 // `code` is the name of the status and the detail's code the finer reason, as recorded from the
-// service; clients show both. Whatever is not a refusal is a fault of ours and says nothing of itself.
+// service; clients show both. Whatever is not a refusal is a fault of ours and says nothing of
+// itself.
 
 import type { Reply } from "../core/ports.ts";
 import type { Refusal, RefusalCode } from "../core/refusal.ts";

@@ -98,7 +98,7 @@ test("a plain request goes in and a plain reply comes out", async (t) => {
   assert.equal(asked.body, "[]");
 });
 
-test("paths match in any letter case, with repeated slashes and one at the end; names keep theirs", async (t) => {
+test("letter case, repeated and trailing slashes do not matter in a path; names stay", async (t) => {
   const { url } = await serve(t, [echo]);
   const paths = [
     "/topics/OrdersHere/api/events",
@@ -130,7 +130,7 @@ test("a path that begins with two slashes is a path, and one with a host is, too
   }
 });
 
-test("the body arrives as raw bytes whatever its content type, also chunked and without any", async (t) => {
+test("a body arrives as raw bytes whatever its content type, also without one", async (t) => {
   const { url, port } = await serve(t, [echo]);
   const bytes = Buffer.from([0x5b, 0xff, 0x00, 0x5d]);
   const types = [
@@ -157,7 +157,7 @@ test("the body arrives as raw bytes whatever its content type, also chunked and 
   assert.equal(((await empty.json()) as { body: string }).body, "");
 });
 
-test("a body above the limit is refused with 413 and never a Retry-After, whatever its length says", async (t) => {
+test("a body above the limit is a 413 without Retry-After, also when chunked", async (t) => {
   const { url } = await serve(t, [echo], { bodyBytesMax: 100_000 });
   const chunk = Buffer.alloc(50_000, "x");
   const chunked = (count: number) =>
@@ -380,7 +380,7 @@ test("closing lets a request under way finish, and ends connections that are idl
   await closed;
 });
 
-test("closing ends a connection whose request was answered before all of it had come", async (t) => {
+test("closing ends a connection that was answered before its body had come", async (t) => {
   const server = await serve(t, [echo], { drainMs: 2 ** 31 - 1 });
   const socket = connect(server.port, "127.0.0.1");
   const heard = readText(socket);

@@ -303,7 +303,7 @@ function parseQuery(text: string): Record<string, string> {
   return query as Record<string, string>;
 }
 
-/** Node's parser has given up on a connection: there is neither request nor response to speak to. */
+/** Node's parser has given up on a connection: there is no request and no response to use. */
 function answerBroken(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

@@ -231,7 +231,7 @@ test("5,000 events are accepted and one more is too large", () => {
   );
 });
 
-test("1 MB is accepted for a request and for an event, counted in UTF-8, and one byte more is not", () => {
+test("a request and an event may have 1 MB of UTF-8, and not a byte more", () => {
   const bytesMax = 1_048_576;
   const frame = Buffer.byteLength(eventText({ data: '""' }));
   const sized = (bytes: number, unit: string) => {
