@@ -3,7 +3,8 @@
 // https://learn.microsoft.com/azure/event-grid/authenticate-with-access-keys-shared-access-signatures
 //
 // Deliberately absent for now: SAS tokens and bearer tokens. They are refused in words when they
-// are all that was given, because "no credential" would send their owner looking in the wrong place.
+// are all that was given, because "no credential" would send their owner looking in the wrong
+// place.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Request } from "../core/ports.ts";

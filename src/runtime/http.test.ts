@@ -98,7 +98,7 @@ test("a plain request goes in and a plain reply comes out", async (t) => {
   assert.equal(asked.body, "[]");
 });
 
-test("letter case, repeated and trailing slashes do not matter in a path; names stay", async (t) => {
+test("letter case and superfluous slashes do not matter in a path; names stay", async (t) => {
   const { url } = await serve(t, [echo]);
   const paths = [
     "/topics/OrdersHere/api/events",
