@@ -57,8 +57,9 @@ export class SqliteEngine {
   #removing: boolean;
   #shrinking = false;
 
-  constructor(options: SqliteOptions) {
-    this.#database = openDatabase(options);
+  /** `database`: one that is open already; a simulated crash opens it a second time. */
+  constructor(options: SqliteOptions, database = openDatabase(options)) {
+    this.#database = database;
     const opening = Number(
       this.#database.prepare("UPDATE openings SET count = count + 1 RETURNING count").get()?.count,
     );
@@ -493,7 +494,7 @@ function emptyRound(): Writable<Round> {
   return { answers: [], pushes: [], wakes: [], changed: false, dropped: [], sweep: false };
 }
 
-function openDatabase(options: SqliteOptions): DatabaseSync {
+export function openDatabase(options: SqliteOptions): DatabaseSync {
   const database = new DatabaseSync(options.path);
   try {
     // Set before the first table is made, or not at all.
