@@ -1,0 +1,321 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  type ConfigInput,
+  type Found,
+  listConfig,
+  parseConfig,
+  parseValue,
+  showValue,
+} from "./config.ts";
+import { Refusal } from "./core/refusal.ts";
+import { oneOf } from "./core/setting.ts";
+import { type Setting, settingList } from "./settings.ts";
+
+interface TestInput {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Path to text, or to a value that is written as JSON. */
+  readonly files?: Readonly<Record<string, unknown>>;
+  readonly defaults?: Readonly<Record<string, string>>;
+}
+
+function inputOf({ args = [], env = {}, files = {}, defaults = {} }: TestInput): ConfigInput {
+  const readFile = (path: string) => {
+    const content = files[path];
+    if (content === undefined) throw Object.assign(new Error("not there"), { code: "ENOENT" });
+    return typeof content === "string" ? content : JSON.stringify(content);
+  };
+  return { args, env, readFile, defaults };
+}
+
+function parse(input: TestInput) {
+  return parseConfig(inputOf(input));
+}
+
+function refused(input: TestInput): string {
+  try {
+    parse(input);
+  } catch (error) {
+    assert.ok(error instanceof Refusal, String(error));
+    assert.equal(error.code, "InvalidSetting");
+    assert.ok(!error.message.includes("\n"), "one line");
+    return error.message;
+  }
+  assert.fail("it was accepted");
+}
+
+test("without any setting the defaults are in force, and cannot be changed", () => {
+  const config = parse({});
+  assert.deepEqual(
+    { ...config },
+    {
+      http: { host: "127.0.0.1", port: 5888 },
+      dataFolder: "./posthorn-data",
+      store: "sqlite",
+      profile: "azure",
+      clock: "real",
+      clockStartAt: null,
+      clockPatienceMs: 2_000,
+      seed: null,
+      auth: true,
+      configFile: null,
+      logLevel: "info",
+      logFormat: "auto",
+      endpointSendsMax: 64,
+      publishQueueBytesMax: 64 * 1024 * 1024,
+      stopGraceMs: 8_000,
+      tlsCaFiles: null,
+      defaultMaxDeliveryAttempts: null,
+      defaultEventTimeToLiveMs: null,
+      topics: null,
+    },
+  );
+  assert.ok(Object.isFrozen(config));
+});
+
+test("an option wins over the environment, the environment over the file, that over defaults", () => {
+  const files = { "a.json": { seed: 3 } };
+  const env = { POSTHORN_SEED: "2", POSTHORN_CONFIG: "a.json" };
+  const defaults = { seed: "4" };
+  assert.equal(parse({ args: ["--seed", "1"], env, files, defaults }).seed, 1);
+  assert.equal(parse({ args: ["--seed=1"], env, files, defaults }).seed, 1);
+  assert.equal(parse({ env, files, defaults }).seed, 2);
+  assert.equal(parse({ args: ["--config", "a.json"], files, defaults }).seed, 3);
+  assert.equal(parse({ defaults }).seed, 4);
+  assert.equal(parse({}).seed, null);
+});
+
+test("every setting can be given in every way the table allows, with its own example", () => {
+  for (const { name, env, example, isOption, isKey } of settingList) {
+    if (name === "config") continue;
+    // Some examples make sense only together with another setting.
+    const rest = name === "clock-start" ? ["--clock", "virtual"] : [];
+    const ways: TestInput[] = [{ args: rest, env: { [env]: example } }];
+    if (isOption) ways.push({ args: [...rest, `--${name}`, example] });
+    if (isKey) {
+      ways.push({ args: [...rest, "--config", "f"], files: { f: { [name]: example } } });
+    }
+    const parsed = ways.map((way) => ({ ...parse(way), configFile: null }));
+    for (const config of parsed) assert.deepEqual(config, parsed[0], name);
+    assert.notDeepEqual(parsed[0], { ...parse({ args: rest }) }, `${name} changes something`);
+  }
+});
+
+test("every default and example is allowed by its own setting", () => {
+  for (const { name, kind, default: byDefault, example } of settingList) {
+    kind.parse(example, name);
+    if (byDefault !== null) kind.parse(byDefault, name);
+  }
+});
+
+test("a bad value is refused in the same words whichever way it came", () => {
+  const words = 'log-level must be debug, info, warn or error, and is "loud"';
+  assert.equal(refused({ args: ["--log-level", "loud"] }), `${words} (option --log-level)`);
+  assert.equal(
+    refused({ env: { POSTHORN_LOG_LEVEL: "loud" } }),
+    `${words} (environment POSTHORN_LOG_LEVEL)`,
+  );
+  assert.equal(
+    refused({ args: ["--config", "a.json"], files: { "a.json": { "log-level": "loud" } } }),
+    `${words} (file a.json)`,
+  );
+});
+
+test("values out of range or of the wrong form are refused, naming what is allowed", () => {
+  const table: [string, string, RegExp][] = [
+    ["http", "localhost", /HOST:PORT/],
+    ["http", "127.0.0.1:70000", /HOST:PORT/],
+    ["http", ":5888", /HOST:PORT/],
+    ["http", "http://127.0.0.1:5888", /HOST:PORT/],
+    ["seed", "-1", /whole number/],
+    ["seed", "1.5", /whole number/],
+    ["seed", "1e3", /whole number/],
+    ["endpoint-concurrency", "0", /from 1 to 10000, and is "0"/],
+    ["publish-queue-bytes", "64MB", /from 1048576/],
+    ["stop-grace", "8", /ISO 8601 duration/],
+    ["stop-grace", "PT2H", /at most PT1H/],
+    ["clock-start", "2030-01-01", /with its zone/],
+    ["store", "postgres", /sqlite or memory/],
+    ["profile", "azure-2019", /azure-2020/],
+    ["auth", "true", /on or off/],
+  ];
+  for (const [name, value, allowed] of table) {
+    const words = refused({ args: [`--${name}=${value}`] });
+    assert.ok(words.startsWith(`${name} must be `), words);
+    assert.match(words, allowed);
+  }
+});
+
+test("the listener may be on any host and port, or off", () => {
+  const http = (value: string) => parse({ args: ["--http", value] }).http;
+  assert.deepEqual(http("0.0.0.0:0"), { host: "0.0.0.0", port: 0 });
+  assert.deepEqual(http("[::1]:5888"), { host: "::1", port: 5888 });
+  assert.deepEqual(http("broker.example:80"), { host: "broker.example", port: 80 });
+  assert.equal(http("off"), null);
+});
+
+test("an unknown option, variable or key is refused, naming the nearest known one", () => {
+  assert.equal(
+    refused({ args: ["--htp", "off"] }),
+    'there is no option "--htp"; did you mean --http?',
+  );
+  assert.match(refused({ args: ["--htp=secret"] }), /"--htp"; did you mean --http/);
+  assert.match(refused({ args: ["serve"] }), /there is no option "serve"/);
+  assert.equal(
+    refused({ env: { POSTHORN_LOGLEVEL: "debug" } }),
+    'there is no environment variable "POSTHORN_LOGLEVEL"; did you mean POSTHORN_LOG_LEVEL?',
+  );
+  assert.equal(
+    refused({ args: ["--config", "a.json"], files: { "a.json": { stopgrace: "PT1S" } } }),
+    'there is no key in file a.json "stopgrace"; did you mean stop-grace?',
+  );
+  assert.match(
+    refused({ args: ["--config", "a.json"], files: { "a.json": { config: "b.json" } } }),
+    /there is no key/,
+  );
+});
+
+test("what Kubernetes says of a service named posthorn is not taken for a setting", () => {
+  const env = {
+    POSTHORN_SERVICE_HOST: "10.0.0.1",
+    POSTHORN_SERVICE_PORT: "5888",
+    POSTHORN_SERVICE_PORT_HTTP: "5888",
+    POSTHORN_PORT: "tcp://10.0.0.1:5888",
+    POSTHORN_PORT_5888_TCP_ADDR: "10.0.0.1",
+  };
+  assert.deepEqual(parse({ env }), parse({}));
+});
+
+test("an option without its value is refused, and does not swallow the next one", () => {
+  const words = refused({ args: ["--data", "--http", "off"] });
+  assert.match(words, /^data must be a path, and is missing \(option --data\)/);
+  assert.match(refused({ args: ["--seed="] }), /^seed must be .* an empty text/);
+});
+
+test("a variable that is set to nothing is not set", () => {
+  assert.equal(parse({ env: { POSTHORN_SEED: "" } }).seed, null);
+});
+
+test("the last of several equal options counts, and lists grow", () => {
+  assert.equal(parse({ args: ["--seed", "1", "--seed", "2"] }).seed, 2);
+  const args = ["--tls-ca", "a.pem", "--tls-ca", "b.pem, c.pem"];
+  assert.deepEqual(parse({ args }).tlsCaFiles, ["a.pem", "b.pem", "c.pem"]);
+  const files = { f: { "tls-ca": ["a.pem", "b.pem"] } };
+  assert.deepEqual(parse({ args: ["--config", "f"], files }).tlsCaFiles, ["a.pem", "b.pem"]);
+});
+
+test("in the file numbers are taken as they are, and other shapes refused", () => {
+  const parsed = (content: unknown) => parse({ args: ["--config", "f"], files: { f: content } });
+  assert.equal(parsed({ seed: 7 }).seed, 7);
+  for (const content of [{ seed: true }, { seed: null }, { seed: [1] }, { seed: { a: 1 } }]) {
+    assert.match(
+      refused({ args: ["--config", "f"], files: { f: content } }),
+      /^seed must be a whole number .* \(file f\)$/,
+    );
+  }
+});
+
+test("a file that is missing or no JSON is refused by its line, and never quoted", () => {
+  const words = (content: unknown) =>
+    refused({ args: ["--config", "a.json"], files: { "a.json": content } });
+  assert.match(
+    words(undefined),
+    /^config must be a JSON file, and a\.json cannot be read \(ENOENT/,
+  );
+  assert.match(words("[]"), /does not hold an object/);
+  assert.match(words(""), /is not JSON: see line 1/);
+  const broken = [
+    ['{\n  "topics": {\n    "orders": { "key1": hush }\n  }\n}', 3],
+    ['{\n  "seed": 1,\n  "key": "hush"\n  "http": "off"\n}', 4],
+    ['{\n  "key": "hush",\n}\n', 3],
+    ['{\n  "key": "hush\n}\n', 2],
+    ['{\n  "key": "hush"\n', 3],
+  ] as const;
+  for (const [text, line] of broken) {
+    assert.match(words(text), new RegExp(`is not JSON: see line ${line}$`), text);
+    assert.ok(!words(text).includes("hush"));
+  }
+});
+
+test("authentication can be switched off only where every listener is on loopback", () => {
+  const off = (http: string) => ["--auth", "off", "--http", http];
+  for (const http of ["127.0.0.1:0", "127.8.9.1:80", "localhost:80", "[::1]:80", "off"]) {
+    assert.equal(parse({ args: off(http) }).auth, false, http);
+  }
+  for (const http of ["0.0.0.0:80", "10.0.0.1:80", "[::]:80", "127.evil.example:80"]) {
+    assert.match(refused({ args: off(http) }), /^auth must be on unless http is on 127/, http);
+  }
+});
+
+test("a start for the clock is refused while the clock is real", () => {
+  const args = ["--clock-start", "2030-01-01T00:00:00Z"];
+  assert.match(refused({ args }), /^clock must be virtual/);
+  const { clockStartAt } = parse({ args: [...args, "--clock", "virtual"] });
+  assert.equal(clockStartAt, Date.UTC(2030, 0, 1));
+});
+
+test("the limits of the IoT Edge module are read from its own variables (E-1)", () => {
+  const { defaultMaxDeliveryAttempts, defaultEventTimeToLiveMs } = parse({
+    env: {
+      broker__defaultMaxDeliveryAttempts: "10",
+      broker__defaultEventTimeToLiveInSeconds: "3600",
+    },
+  });
+  assert.equal(defaultMaxDeliveryAttempts, 10);
+  assert.equal(defaultEventTimeToLiveMs, 3_600_000);
+  assert.match(
+    refused({ env: { broker__defaultMaxDeliveryAttempts: "31" } }),
+    /^broker__defaultMaxDeliveryAttempts must be a whole number from 1 to 30/,
+  );
+});
+
+test("declared topics are handed on as they stand", () => {
+  const topics = { orders: { key1: "hush" } };
+  assert.deepEqual(parse({ args: ["--config", "f"], files: { f: { topics } } }).topics, topics);
+});
+
+test("a secret is masked in the list and described by its shape in a refusal", () => {
+  const secret: Setting<string> = {
+    ...{ name: "admin-key", env: "POSTHORN_ADMIN_KEY", default: null, about: "", example: "" },
+    ...{ isSecret: true, isList: false, isOption: true, isKey: true, kind: oneOf(["right"]) },
+  };
+  const found: Found = { value: "hush hush", from: "option", where: "option --admin-key" };
+  assert.equal(showValue(secret, found), "********");
+  assert.equal(showValue(secret, undefined), null);
+  assert.throws(() => parseValue(secret, found), {
+    message: "admin-key must be right, and is a text of 9 characters (option --admin-key)",
+  });
+});
+
+test("the list has every setting with its value and where it comes from", () => {
+  const { rows, problems } = listConfig(
+    inputOf({
+      args: ["--seed", "1", "--config", "f"],
+      env: { POSTHORN_STORE: "memory" },
+      files: { f: { "log-level": "debug", topics: { orders: { key1: "hush" }, returns: {} } } },
+    }),
+  );
+  const row = (name: string) => rows.find((each) => each.name === name);
+  assert.equal(rows.length, settingList.length + 1);
+  assert.deepEqual(row("seed"), { name: "seed", value: "1", from: "option" });
+  assert.deepEqual(row("store"), { name: "store", value: "memory", from: "environment" });
+  assert.deepEqual(row("log-level"), { name: "log-level", value: "debug", from: "file" });
+  assert.deepEqual(row("http"), { name: "http", value: "127.0.0.1:5888", from: "default" });
+  assert.deepEqual(row("tls-ca"), { name: "tls-ca", value: null, from: "default" });
+  assert.deepEqual(row("topics"), { name: "topics", value: "orders, returns", from: "file" });
+  assert.ok(!JSON.stringify(rows).includes("hush"));
+  assert.deepEqual(problems, []);
+});
+
+test("the list is shown in full also when a broker would not start, with every reason", () => {
+  const { rows, problems } = listConfig(
+    inputOf({ args: ["--seed", "x", "--stroe", "memory", "--config", "gone"] }),
+  );
+  assert.equal(rows.length, settingList.length);
+  assert.match(rows.find(({ name }) => name === "seed")?.problem ?? "", /^seed must be/);
+  assert.deepEqual(
+    problems.map(({ message }) => message.split(" ").slice(0, 3).join(" ")),
+    ["there is no", "config must be", "seed must be"],
+  );
+});

@@ -1,0 +1,147 @@
+// What the table of settings says, for people: the help of the command line and the page
+// docs/configuration.md. Both are made here from the table, so that neither can grow old.
+
+import { type Setting, settingList } from "./settings.ts";
+
+const columnsMax = 90;
+
+export function helpText(): string {
+  return `posthorn, a self-hosted event broker: Azure Event Grid on the wire, durable underneath
+
+Usage:
+  posthorn serve [options]         run the broker
+  posthorn config list [options]   show the settings in force, and where each comes from
+  posthorn config doc              write the page about settings, as Markdown
+  posthorn help                    show this
+  posthorn --version               show the version
+
+Options:
+${settingList
+  .filter(({ isOption }) => isOption)
+  .map(helpEntry)
+  .join("\n")}
+
+Each option is also an environment variable (POSTHORN_ and the name in capitals, - as _) and a
+key of the JSON file given by --config. An option wins over the environment, the environment
+over the file. docs/configuration.md has the whole story.
+`;
+}
+
+function helpEntry({ name, kind, default: byDefault, about }: Setting<unknown>): string {
+  const initial = byDefault === null ? "" : ` [${byDefault}]`;
+  return [`  --${name}${initial}`, ...wrap(`${about} Allowed: ${kind.allowed}.`, 6)].join("\n");
+}
+
+function wrap(text: string, indent: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && indent + line.length + 1 + word.length > columnsMax) {
+      lines.push(line);
+      line = "";
+    }
+    line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].map((full) => " ".repeat(indent) + full);
+}
+
+/** With every setting a topic and a subscription can have in the file. */
+const fileExample = {
+  "log-level": "debug",
+  topics: {
+    orders: {
+      key1: "local-key-1",
+      key2: "local-key-2",
+      profile: "azure",
+      subscriptions: {
+        billing: {
+          destination: {
+            endpointType: "WebHook",
+            properties: {
+              endpointUrl: "http://127.0.0.1:9000/hook",
+              maxEventsPerBatch: 10,
+              preferredBatchSizeInKilobytes: 64,
+            },
+          },
+          filter: {
+            includedEventTypes: ["Order.Placed"],
+            subjectBeginsWith: "/orders/",
+            subjectEndsWith: "",
+            isSubjectCaseSensitive: false,
+          },
+          retryPolicy: { maxDeliveryAttempts: 30, eventTimeToLiveInMinutes: 1440 },
+        },
+      },
+    },
+  },
+};
+
+export function configurationDoc(): string {
+  return `<!-- Made by \`posthorn config doc\` from src/settings.ts. Change it there. -->
+
+# Configuration
+
+Every setting can be given in three ways. An option wins over the environment, the environment over the file, the
+file over the default.
+
+| way | form | example |
+| --- | --- | --- |
+| option | \`--name value\` or \`--name=value\` after \`posthorn serve\` | \`--log-level debug\` |
+| environment | \`POSTHORN_\` and the name in capitals, \`-\` as \`_\`; set to nothing it is not set | \`POSTHORN_LOG_LEVEL=debug\` |
+| file | a key of the JSON object in the file that \`config\` names | \`"log-level": "debug"\` |
+
+Relative paths start at the folder the broker was started in. An option, a variable that begins with \`POSTHORN_\` or a
+key that is not listed here is refused, as is a value that is not allowed: in one line, with exit code 2. \`posthorn
+config list\` shows the values in force and where each comes from, also when the broker would not start with them.
+
+## Settings
+
+| name | environment | default | allowed | meaning |
+| --- | --- | --- | --- | --- |
+${settingList.filter(isOrdinary).map(docRow).join("\n")}
+
+## Environment only
+
+The keys of the IoT Edge module, read as they are.
+
+| name | environment | default | allowed | meaning |
+| --- | --- | --- | --- | --- |
+${settingList
+  .filter((known) => !isOrdinary(known))
+  .map(docRow)
+  .join("\n")}
+
+## Topics and subscriptions in the file
+
+The file may also declare topics and their subscriptions, with Event Grid's own property names:
+
+\`\`\`json
+${JSON.stringify(fileExample, null, 2)}
+\`\`\`
+
+The broker applies this at every start. Applying the same file again changes nothing. What an earlier file declared
+and this one no longer does is removed, together with what waits for it; what was made over HTTP is never touched.
+
+- \`key1\` is required while \`auth\` is on. A \`key2\` that is not given is made up once and kept.
+- \`profile\` overrides the broker's for the topic.
+- Of a subscription only \`destination\` with its \`endpointUrl\` is required. Everything else takes the default shown by
+  the profile; batching is off unless one of its two settings is given.
+- A setting that the topic's profile does not know (a retry policy under \`ga-2018\`, for one) is refused.
+`;
+}
+
+function isOrdinary(known: Setting<unknown>): boolean {
+  return known.isOption;
+}
+
+function docRow(known: Setting<unknown>): string {
+  const { name, env, kind, about, example, isKey, isOption } = known;
+  const cells = [
+    `\`${name}\``,
+    `\`${env}\``,
+    known.default === null ? "–" : `\`${known.default}\``,
+    kind.allowed,
+    `${about}${isOption && !isKey ? " Not in the file itself." : ""} Example: \`${example}\`.`,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}

@@ -1,0 +1,196 @@
+// The table of settings: every one has its name, how it is read, its default and a sentence for the
+// operator here and nowhere else. The configuration (config.ts), the help and the page
+// docs/configuration.md (manual.ts) are made from it.
+//
+// A setting is in the table when something reads it, and not before.
+
+import { profileNames, retryRanges } from "./core/profile.ts";
+import {
+  address,
+  duration,
+  instant,
+  type Kind,
+  listOf,
+  oneOf,
+  onOrOff,
+  path,
+  seconds,
+  wholeNumber,
+} from "./core/setting.ts";
+
+export interface Setting<T> {
+  /** As an option, after two dashes, and as a key of the file. */
+  readonly name: string;
+  readonly env: string;
+  readonly kind: Kind<T>;
+  /** As it would be written; null: not set. */
+  readonly default: string | null;
+  readonly example: string;
+  /** For the operator, in a sentence or two. */
+  readonly about: string;
+  /** Never shown. */
+  readonly isSecret: boolean;
+  /** May be given several times. */
+  readonly isList: boolean;
+  /** Where it may be given beside the environment. */
+  readonly isOption: boolean;
+  readonly isKey: boolean;
+}
+
+type Given<T, D extends string | null> = Pick<Setting<T>, "name" | "kind" | "example" | "about"> &
+  Partial<Setting<T>> & { readonly default: D };
+
+function setting<T, D extends string | null>(
+  given: Given<T, D>,
+): Setting<D extends null ? T | null : T>;
+function setting<T>(given: Given<T, string | null>): Setting<T> {
+  return {
+    env: `POSTHORN_${given.name.toUpperCase().replaceAll("-", "_")}`,
+    isSecret: false,
+    isList: false,
+    isOption: true,
+    isKey: true,
+    ...given,
+  };
+}
+
+/** By the name under which the broker knows each. */
+export const settings = {
+  http: setting({
+    name: "http",
+    kind: address(),
+    default: "127.0.0.1:5888",
+    example: "0.0.0.0:5888",
+    about: "Where publishers and operators are listened to; port 0 takes a free one.",
+  }),
+  dataFolder: setting({
+    name: "data",
+    kind: path(),
+    default: "./posthorn-data",
+    example: "/var/lib/posthorn",
+    about: "The folder of the embedded store; made if it is not there. One broker at a time.",
+  }),
+  store: setting({
+    name: "store",
+    kind: oneOf(["sqlite", "memory"]),
+    default: "sqlite",
+    example: "memory",
+    about: "Where events are kept. What is kept in memory is lost when the broker stops.",
+  }),
+  profile: setting({
+    name: "profile",
+    kind: oneOf(profileNames),
+    default: "azure",
+    example: "azure-2020",
+    about: "Which generation of the service to behave like; a topic may choose another.",
+  }),
+  clock: setting({
+    name: "clock",
+    kind: oneOf(["real", "virtual"]),
+    default: "real",
+    example: "virtual",
+    about: "With a virtual clock time stands still until `POST /clock` moves it. For tests.",
+  }),
+  clockStartAt: setting({
+    name: "clock-start",
+    kind: instant(),
+    default: null,
+    example: "2030-01-01T00:00:00Z",
+    about: "Where the virtual clock starts; the real time if not set.",
+  }),
+  clockPatienceMs: setting({
+    name: "clock-patience",
+    kind: duration("PT10M"),
+    default: "PT2S",
+    example: "PT5S",
+    about: "How long, in real time, the virtual clock waits for an endpoint to answer.",
+  }),
+  seed: setting({
+    name: "seed",
+    kind: wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+    default: null,
+    example: "42",
+    about: "Fixes the random additions to waits, so that a run can be repeated.",
+  }),
+  auth: setting({
+    name: "auth",
+    kind: onOrOff(),
+    default: "on",
+    example: "off",
+    about: "Whether publishers must show a topic's key. `off` needs every listener on loopback.",
+  }),
+  configFile: setting({
+    name: "config",
+    kind: path(),
+    default: null,
+    example: "examples/first.json",
+    about: "A JSON file with any of these settings, and with topics and subscriptions.",
+    isKey: false,
+  }),
+  logLevel: setting({
+    name: "log-level",
+    kind: oneOf(["debug", "info", "warn", "error"]),
+    default: "info",
+    example: "debug",
+    about: "The least important facts to log. Deliveries that succeed are `debug`.",
+  }),
+  logFormat: setting({
+    name: "log-format",
+    kind: oneOf(["auto", "json", "text"]),
+    default: "auto",
+    example: "json",
+    about: "JSON, one object per line, or text; `auto` writes text to a terminal only.",
+  }),
+  endpointSendsMax: setting({
+    name: "endpoint-concurrency",
+    kind: wholeNumber({ min: 1, max: 10_000 }),
+    default: "64",
+    example: "8",
+    about: "How many requests to one endpoint may be under way at once.",
+  }),
+  publishQueueBytesMax: setting({
+    name: "publish-queue-bytes",
+    kind: wholeNumber({ min: 1_048_576, max: 17_179_869_184 }),
+    default: "67108864",
+    example: "268435456",
+    about: "How much may wait for the disk before publishers are told to slow down (429).",
+  }),
+  stopGraceMs: setting({
+    name: "stop-grace",
+    kind: duration("PT1H"),
+    default: "PT8S",
+    example: "PT30S",
+    about: "How long requests under way may take once the broker is told to stop.",
+  }),
+  tlsCaFiles: setting({
+    name: "tls-ca",
+    kind: listOf(path()),
+    default: null,
+    example: "/etc/posthorn/own-ca.pem",
+    about: "PEM files of authorities to trust at https endpoints, beside the usual ones.",
+    isList: true,
+  }),
+  defaultMaxDeliveryAttempts: setting({
+    name: "broker__defaultMaxDeliveryAttempts",
+    env: "broker__defaultMaxDeliveryAttempts",
+    kind: wholeNumber(retryRanges.maxDeliveryAttempts),
+    default: null,
+    example: "10",
+    about: "With the profile iot-edge: attempts for subscriptions that do not say.",
+    isOption: false,
+    isKey: false,
+  }),
+  defaultEventTimeToLiveMs: setting({
+    name: "broker__defaultEventTimeToLiveInSeconds",
+    env: "broker__defaultEventTimeToLiveInSeconds",
+    kind: seconds({ min: 1, max: retryRanges.eventTimeToLiveInMinutes.max * 60 }),
+    default: null,
+    example: "3600",
+    about: "With the profile iot-edge: time to live for subscriptions that do not say.",
+    isOption: false,
+    isKey: false,
+  }),
+} as const;
+
+/** In the order of the table. */
+export const settingList: readonly Setting<unknown>[] = Object.values(settings);
