@@ -6,7 +6,8 @@ import { dirname } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { Refusal } from "../core/refusal.ts";
 import type { Engine } from "./front.ts";
-import type { Op, Round } from "./round.ts";
+import { type PackedRound, packOps, packRound, unpackOps, unpackRound } from "./pack.ts";
+import type { Round } from "./round.ts";
 import { SqliteEngine, type SqliteOptions } from "./sqlite.ts";
 
 /** By this the thread knows that it is ours, and not just any worker that loads this file. */
@@ -15,7 +16,7 @@ const role = "posthorn.store";
 type FromThread =
   | { readonly kind: "open" }
   | { readonly kind: "refused"; readonly reason: string }
-  | { readonly kind: "round"; readonly round: Round };
+  | { readonly kind: "round"; readonly round: PackedRound };
 
 /** Refusal: InvalidSetting, when another broker has the file open or a newer release wrote it. */
 export async function openThread(
@@ -39,7 +40,7 @@ export async function openThread(
     else {
       const { resolve } = settle as NonNullable<typeof settle>;
       settle = null;
-      resolve(from.round);
+      resolve(unpackRound(from.round));
     }
   });
   let isClosing = false;
@@ -56,7 +57,7 @@ export async function openThread(
       if (crash !== null) return Promise.reject(crash);
       return new Promise((resolve, reject) => {
         settle = { resolve, reject };
-        worker.postMessage(ops);
+        worker.postMessage(packOps(ops));
       });
     },
     async close() {
@@ -86,12 +87,12 @@ function serve(port: NonNullable<typeof parentPort>): void {
     port.close();
     return;
   }
-  port.on("message", (ops: readonly Op[] | null) => {
+  port.on("message", (ops: unknown[] | null) => {
     if (ops === null) {
       engine.close();
       port.close();
     } else {
-      say({ kind: "round", round: engine.run(ops) });
+      say({ kind: "round", round: packRound(engine.run(unpackOps(ops))) });
     }
   });
   say({ kind: "open" });
