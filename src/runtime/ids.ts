@@ -3,11 +3,16 @@
 // The fixed sequence begins anew with every process, so it is for stores that do so too: on a data
 // folder with a past it would give names a second time.
 
-import { hash, randomUUID } from "node:crypto";
+import { hash, randomBytes, randomUUID } from "node:crypto";
 import type { Ids } from "../core/ports.ts";
 
 export function realIds(): Ids {
   return { next: () => randomUUID() };
+}
+
+/** An access key, in the form of Azure's. */
+export function makeKey(): string {
+  return randomBytes(32).toString("base64");
 }
 
 export function seededIds(seed: number): Ids {

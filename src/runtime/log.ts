@@ -11,6 +11,8 @@ import type { Instant, Level, Log } from "../core/ports.ts";
 import { isoInstant } from "../core/time.ts";
 
 export interface OpenLog extends Log {
+  /** A fact that is told whatever the level: that we are up. */
+  announce(name: string, fields: Readonly<Record<string, unknown>>): void;
   /** Resolves when everything is written. May be called twice. */
   close(): Promise<void>;
 }
@@ -59,6 +61,7 @@ export function openLog(options: LogOptions): OpenLog {
       if (lines > 0) write("warn", "log.dropped", { lines });
       write(level, name, fields);
     },
+    announce: (name, fields) => write("info", name, fields),
     close: out.close,
   };
 }
