@@ -168,7 +168,7 @@ test("an unknown option, variable or key is refused, naming the nearest known on
   );
   assert.equal(
     refused({ args: ["--config", "a.json"], files: { "a.json": { stopgrace: "PT1S" } } }),
-    'there is no key in file a.json "stopgrace"; did you mean stop-grace?',
+    'there is no key "stopgrace" in file a.json; did you mean stop-grace?',
   );
   assert.match(
     refused({ args: ["--config", "a.json"], files: { "a.json": { config: "b.json" } } }),

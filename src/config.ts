@@ -167,10 +167,7 @@ function readConfigFile(
     for (const [key, value] of Object.entries(readObject(named.value, readFile))) {
       if (key === "topics") topics = value;
       else if (keys.includes(key)) found.set(key, { value, from: "file", where });
-      else
-        problems.push(
-          refuseName({ what: `key in ${where}`, name: key, known: [...keys, "topics"] }),
-        );
+      else problems.push(refuseName({ what: "key", name: key, where, known: [...keys, "topics"] }));
     }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

@@ -121,6 +121,7 @@ ${JSON.stringify(fileExample, null, 2)}
 
 The broker applies this at every start. Applying the same file again changes nothing. What an earlier file declared
 and this one no longer does is removed, together with what waits for it; what was made over HTTP is never touched.
+Without a \`topics\` section nothing is removed, so that a start without the file costs nothing.
 
 - \`key1\` is required while \`auth\` is on. A \`key2\` that is not given is made up once and kept.
 - \`profile\` overrides the broker's for the topic.

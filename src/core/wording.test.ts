@@ -31,6 +31,7 @@ test("an unknown name is answered with the nearest known one", () => {
   assert.equal(nearest("htpp", known), "http");
   assert.equal(nearest("LOG-LEVLE", known), "log-level");
   assert.equal(nearest("colck", known), "clock");
+  assert.equal(nearest("log", known), "log-level");
   assert.equal(nearest("wholly-else", known), null);
   assert.equal(
     refuseName({ what: "option", name: "--htp", known: ["--http"] }).message,

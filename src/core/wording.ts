@@ -31,11 +31,17 @@ export function refuseValue(wrong: {
 export function refuseName(wrong: {
   readonly what: string;
   readonly name: string;
+  /** In what: `file a.json`. */
+  readonly where?: string;
   readonly known: readonly string[];
 }): Refusal {
   const meant = nearest(wrong.name, wrong.known);
   const hint = meant === null ? `known are ${wrong.known.join(", ")}` : `did you mean ${meant}?`;
-  return new Refusal("InvalidSetting", `there is no ${wrong.what} ${shownAs(wrong.name)}; ${hint}`);
+  const where = wrong.where === undefined ? "" : ` in ${wrong.where}`;
+  return new Refusal(
+    "InvalidSetting",
+    `there is no ${wrong.what} ${shownAs(wrong.name)}${where}; ${hint}`,
+  );
 }
 
 /** The known name that was probably meant, or null when none is near. */
@@ -50,7 +56,9 @@ export function nearest(name: string, known: readonly string[]): string | null {
       bestDistance = distance;
     }
   }
-  return best;
+  if (best !== null || wanted.length < 3) return best;
+  // Half a name is as good a hint as a misspelt one.
+  return known.find((candidate) => candidate.toLowerCase().startsWith(wanted)) ?? null;
 }
 
 /** Letters to insert, drop, change or swap with their neighbour to turn one word into the other. */

@@ -15,9 +15,6 @@ export interface OpenMeter extends Meter {
 /** Sets of labels kept apart per counter. */
 export const labelSetsMax = 1_000;
 
-/** What /metrics is sent as. */
-export const meterContentType = "text/plain; version=0.0.4; charset=utf-8";
-
 type Labels = Readonly<Record<string, string>>;
 
 interface Cell {

@@ -109,8 +109,9 @@ export class VirtualClock implements Clock, Activity {
           ? (this.#alarms.first()?.at ?? this.#now)
           : target.to;
     if (until >= this.#now && until <= lastMoment) return until;
+    const field = "byMs" in target ? "advance" : "to";
     const limits = `from now (${isoInstant(this.#now)}) to ${isoInstant(lastMoment)}`;
-    throw new Refusal("InvalidSetting", `the clock must be advanced to a moment ${limits}`);
+    throw new Refusal("InvalidSetting", `${field} must lead to a moment ${limits}`);
   }
 
   /** One caller at a time: the answer of each describes a moment between two movements. */

@@ -1,0 +1,369 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { filterForAll } from "../core/filter.ts";
+import type { ProfileName } from "../core/profile.ts";
+import { Refusal } from "../core/refusal.ts";
+import { MemoryStore } from "../store/memory.ts";
+import { applyDeclaration, type Declaration, parseDeclaration } from "./declaration.ts";
+
+const url = "http://127.0.0.1:9000/hook";
+
+interface Wish {
+  readonly topic?: Record<string, unknown>;
+  readonly subscription?: Record<string, unknown>;
+  readonly properties?: Record<string, unknown>;
+}
+
+/** One topic with one subscription; a test sets what it is about. */
+function wished({ topic = {}, subscription = {}, properties = {} }: Wish = {}) {
+  const destination = { endpointType: "WebHook", properties: { endpointUrl: url, ...properties } };
+  const billing = { destination, ...subscription };
+  return { orders: { key1: "local-key", subscriptions: { billing }, ...topic } };
+}
+
+function parse(
+  value: unknown,
+  { auth = true, profile = "azure" as ProfileName, makeKey = keys() } = {},
+): Declaration {
+  return parseDeclaration(value, { auth, profile, makeKey });
+}
+
+function keys(): () => string {
+  let made = 0;
+  return () => `made-up-${++made}`;
+}
+
+function refused(value: unknown, rules: Parameters<typeof parse>[1] = {}): string {
+  try {
+    parse(value, rules);
+  } catch (error) {
+    assert.ok(error instanceof Refusal, String(error));
+    assert.equal(error.code, "InvalidSetting");
+    return error.message;
+  }
+  assert.fail(`it was accepted: ${JSON.stringify(value)}`);
+}
+
+/** A registry that tells what was written to it. */
+function openRegistry() {
+  const store = new MemoryStore();
+  const facts: string[] = [];
+  let writes = 0;
+  store.onChange(() => writes++);
+  const log = {
+    fact: (_: string, name: string, fields: Readonly<Record<string, unknown>>) => {
+      const { topic, subscription, change, why } = fields;
+      facts.push([name, topic, subscription, change, why].filter(Boolean).join(" "));
+    },
+  };
+  const apply = async (value: unknown, rules: Parameters<typeof parse>[1] = {}) => {
+    const before = writes;
+    await applyDeclaration(store, parse(value, rules), log);
+    return writes - before;
+  };
+  return { store, facts, apply };
+}
+
+test("a topic and its subscription are read in Event Grid's own property names", () => {
+  const { topics, subscriptions } = parse(
+    wished({
+      topic: { key2: "second", profile: "azure-2020" },
+      properties: { maxEventsPerBatch: 10, preferredBatchSizeInKilobytes: 64 },
+      subscription: {
+        filter: {
+          includedEventTypes: ["a", "b"],
+          subjectBeginsWith: "/x",
+          subjectEndsWith: ".jpg",
+          isSubjectCaseSensitive: true,
+        },
+        retryPolicy: { maxDeliveryAttempts: 3, eventTimeToLiveInMinutes: 60 },
+      },
+    }),
+  );
+  assert.deepEqual(topics, [
+    {
+      name: "orders",
+      key1: "local-key",
+      key2: "second",
+      profile: "azure-2020",
+      origin: "file",
+      isMadeUp: { key1: false, key2: false },
+    },
+  ]);
+  assert.deepEqual(subscriptions, [
+    {
+      topic: "orders",
+      name: "billing",
+      origin: "file",
+      destination: { kind: "webhook", url },
+      batch: { maxEvents: 10, preferredBytes: 65_536 },
+      filter: {
+        includedEventTypes: ["a", "b"],
+        subjectBeginsWith: "/x",
+        subjectEndsWith: ".jpg",
+        isSubjectCaseSensitive: true,
+      },
+      retryPolicy: { maxDeliveryAttempts: 3, eventTimeToLiveMs: 3_600_000 },
+      deadLetter: null,
+    },
+  ]);
+});
+
+test("what is left out, null or empty takes the default", () => {
+  const nulls = {
+    filter: { includedEventTypes: [], subjectBeginsWith: null, isSubjectCaseSensitive: null },
+    retryPolicy: { maxDeliveryAttempts: null },
+    deadLetterDestination: null,
+  };
+  for (const subscription of [{}, nulls]) {
+    const [parsed] = parse(wished({ subscription })).subscriptions;
+    assert.deepEqual(parsed?.filter, filterForAll);
+    assert.deepEqual(parsed?.retryPolicy, { maxDeliveryAttempts: null, eventTimeToLiveMs: null });
+    assert.equal(parsed?.batch, null);
+  }
+  assert.deepEqual(parse({}), { topics: [], subscriptions: [] });
+});
+
+test("one batch setting takes the other's default (B-4, B-5)", () => {
+  const batchOf = (properties: Record<string, unknown>) =>
+    parse(wished({ properties })).subscriptions[0]?.batch;
+  assert.equal(batchOf({ maxEventsPerBatch: 10 })?.preferredBytes, 65_536);
+  assert.equal(batchOf({ preferredBatchSizeInKilobytes: 8 })?.preferredBytes, 8_192);
+});
+
+test("bad members are refused by their path, with what is allowed (R-5, B-1)", () => {
+  const at = "topics.orders.subscriptions.billing";
+  const sub = (subscription: Record<string, unknown>) => wished({ subscription });
+  const table: [unknown, RegExp | string][] = [
+    [[], "topics must be an object with a member for each, and is an array of 0"],
+    [{ orders: null }, "topics.orders must be an object, and is null"],
+    [{ or: {} }, 'a name in topics must be 3 to 50 letters, digits and hyphens, and is "or"'],
+    [{ "a topic": {} }, /a name in topics must be/],
+    [{ orders: { kye1: "x" } }, 'there is no member "kye1" in topics.orders; did you mean key1?'],
+    [wished({ topic: { profile: "azure-2019" } }), /^topics\.orders\.profile must be preview-2017/],
+    [wished({ topic: { profile: 7 } }), /^topics\.orders\.profile must be/],
+    [wished({ topic: { subscriptions: [] } }), /^topics\.orders\.subscriptions must be an object/],
+    [wished({ topic: { subscriptions: { ab: {} } } }), /3 to 64 letters, digits and hyphens/],
+    [sub({ destination: undefined }), `${at}.destination must be an object, and is missing`],
+    [sub({ destination: { endpointType: "EventHub" } }), /endpointType must be WebHook/],
+    [sub({ expirationTimeUtc: "x" }), /there is no member "expirationTimeUtc"/],
+    [sub({ filter: { advancedFilters: [] } }), /"advancedFilters" in .*billing\.filter/],
+    [sub({ filter: { includedEventTypes: "a" } }), /includedEventTypes must be a list/],
+    [sub({ filter: { includedEventTypes: ["a", ""] } }), /includedEventTypes\[1\] must be/],
+    [sub({ filter: { isSubjectCaseSensitive: "yes" } }), /must be true or false/],
+    [sub({ filter: { subjectEndsWith: 3 } }), /subjectEndsWith must be a text/],
+    [sub({ retryPolicy: { maxDeliveryAttempts: 31 } }), /whole number from 1 to 30.* number 31/],
+    [sub({ retryPolicy: { maxDeliveryAttempts: "3" } }), /whole number from 1 to 30/],
+    [sub({ retryPolicy: { eventTimeToLiveInMinutes: 0 } }), /whole number from 1 to 1440/],
+    [sub({ retryPolicy: { eventTimeToLive: 5 } }), /did you mean eventTimeToLiveInMinutes/],
+    [wished({ properties: { maxEventsPerBatch: 5001 } }), /whole number from 1 to 5000/],
+    [wished({ properties: { preferredBatchSizeInKilobytes: 1.5 } }), /from 1 to 1024/],
+  ];
+  for (const [value, words] of table) {
+    if (typeof words === "string") assert.equal(refused(value), words);
+    else assert.match(refused(value), words);
+  }
+});
+
+test("dead letters are refused in words, not ignored", () => {
+  const words = refused(wished({ subscription: { deadLetterDestination: {} } }));
+  assert.match(words, /^topics\.orders\..*\.deadLetterDestination is not available yet/);
+});
+
+test("only plain http and https URLs are taken, and a refused one is never shown", () => {
+  for (const endpointUrl of [
+    "127.0.0.1:9000/hush",
+    "/hush",
+    "ftp://example.test/hush",
+    "http://user:hush@example.test/",
+    "http://hush@example.test/",
+    "http://example.test/hush#here",
+    `http://example.test/hush${"x".repeat(2048)}`,
+    "",
+    null,
+    7,
+  ]) {
+    const words = refused(wished({ properties: { endpointUrl } }));
+    assert.match(words, /endpointUrl must be an absolute http or https URL/);
+    assert.ok(!words.includes("hush"), words);
+  }
+  const [taken] = parse(
+    wished({ properties: { endpointUrl: "HTTPS://Example.test" } }),
+  ).subscriptions;
+  assert.deepEqual(taken?.destination, { kind: "webhook", url: "https://example.test/" });
+});
+
+test("names that differ only in letter case are refused", () => {
+  const one = { key1: "local-key" };
+  assert.match(refused({ orders: one, Orders: one }), /has "orders" and "Orders"/);
+  const { billing } = wished().orders.subscriptions as { billing: unknown };
+  assert.match(
+    refused(wished({ topic: { subscriptions: { billing, BILLING: billing } } })),
+    /has "billing" and "BILLING"/,
+  );
+});
+
+test("a first key is required while authentication is on, and never shown", () => {
+  const topic = (key1: unknown) => wished({ topic: { key1 } });
+  assert.match(refused(topic(undefined)), /^topics\.orders\.key1 must be .*because auth is on/);
+  for (const key1 of ["", "hush hush", "höh", "x".repeat(257), 7]) {
+    const words = refused(topic(key1), { auth: false });
+    assert.match(words, /^topics\.orders\.key1 must be 1 to 256 visible ASCII/);
+    assert.ok(!words.includes("hush"));
+  }
+  const [made] = parse(topic(undefined), { auth: false }).topics;
+  assert.deepEqual([made?.key1, made?.key2], ["made-up-1", "made-up-2"]);
+});
+
+test("what a profile does not know is refused, naming the profile (P-5, P-6, P-9)", () => {
+  for (const profile of ["preview-2017", "ga-2018"] as const) {
+    for (const wish of [
+      { subscription: { retryPolicy: { maxDeliveryAttempts: 30 } } },
+      { subscription: { retryPolicy: { eventTimeToLiveInMinutes: 60 } } },
+      { properties: { maxEventsPerBatch: 10 } },
+      { properties: { preferredBatchSizeInKilobytes: 64 } },
+    ]) {
+      const words = refused(wished(wish), { profile });
+      assert.match(words, new RegExp(`must be left out: the profile ${profile} does not know`));
+      const own = refused(wished({ ...wish, topic: { ...wished(wish).orders, profile } }));
+      assert.equal(own, words, "the same when the topic chooses the profile");
+    }
+  }
+});
+
+test("a setting equal to what the profile does anyway is no surprise, and taken", () => {
+  const [taken] = parse(
+    wished({
+      subscription: { retryPolicy: { eventTimeToLiveInMinutes: 1440 } },
+      properties: { maxEventsPerBatch: 1 },
+    }),
+    { profile: "ga-2018" },
+  ).subscriptions;
+  assert.equal(taken?.batch, null);
+});
+
+test("the example in docs/configuration.md and examples/first.json can be declared", () => {
+  const root = join(import.meta.dirname, "..", "..");
+  const page = readFileSync(join(root, "docs", "configuration.md"), "utf8");
+  const block = /```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
+  for (const text of [block, readFileSync(join(root, "examples", "first.json"), "utf8")]) {
+    const { topics, subscriptions } = parse((JSON.parse(text) as { topics: unknown }).topics);
+    assert.equal(topics[0]?.name, "orders");
+    assert.deepEqual(subscriptions[0]?.destination, { kind: "webhook", url });
+  }
+});
+
+test("applying a declaration makes what it says, and applying it again writes nothing", async () => {
+  const { store, facts, apply } = openRegistry();
+  const value = wished({
+    subscription: {
+      filter: { includedEventTypes: ["a"] },
+      retryPolicy: { maxDeliveryAttempts: 3 },
+    },
+    properties: { maxEventsPerBatch: 10 },
+  });
+  assert.equal(await apply(value), 2);
+  const { topics, subscriptions } = await store.catalog();
+  assert.equal(topics[0]?.key2, "made-up-1");
+  assert.equal(subscriptions[0]?.retryPolicy.maxDeliveryAttempts, 3);
+  assert.deepEqual(facts.splice(0), [
+    "topic.changed orders created",
+    "subscription.changed orders billing created",
+  ]);
+  assert.equal(await apply(value), 0);
+  const inOtherCase = { ORDERS: value.orders };
+  assert.equal(await apply(inOtherCase), 0, "names are the same in any letter case");
+  assert.deepEqual(facts, []);
+});
+
+test("a made-up key is kept when the file is applied again, and gives way to a given one", async () => {
+  const { store, apply } = openRegistry();
+  const keysNow = async () => {
+    const { topics } = await store.catalog();
+    return [topics[0]?.key1, topics[0]?.key2];
+  };
+  const makeKey = keys();
+  const withoutKeys = wished({ topic: { key1: undefined } });
+  await apply(withoutKeys, { auth: false, makeKey });
+  assert.deepEqual(await keysNow(), ["made-up-1", "made-up-2"]);
+  assert.equal(await apply(withoutKeys, { auth: false, makeKey }), 0);
+  assert.equal(await apply(wished({ topic: { key1: "mine" } }), { makeKey }), 1);
+  assert.deepEqual(await keysNow(), ["mine", "made-up-2"]);
+  assert.equal(
+    await apply(wished({ topic: { key1: "mine", key2: "also mine".replace(" ", "-") } })),
+    1,
+  );
+  assert.deepEqual(await keysNow(), ["mine", "also-mine"]);
+});
+
+test("what changed in the file is written, and a subscription keeps its identity", async () => {
+  const { store, facts, apply } = openRegistry();
+  await apply(wished());
+  const before = (await store.catalog()).subscriptions[0];
+  facts.length = 0;
+  const filter = { includedEventTypes: ["a"] };
+  assert.equal(await apply(wished({ subscription: { filter } })), 1);
+  assert.equal(
+    await apply(wished({ subscription: { filter: { includedEventTypes: ["a", "b"] } } })),
+    1,
+  );
+  assert.equal(await apply(wished({ subscription: { filter } })), 1, "a shorter list differs, too");
+  assert.equal(await apply(wished({ properties: { endpointUrl: `${url}2` } })), 1);
+  const after = (await store.catalog()).subscriptions[0];
+  assert.equal(after?.id, before?.id);
+  assert.equal(after?.destination.url, `${url}2`);
+  assert.deepEqual(new Set(facts), new Set(["subscription.changed orders billing updated"]));
+});
+
+test("what the file no longer declares is removed", async () => {
+  const { store, facts, apply } = openRegistry();
+  const { billing } = wished().orders.subscriptions as { billing: unknown };
+  await apply({
+    ...wished({ topic: { subscriptions: { billing, audit: billing } } }),
+    returns: { key1: "local-key", subscriptions: { billing } },
+  });
+  facts.length = 0;
+  await apply(wished());
+  const { topics, subscriptions } = await store.catalog();
+  assert.deepEqual([topics.length, subscriptions.length], [1, 1]);
+  assert.deepEqual(facts, [
+    "subscription.changed orders audit removed",
+    "subscription.changed returns billing removed",
+    "topic.changed returns removed",
+  ]);
+});
+
+test("what was made over HTTP is never touched, and the log says what was left", async () => {
+  const { store, facts, apply } = openRegistry();
+  const [declared] = parse(wished()).subscriptions;
+  assert.ok(declared);
+  const made = { key1: "theirs", key2: "theirs", profile: null, origin: "api" } as const;
+  await store.putTopic({ name: "orders", ...made });
+  await store.putSubscription({ ...declared, origin: "api", deadLetter: null });
+  await apply({ ...wished({ properties: { endpointUrl: `${url}2` } }), returns: { key1: "ours" } });
+  await store.putSubscription({ ...declared, topic: "returns", name: "theirs", origin: "api" });
+  await apply({});
+  const { topics, subscriptions } = await store.catalog();
+  assert.deepEqual(
+    topics.map(({ name, key1 }) => [name, key1]),
+    [
+      ["orders", "theirs"],
+      ["returns", "ours"],
+    ],
+  );
+  assert.deepEqual(
+    subscriptions.map(({ topic, name, destination }) => [topic, name, destination.url]),
+    [
+      ["orders", "billing", url],
+      ["returns", "theirs", url],
+    ],
+  );
+  assert.deepEqual(facts, [
+    "declaration.left orders it was made over HTTP",
+    "topic.changed returns created",
+    "declaration.left orders billing it was made over HTTP",
+    "declaration.left returns it has subscriptions that were made over HTTP",
+  ]);
+});

@@ -1,0 +1,42 @@
+// Is it alive, is it ready, what has it done: for supervisors, balancers and Prometheus.
+//
+// Alive means only that we answer; a broker that cannot accept publishes is alive and not ready, so
+// that it is taken out of service and not killed.
+
+import type { Reply, Route } from "../core/ports.ts";
+
+const json = { "content-type": "application/json; charset=utf-8" };
+const exposition = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
+
+export function statusRoutes({
+  whyNotReady,
+  metrics,
+}: {
+  /** Null: ready to accept publishes. */
+  readonly whyNotReady: () => string | null;
+  /** In Prometheus' text form. */
+  readonly metrics: () => string;
+}): Route[] {
+  return [
+    { method: "GET", path: "/healthz", handle: () => reply(200, { status: "alive" }) },
+    {
+      method: "GET",
+      path: "/readyz",
+      handle() {
+        const why = whyNotReady();
+        return why === null
+          ? reply(200, { status: "ready" })
+          : reply(503, { status: "notReady", why });
+      },
+    },
+    {
+      method: "GET",
+      path: "/metrics",
+      handle: () => ({ status: 200, headers: exposition, body: metrics() }),
+    },
+  ];
+}
+
+function reply(status: number, body: object): Reply {
+  return { status, headers: json, body: JSON.stringify(body) };
+}
