@@ -6,7 +6,10 @@
 
 import type { Instant } from "./ports.ts";
 
-export type InputSchema = "EventGridSchema";
+export type InputSchema = "EventGridSchema" | "CloudEventSchemaV1_0" | "CustomEventSchema";
+
+/** What a subscription wants its events as. */
+export type DeliverySchema = "EventGridSchema" | "CloudEventSchemaV1_0" | "CustomInputSchema";
 
 export interface Event {
   /** Our own id, unique per accepted event; sent as `aeg-output-event-id`. */
