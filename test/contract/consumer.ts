@@ -1,0 +1,52 @@
+// A consumer of one queue, as the contract allows one to be: what it is leased comes with its claims or with the wakes
+// of a standing claim, and it counts both. Also the waiting for facts that tests of a store need.
+
+import type { Claim, Delivery, Queue, Store, Wake, Want } from "../../src/core/ports.ts";
+
+export class Consumer {
+  readonly #store: Store;
+  readonly #queue: Queue;
+  readonly wakes: Wake[] = [];
+  #pushed: Delivery[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  constructor(store: Store, queue: Queue) {
+    this.#store = store;
+    this.#queue = queue;
+    store.onWake((wake) => {
+      if (wake.queue.subscription !== queue.subscription || wake.queue.stage !== queue.stage) {
+        return;
+      }
+      this.wakes.push(wake);
+      this.#pushed.push(...wake.deliveries);
+      for (const look of this.#waiting) look();
+    });
+  }
+
+  /** Claims; the answer begins with what wakes have brought since the last time. */
+  async take(want: Want): Promise<Claim & { readonly deliveries: Delivery[] }> {
+    const claim = await this.#store.claim(this.#queue, want);
+    return { ...claim, deliveries: [...this.pushed(), ...claim.deliveries] };
+  }
+
+  /** What wakes have brought since the last time. */
+  pushed(): Delivery[] {
+    const pushed = this.#pushed;
+    this.#pushed = [];
+    return pushed;
+  }
+
+  /** Resolves with the first wake, come or coming, of which this is true. */
+  woken(test: (wake: Wake) => boolean): Promise<Wake> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const found = this.wakes.find(test);
+        if (found === undefined) return;
+        this.#waiting.delete(look);
+        resolve(found);
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+}

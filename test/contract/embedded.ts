@@ -1,0 +1,102 @@
+// Harnesses for the embedded store: in memory, on a file in this thread, and on a file on its own thread. A crash of
+// the first of the files is its files copied as they lie on disk at that moment; of the second, its thread ended.
+
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Worker } from "node:worker_threads";
+import { realClock } from "../../src/runtime/clock.ts";
+import type { Engine, FrontStore } from "../../src/store/front.ts";
+import { SqliteEngine } from "../../src/store/sqlite.ts";
+import { openInline, openThread } from "../../src/store/thread.ts";
+import { openFront } from "./fixture.ts";
+import type { Harness } from "./store.ts";
+
+export class Folder {
+  readonly path = mkdtempSync(join(tmpdir(), "posthorn-store-"));
+  #copies = 0;
+
+  constructor() {
+    mkdirSync(join(this.path, "0"));
+  }
+
+  get file(): string {
+    return join(this.path, "0", "posthorn.db");
+  }
+
+  /** The store's files as they lie on disk now; the answer is the copy's file. */
+  copy(): string {
+    this.#copies += 1;
+    const copy = join(this.path, String(this.#copies));
+    cpSync(join(this.path, "0"), copy, { recursive: true });
+    return join(copy, "posthorn.db");
+  }
+
+  /** How many rows a table has, seen through a copy, because the store itself is locked. */
+  rows(table: string): number {
+    const database = new DatabaseSync(this.copy());
+    const row = database.prepare(`SELECT count(*) AS count FROM ${table}`).get();
+    database.close();
+    return row?.count as number;
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+export async function openInMemory(): Promise<Harness> {
+  const store = openFront(openInline(new SqliteEngine({ path: ":memory:" })));
+  return { store, close: () => store.close() };
+}
+
+export async function openOnFile(): Promise<Harness> {
+  const folder = new Folder();
+  const opened: FrontStore[] = [];
+  const open = (file: string) => {
+    const store = openFront(openInline(new SqliteEngine({ path: file })));
+    opened.push(store);
+    return store;
+  };
+  return {
+    store: open(folder.file),
+    reopen: async () => open(folder.copy()),
+    bodies: async () => folder.rows("events"),
+    close: async () => {
+      for (const store of opened) await store.close();
+      folder.remove();
+    },
+  };
+}
+
+export async function openOnThread(): Promise<Harness> {
+  const folder = new Folder();
+  let { engine, worker } = await watchThread(folder.file);
+  let store = openFront(engine, realClock());
+  return {
+    store,
+    reopen: async () => {
+      await worker.terminate();
+      ({ engine, worker } = await watchThread(folder.file));
+      store = openFront(engine, realClock());
+      return store;
+    },
+    bodies: async () => folder.rows("events"),
+    close: async () => {
+      await store.close();
+      folder.remove();
+    },
+  };
+}
+
+/** The engine on its thread, and the thread, so that a test can end it. */
+export async function watchThread(
+  path: string,
+  onCrash: (error: Error) => void = () => {},
+): Promise<{ engine: Engine; worker: Worker }> {
+  const made = Promise.withResolvers<Worker>();
+  process.once("worker", made.resolve);
+  const engine = await openThread({ path, onCrash });
+  return { engine, worker: await made.promise };
+}

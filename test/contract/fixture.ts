@@ -1,0 +1,122 @@
+// Topics, subscriptions, events, claims and settlements with sensible values, for the tests of every store: a test
+// says only what it is about. The embedded store's front is opened here too, with nothing around it.
+
+import type { Event } from "../../src/core/event.ts";
+import { filterForAll } from "../../src/core/filter.ts";
+import type {
+  Clock,
+  Delivery,
+  Instant,
+  Ledger,
+  Queue,
+  QueueCount,
+  Registry,
+  Routed,
+  Settlement,
+  Store,
+  Want,
+} from "../../src/core/ports.ts";
+import type { SubscriptionDraft, SubscriptionId } from "../../src/core/subscription.ts";
+import type { TopicDraft } from "../../src/core/topic.ts";
+import { type Engine, FrontStore } from "../../src/store/front.ts";
+
+export type WholeStore = Store & Ledger & Registry;
+
+export const startAt: Instant = Date.UTC(2021, 6, 1, 12);
+export const leaseMs = 60_000;
+
+const stillClock: Clock = { now: () => startAt, after: () => () => {} };
+
+export function topicDraft(draft: Partial<TopicDraft> = {}): TopicDraft {
+  return { name: "orders", key1: "one", key2: "two", profile: null, origin: "api", ...draft };
+}
+
+export function subscriptionDraft(draft: Partial<SubscriptionDraft> = {}): SubscriptionDraft {
+  return {
+    topic: "orders",
+    name: "warehouse",
+    destination: { kind: "webhook", url: "http://127.0.0.1:9/hook" },
+    filter: filterForAll,
+    retryPolicy: { maxDeliveryAttempts: null, eventTimeToLiveMs: null },
+    batch: null,
+    deadLetter: null,
+    origin: "api",
+    ...draft,
+  };
+}
+
+export function makeEvent(systemId: string, event: Partial<Event> = {}): Event {
+  return {
+    systemId,
+    topic: "orders",
+    publishedAt: startAt,
+    schema: "EventGridSchema",
+    dataVersion: "1.0",
+    text: `{"id":"${systemId}"}`,
+    ...event,
+  };
+}
+
+/** Events of these names, each for all of these subscriptions. */
+export function routedTo(to: readonly SubscriptionId[], ...names: readonly string[]): Routed[] {
+  return names.map((name) => ({ event: makeEvent(name), to }));
+}
+
+export function queueOf(subscription: SubscriptionId, stage: Queue["stage"] = "deliver"): Queue {
+  return { subscription, stage };
+}
+
+export function want(over: Partial<Want> = {}): Want {
+  return { max: 100, charsMax: 1_000_000, now: startAt, leaseMs, ...over };
+}
+
+/** The names of the events, in the order given. */
+export function namesOf(deliveries: readonly Pick<Delivery, "event">[]): string[] {
+  return deliveries.map(({ event }) => event.systemId);
+}
+
+/** The counts in an order of ours: the port promises none. */
+export async function countsOf(store: Ledger): Promise<QueueCount[]> {
+  return (await store.counts()).toSorted(
+    (a, b) => a.subscription - b.subscription || b.stage.localeCompare(a.stage),
+  );
+}
+
+export function gone(delivery: Delivery): Settlement {
+  return { kind: "gone", delivery: delivery.id, lease: delivery.lease };
+}
+
+export function back(delivery: Delivery): Settlement {
+  return { kind: "back", delivery: delivery.id, lease: delivery.lease };
+}
+
+export type Due = Extract<Settlement, { kind: "due" }>;
+
+/** One failed send, to be made again ten seconds after the start. */
+export function due(delivery: Delivery, over: Partial<Due> = {}): Due {
+  const { id, lease, stage, since, attempts, reason } = delivery;
+  return {
+    kind: "due",
+    delivery: id,
+    lease,
+    at: startAt + 10_000,
+    stage,
+    since,
+    attempts: attempts + 1,
+    last: { at: startAt, outcome: "Busy", status: 503 },
+    reason,
+    ...over,
+  };
+}
+
+/** Rounds wait for company only where they are given a clock to do so. */
+export function openFront(engine: Engine, clock?: Clock): FrontStore {
+  return new FrontStore({
+    engine,
+    activity: { begin: () => () => {} },
+    clock: clock ?? stillClock,
+    gatherMs: clock === undefined ? 0 : 1,
+    waitingCharsMax: 64 * 1024 * 1024,
+    retryAfterMs: 1000,
+  });
+}

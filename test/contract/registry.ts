@@ -1,0 +1,149 @@
+// The contract of the registry: names, revisions, identity, and telling of changes.
+
+import assert from "node:assert/strict";
+import { Refusal, type RefusalCode } from "../../src/core/refusal.ts";
+import { countsOf, routedTo, startAt, subscriptionDraft, topicDraft } from "./fixture.ts";
+import type { Cases } from "./store.ts";
+
+export const registryCases: Cases = (on) => {
+  on("topics and subscriptions come back as they were written", async ({ store, ids }) => {
+    const topic = await store.putTopic(
+      topicDraft({ name: "invoices", key1: "ä'\"", key2: "", profile: "iot-edge", origin: "file" }),
+    );
+    const draft = subscriptionDraft({
+      topic: "invoices",
+      name: "archive",
+      filter: {
+        includedEventTypes: ["a", "b"],
+        subjectBeginsWith: "/x",
+        subjectEndsWith: ".jpg",
+        isSubjectCaseSensitive: true,
+      },
+      retryPolicy: { maxDeliveryAttempts: 3, eventTimeToLiveMs: 60_000 },
+      batch: { maxEvents: 10, preferredBytes: 1024 },
+      deadLetter: { kind: "blob", resourceId: "/subscriptions/1", container: "dead" },
+      origin: "file",
+    });
+    const subscription = await store.putSubscription(draft);
+    assert.deepEqual(
+      { ...draft, id: subscription.id, revision: subscription.revision },
+      subscription,
+    );
+    const catalog = await store.catalog();
+    assert.deepEqual(
+      catalog.topics.find((one) => one.name === "invoices"),
+      topic,
+    );
+    assert.deepEqual(
+      catalog.subscriptions.find((one) => one.id === subscription.id),
+      subscription,
+    );
+    assert.equal(catalog.topics.length, 2);
+    assert.equal(catalog.subscriptions.length, ids.length + 1);
+  });
+
+  on("names are compared without regard to letter case, and kept", async ({ store, ids: [id] }) => {
+    const topic = await store.putTopic(topicDraft({ name: "ORDERS", key1: "new" }));
+    assert.equal(topic.name, "orders");
+    const draft = subscriptionDraft({ topic: "Orders", name: "WAREHOUSE" });
+    const subscription = await store.putSubscription(draft);
+    assert.equal(subscription.id, id);
+    assert.equal(subscription.name, "warehouse");
+    assert.equal(subscription.topic, "orders");
+    const { topics, subscriptions } = await store.catalog();
+    assert.deepEqual(topics, [topic]);
+    assert.equal(subscriptions.length, 3);
+  });
+
+  on("a subscription keeps its id when it is written again", async ({ store, ids: [id] }) => {
+    await store.append(routedTo([id], "one"), startAt);
+    const batch = { maxEvents: 5, preferredBytes: 1024 };
+    const after = await store.putSubscription(subscriptionDraft({ batch }));
+    assert.equal(after.id, id);
+    assert.deepEqual(after.batch, batch);
+    assert.deepEqual(await countsOf(store), [{ subscription: id, stage: "deliver", waiting: 1 }]);
+  });
+
+  on("a subscription of an unknown topic is refused", async ({ store }) => {
+    const draft = subscriptionDraft({ topic: "nowhere" });
+    await assert.rejects(store.putSubscription(draft), refusal("NotFound"));
+  });
+
+  on("a write with another revision is refused", async ({ store, ids: [id] }) => {
+    const first = await store.putTopic(topicDraft());
+    const second = await store.putTopic(topicDraft({ key1: "second" }), first.revision);
+    assert.ok(second.revision > first.revision);
+    const stale = topicDraft({ key1: "stale" });
+    await assert.rejects(store.putTopic(stale, first.revision), refusal("PreconditionFailed"));
+    const unknown = topicDraft({ name: "unknown" });
+    await assert.rejects(store.putTopic(unknown, 1), refusal("PreconditionFailed"));
+    const { topics, subscriptions } = await store.catalog();
+    assert.deepEqual(topics, [second]);
+
+    const now = subscriptions.find((one) => one.id === id)?.revision as number;
+    const later = await store.putSubscription(subscriptionDraft(), now);
+    assert.ok(later.revision > now);
+    const write = store.putSubscription(subscriptionDraft(), now);
+    await assert.rejects(write, refusal("PreconditionFailed"));
+  });
+
+  on("a refused write leaves the others of its moment alone", async ({ store, ids: [id] }) => {
+    const [append, refused, put] = await Promise.allSettled([
+      store.append(routedTo([id], "one"), startAt),
+      store.putTopic(topicDraft(), -1),
+      store.putTopic(topicDraft({ name: "invoices" })),
+    ]);
+    assert.deepEqual(
+      [append.status, refused.status, put.status],
+      ["fulfilled", "rejected", "fulfilled"],
+    );
+    assert.deepEqual(await countsOf(store), [{ subscription: id, stage: "deliver", waiting: 1 }]);
+  });
+
+  on("a record made anew is never at a revision it had before", async ({ store, ids: [id] }) => {
+    const before = (await store.catalog()).subscriptions.find((one) => one.id === id);
+    assert.ok(before);
+    await store.removeSubscription(id);
+    const after = await store.putSubscription(subscriptionDraft());
+    assert.notEqual(after.id, id);
+    assert.ok(after.revision > before.revision);
+
+    const topic = (await store.catalog()).topics[0];
+    await store.removeTopic("orders");
+    const anew = await store.putTopic(topicDraft());
+    assert.ok(topic && anew.revision > topic.revision);
+  });
+
+  on("removing what is not there is no error", async ({ store, ids: [, , last] }) => {
+    await store.removeTopic("nowhere");
+    await store.removeSubscription(last + 1000);
+    assert.equal((await store.catalog()).subscriptions.length, 3);
+  });
+
+  on("every change is told", async ({ store, ids: [id] }) => {
+    let told = 0;
+    let next = Promise.withResolvers<void>();
+    store.onChange(() => {
+      told += 1;
+      next.resolve();
+      next = Promise.withResolvers();
+    });
+    const tells = async (change: () => Promise<unknown>) => {
+      const before = told;
+      const { promise } = next;
+      await change();
+      await promise;
+      assert.ok(told > before);
+    };
+    await tells(() => store.putTopic(topicDraft({ name: "invoices" })));
+    await tells(() => store.putTopic(topicDraft({ name: "invoices", key1: "changed" })));
+    await tells(() => store.putSubscription(subscriptionDraft({ name: "new" })));
+    await tells(() => store.putSubscription(subscriptionDraft({ name: "new", origin: "file" })));
+    await tells(() => store.removeSubscription(id));
+    await tells(() => store.removeTopic("invoices"));
+  });
+};
+
+function refusal(code: RefusalCode): (error: unknown) => boolean {
+  return (error) => error instanceof Refusal && error.code === code && error.message !== "";
+}
