@@ -66,7 +66,7 @@ export class SqliteEngine {
     this.#eventsMade = opening * numbersPerOpening;
     this.#leasesMade = opening * numbersPerOpening;
     this.#statements = prepare(this.#database);
-    this.#drawLines();
+    this.#drawLines(this.#subscriptionIds());
     this.#removing = this.#statements.firstRemoval.get() !== undefined;
   }
 
@@ -99,11 +99,14 @@ export class SqliteEngine {
       this.#writeCounts();
       this.#database.exec("COMMIT");
       for (const line of this.#touched) line.keep();
-      if (this.#round.changed) this.#drawLines();
+      if (ids !== null) this.#drawLines(ids);
       this.#roundsMade += 1;
       return { ...this.#round, answers, sweep: this.#isSweepDue() };
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      this.#rollBack();
+      // Whatever reads the disk comes before COMMIT: after it the round has happened and may not fail.
+      const ids = this.#round.changed ? this.#subscriptionIds() : null;
+      const sweep = this.#isSweepDue();
       for (const line of this.#touched) line.undo();
       if (!isDiskError(error)) throw error;
       return error;
@@ -120,6 +123,15 @@ export class SqliteEngine {
       if (!(error instanceof Refusal)) throw error;
       return { kind: "refused", code: error.code, reason: error.message };
     }
+  /** A rollback that fails has ended the transaction all the same; one that has not is a bug. */
+  #rollBack(): void {
+    try {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+    } catch (error) {
+      if (!isDiskError(error) || this.#database.isTransaction) throw error;
+    }
+  }
+
   }
 
   #perform(op: Op, index: number): unknown {
@@ -455,8 +467,7 @@ export class SqliteEngine {
   }
 
   /** A line for each subscription there is. */
-  #drawLines(): void {
-    const ids = new Set(this.#catalog().subscriptions.map(({ id }) => id));
+  #drawLines(ids: ReadonlySet<SubscriptionId>): void {
     for (const id of this.#lines.keys()) if (!ids.has(id)) this.#lines.delete(id);
     for (const id of ids) if (!this.#lines.has(id)) this.#lines.set(id, [new Line(), new Line()]);
   }
@@ -571,7 +582,11 @@ function deliveryOf(row: SqlRow): Omit<Delivery, "lease" | "leasedUntil"> {
   };
 }
 
-/** SQLite's own errors are about the disk; anything else is a bug of ours. */
+/** SQLITE_ERROR, CONSTRAINT, MISMATCH, MISUSE and RANGE: what was asked of it was wrong. */
+const bugCodes: readonly number[] = [1, 19, 20, 21, 25];
+
+/** SQLite's own errors are about the disk, but for a few; anything else is a bug of ours. */
 export function isDiskError(error: unknown): error is Error {
-  return error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR";
+  if (!(error instanceof Error) || !("code" in error) || !("errcode" in error)) return false;
+  return error.code === "ERR_SQLITE_ERROR" && !bugCodes.includes((error.errcode as number) & 0xff);
 }
