@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { parcelOf } from "../../test/contract/sink.ts";
+import { excerptOf, headerText, postOf, silenceOf, targetOf, wordsOf } from "./wire.ts";
+
+const targetAt = (url: string) => targetOf({ kind: "webhook", url });
+
+test("a request goes to the whole URL, query and all, without its fragment", () => {
+  assert.deepEqual(targetAt("https://hooks.example.com:8443/a/b?code=s%3Dcret&x=1#top"), {
+    origin: "https://hooks.example.com:8443",
+    path: "/a/b?code=s%3Dcret&x=1",
+    endpoint: "https://hooks.example.com:8443/a/b",
+  });
+  assert.equal(targetAt("http://example.com")?.path, "/");
+});
+
+test("what is no URL of the web has no target", () => {
+  for (const url of ["", "hooks", "/hook", "http://", "ftp://example.com/", "mailto:a@b.c"]) {
+    assert.equal(targetAt(url), null, url);
+  }
+});
+
+test("one event is an array of one, many are an array of all (D-4)", () => {
+  assert.equal(postOf(parcelOf(['{"id":1}']), "/").body, '[{"id":1}]');
+  assert.equal(postOf(parcelOf(['{"id":1}', '{"id":2}']), "/").body, '[{"id":1},{"id":2}]');
+});
+
+test("printable ASCII is a header's value as it is", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme-ascii" }), (text) => {
+      assert.equal(headerText(text), text);
+    }),
+  );
+});
+
+test("no text breaks a header, adds one, or makes it long", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 3_000 }), fc.nat(3), (text, times) => {
+      const value = headerText(text.repeat(times));
+      assert.match(value, /^[ -~]*$/);
+      assert.ok(value.length <= 4_096);
+    }),
+  );
+});
+
+test("what is not printable ASCII is percent-encoded in a header", () => {
+  assert.equal(headerText("1.0\r\nx-evil: 1"), "1.0%0D%0Ax-evil: 1");
+  assert.equal(headerText("v\t2\u007f\u0000"), "v%092%7F%00");
+  assert.equal(headerText("Größe 😀"), "Gr%C3%B6%C3%9Fe %F0%9F%98%80");
+  assert.equal(headerText("half \ud83d"), "half %EF%BF%BD");
+  assert.equal(headerText("100%"), "100%");
+});
+
+const failures: readonly (readonly [string, string])[] = [
+  ["ECONNREFUSED", "connection"],
+  ["ECONNRESET", "connection"],
+  ["EPIPE", "connection"],
+  ["EHOSTUNREACH", "connection"],
+  ["EMFILE", "connection"],
+  ["UND_ERR_SOCKET", "connection"],
+  ["UND_ERR_HEADERS_OVERFLOW", "connection"],
+  ["HPE_INVALID_CONSTANT", "connection"],
+  ["ENOTFOUND", "dns"],
+  ["EAI_AGAIN", "dns"],
+  ["EAI_FAIL", "dns"],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "tls"],
+  ["SELF_SIGNED_CERT_IN_CHAIN", "tls"],
+  ["CERT_HAS_EXPIRED", "tls"],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "tls"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "tls"],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "tls"],
+  ["EPROTO", "tls"],
+  ["INVALID_CA", "tls"],
+];
+
+for (const [code, why] of failures) {
+  test(`${code} is a failure of ${why} (D-5)`, () => {
+    assert.equal(silenceOf(Object.assign(new Error("no"), { code })), why);
+  });
+}
+
+test("a failure without a code is one of the connection, and always has words", () => {
+  assert.equal(silenceOf(new Error("no")), "connection");
+  assert.equal(wordsOf(new Error("no")), "no");
+  assert.equal(wordsOf(Object.assign(new AggregateError([]), { code: "E" })), "E");
+  assert.equal(wordsOf(new TypeError()), "TypeError");
+});
+
+test("an excerpt is the beginning of the answer, in whole characters", () => {
+  assert.equal(excerptOf([], 4), "");
+  assert.equal(excerptOf([Buffer.from("ab"), Buffer.from("cdef")], 4), "abcd");
+  assert.equal(excerptOf([Buffer.from("abü")], 4), "abü");
+  assert.equal(excerptOf([Buffer.from("abcü")], 4), "abc");
+  assert.equal(excerptOf([Buffer.from([0x61, 0xff])], 4), "a\ufffd");
+});

@@ -1,0 +1,87 @@
+// What goes over the wire to a webhook, and how what comes back is read: pure functions, for
+// whatever a publisher may have written and an endpoint may answer.
+
+import type { Silence } from "../core/outcome.ts";
+import type { Delivery, Parcel } from "../core/ports.ts";
+import { type Destination, endpointOf } from "../core/subscription.ts";
+
+export interface Target {
+  readonly origin: string;
+  /** With the query, which is sent with every request. */
+  readonly path: string;
+  /** What shares the fate of this URL. */
+  readonly endpoint: string;
+}
+
+export interface Post {
+  readonly method: "POST";
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** What Event Grid allows a header of its users; a data version may be as long as an event. */
+const headerCharsMax = 4_096;
+
+/** Null for what is no URL of the web. Such are refused when written, but the sink never throws. */
+export function targetOf(destination: Destination): Target | null {
+  const url = URL.parse(destination.url);
+  if (url === null || !/^https?:$/.test(url.protocol)) return null;
+  const { origin, pathname, search } = url;
+  return { origin, path: pathname + search, endpoint: endpointOf(destination) };
+}
+
+/** What headers say of one event, they say of the first. The service sends no `Accept`. */
+export function postOf({ subscription, deliveries }: Parcel, path: string): Post {
+  const [first] = deliveries as readonly [Delivery, ...Delivery[]];
+  return {
+    method: "POST",
+    path,
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      "user-agent": "posthorn",
+      "aeg-event-type": "Notification",
+      "aeg-subscription-name": subscription.name.toUpperCase(),
+      "aeg-delivery-count": String(first.attempts),
+      "aeg-metadata-version": "1",
+      "aeg-data-version": headerText(first.event.dataVersion),
+      "aeg-output-event-id": headerText(first.event.systemId),
+    },
+    body: `[${deliveries.map(({ event }) => event.text).join(",")}]`,
+  };
+}
+
+/**
+ * A publisher's text as a header's value. What is not printable ASCII, line ends above all, is
+ * percent-encoded as UTF-8: no text can break the request or smuggle a header into it.
+ */
+export function headerText(text: string): string {
+  const bounded = text.length > headerCharsMax ? text.slice(0, headerCharsMax) : text;
+  if (!/[^ -~]/.test(bounded)) return bounded;
+  const encoded = bounded.toWellFormed().replace(/[^ -~]+/g, encodeURIComponent);
+  return encoded.slice(0, headerCharsMax);
+}
+
+/** By the codes of Node, OpenSSL and undici. Whatever else goes wrong is the connection's fault. */
+export function silenceOf(error: Error): Silence {
+  const code = codeOf(error);
+  if (/^(ENOTFOUND|ENODATA|EAI_\w+)$/.test(code)) return "dns";
+  const isTls = /CERT|^CRL_|^ERR_(SSL|TLS)|^EPROTO$|^UNABLE_TO_|^HOSTNAME_|^INVALID_(CA|PURPOSE)$/;
+  return isTls.test(code) ? "tls" : "connection";
+}
+
+/** Several addresses that failed together have a code but no words. */
+export function wordsOf(error: Error): string {
+  return error.message || codeOf(error) || error.name;
+}
+
+function codeOf(error: Error): string {
+  return "code" in error ? String(error.code) : "";
+}
+
+/** The first bytes of an answer as text. A character cut in two at the end is left out. */
+export function excerptOf(answer: readonly Buffer[], bytesMax: number): string {
+  if (answer.length === 0) return "";
+  const bytes = Buffer.concat(answer).subarray(0, bytesMax);
+  return new TextDecoder().decode(bytes, { stream: bytes.length === bytesMax });
+}
