@@ -97,22 +97,31 @@ export class SqliteEngine {
       this.#database.exec("BEGIN IMMEDIATE");
       const answers = ops.map((op, index) => this.#answer(op, index));
       this.#writeCounts();
+      // Whatever reads the disk comes before COMMIT: after it the round has happened and may not fail.
+      const ids = this.#round.changed ? this.#subscriptionIds() : null;
+      const sweep = this.#isSweepDue();
       this.#database.exec("COMMIT");
       for (const line of this.#touched) line.keep();
       if (ids !== null) this.#drawLines(ids);
       this.#roundsMade += 1;
-      return { ...this.#round, answers, sweep: this.#isSweepDue() };
+      return { ...this.#round, answers, sweep };
     } catch (error) {
       this.#rollBack();
-      // Whatever reads the disk comes before COMMIT: after it the round has happened and may not fail.
-      const ids = this.#round.changed ? this.#subscriptionIds() : null;
-      const sweep = this.#isSweepDue();
       for (const line of this.#touched) line.undo();
       if (!isDiskError(error)) throw error;
       return error;
     } finally {
       this.#touched.clear();
       this.#deltas.clear();
+    }
+  }
+
+  /** A rollback that fails has ended the transaction all the same; one that has not is a bug. */
+  #rollBack(): void {
+    try {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+    } catch (error) {
+      if (!isDiskError(error) || this.#database.isTransaction) throw error;
     }
   }
 
@@ -123,15 +132,6 @@ export class SqliteEngine {
       if (!(error instanceof Refusal)) throw error;
       return { kind: "refused", code: error.code, reason: error.message };
     }
-  /** A rollback that fails has ended the transaction all the same; one that has not is a bug. */
-  #rollBack(): void {
-    try {
-      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-    } catch (error) {
-      if (!isDiskError(error) || this.#database.isTransaction) throw error;
-    }
-  }
-
   }
 
   #perform(op: Op, index: number): unknown {
@@ -464,6 +464,10 @@ export class SqliteEngine {
 
   #line(queue: Queue): Line | undefined {
     return this.#lines.get(queue.subscription)?.[queue.stage === "deliver" ? 0 : 1];
+  }
+
+  #subscriptionIds(): ReadonlySet<SubscriptionId> {
+    return new Set(this.#catalog().subscriptions.map(({ id }) => id));
   }
 
   /** A line for each subscription there is. */
