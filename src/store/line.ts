@@ -11,8 +11,10 @@ export interface Hold {
 
 /** A claim that found less than it wanted: later appends may be leased to it (Store.claim). */
 export interface Standing {
-  room: number;
-  charsRoom: number;
+  readonly room: number;
+  readonly charsRoom: number;
+  /** It has got nothing yet, and so takes one event of any size. */
+  readonly isEmpty: boolean;
   readonly leaseMs: number;
 }
 
@@ -69,7 +71,21 @@ export class Line {
   stand(want: Want, found: { readonly count: number; readonly chars: number }): void {
     const room = want.max - found.count;
     const charsRoom = want.charsMax - found.chars;
-    this.standing = room > 0 && charsRoom > 0 ? { room, charsRoom, leaseMs: want.leaseMs } : null;
+    const isEmpty = found.count === 0;
+    const { leaseMs } = want;
+    this.standing = room > 0 && charsRoom > 0 ? { room, charsRoom, isEmpty, leaseMs } : null;
+  }
+
+  /** How long the standing claim leases another event of this size for; null: it takes no more. */
+  take(chars: number): number | null {
+    const { standing } = this;
+    this.standing = null;
+    if (standing === null || (chars > standing.charsRoom && !standing.isEmpty)) return null;
+    const { leaseMs } = standing;
+    const room = standing.room - 1;
+    const charsRoom = standing.charsRoom - chars;
+    if (room > 0 && charsRoom > 0) this.standing = { room, charsRoom, isEmpty: false, leaseMs };
+    return leaseMs;
   }
 
   /** The round is on disk. */

@@ -203,21 +203,18 @@ export class SqliteEngine {
     event: Event,
     now: Instant,
   ): Push | null {
-    const standing = line.standing;
-    if (standing === null) return null;
-    standing.room -= 1;
-    standing.charsRoom -= event.text.length;
-    if (standing.room <= 0 || standing.charsRoom <= 0) line.standing = null;
+    const leaseMs = this.#touch(line).take(event.text.length);
+    if (leaseMs === null) return null;
     const lease = ++this.#leasesMade;
-    const leasedUntil = now + standing.leaseMs;
-    this.#touch(line).hold(push.event, { lease, until: leasedUntil });
+    const leasedUntil = now + leaseMs;
+    line.hold(push.event, { lease, until: leasedUntil });
     return { ...push, lease, leasedUntil };
   }
 
   #claim(queue: Queue, want: Want): Claim {
     const line = this.#line(queue);
     if (line === undefined) return { deliveries: [], nextDueAt: null };
-    line.lookBack(want.now);
+    this.#touch(line).lookBack(want.now);
     const deliveries: Delivery[] = [];
     let chars = 0;
     let isCaughtUp = true;
@@ -233,7 +230,7 @@ export class SqliteEngine {
       chars += size;
       const lease = ++this.#leasesMade;
       const leasedUntil = want.now + want.leaseMs;
-      this.#touch(line).hold(number, { lease, until: leasedUntil });
+      line.hold(number, { lease, until: leasedUntil });
       deliveries.push({ ...deliveryOf(row), lease, leasedUntil });
       if (want.sinceBefore === undefined) {
         line.frontier = { dueAt: row.due_at as number, event: number };
