@@ -313,8 +313,9 @@ export class SqliteEngine {
         this.#count(queue, -1);
         return;
       case "back": {
-        const dueAt = this.#statements.fence.get(event, subscription)?.due_at as number;
-        this.#free(queue, { dueAt, event });
+        // The lease is over but it was the latest: an older one may not count again.
+        const row = this.#statements.putFence.get(settlement.lease, event, subscription);
+        this.#free(queue, { dueAt: row?.due_at as number, event });
         return;
       }
       case "due": {

@@ -47,6 +47,9 @@ export function prepare(database: DatabaseSync) {
        ORDER BY due_at, event`,
     ),
     fence: sql("SELECT fence, stage, due_at FROM deliveries WHERE event = ? AND subscription = ?"),
+    putFence: sql(
+      "UPDATE deliveries SET fence = ? WHERE event = ? AND subscription = ? RETURNING due_at",
+    ),
     putBack: sql(
       `UPDATE deliveries SET stage = ?, due_at = ?, since = ?, attempts = ?, fence = ?,
          last_at = ?, last_outcome = ?, last_status = ?, reason = ?
