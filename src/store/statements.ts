@@ -30,7 +30,7 @@ export function prepare(database: DatabaseSync) {
          SELECT * FROM (
            SELECT * FROM deliveries INDEXED BY deliveries_due
            WHERE subscription = :subscription AND stage = :stage
-             AND due_at <= min(:now, :since) AND attempts = 0 AND due_at <= since
+             AND due_at <= min(:now, :since) AND attempts = 0 AND due_at <= since AND since <= :since
            ORDER BY due_at, event LIMIT :limit)
          UNION ALL
          SELECT * FROM (
