@@ -53,6 +53,8 @@ export class SqliteEngine {
   #round: Writable<Round> = emptyRound();
   #eventsMade: number;
   #leasesMade: number;
+  /** Never from a record's own: one made anew may not be at a revision it had before. */
+  #revisionsMade: number;
   #roundsMade = 0;
   #removing: boolean;
   #shrinking = false;
@@ -65,6 +67,7 @@ export class SqliteEngine {
     );
     this.#eventsMade = opening * numbersPerOpening;
     this.#leasesMade = opening * numbersPerOpening;
+    this.#revisionsMade = opening * numbersPerOpening;
     this.#statements = prepare(this.#database);
     this.#drawLines(this.#subscriptionIds());
     this.#removing = this.#statements.firstRemoval.get() !== undefined;
@@ -387,7 +390,8 @@ export class SqliteEngine {
 
   #putTopic(draft: TopicDraft, wanted: number | undefined): Topic {
     const old = this.#statements.topic.get(draft.name);
-    const revision = nextRevision(old, wanted);
+    checkRevision(old, wanted);
+    const revision = ++this.#revisionsMade;
     const record: TopicDraft = { ...draft, name: (old?.name as string) ?? draft.name };
     this.#statements.putTopic.run(record.name, revision, JSON.stringify(record));
     this.#round.changed = true;
@@ -398,7 +402,8 @@ export class SqliteEngine {
     const topic = this.#statements.topic.get(draft.topic);
     if (topic === undefined) throw new Refusal("NotFound", `There is no topic '${draft.topic}'.`);
     const old = this.#statements.subscription.get(draft.topic, draft.name);
-    const revision = nextRevision(old, wanted);
+    checkRevision(old, wanted);
+    const revision = ++this.#revisionsMade;
     const name = (old?.name as string) ?? draft.name;
     const record: SubscriptionDraft = { ...draft, topic: topic.name as string, name };
     const row = this.#statements.putSubscription.get(
@@ -548,12 +553,9 @@ function pragma(database: DatabaseSync, name: string): number {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] as number;
 }
 
-function nextRevision(old: SqlRow | undefined, wanted: number | undefined): number {
-  const now = old?.revision as number | undefined;
-  if (wanted !== undefined && now !== wanted) {
-    throw new Refusal("PreconditionFailed", "The record has been changed since it was read.");
-  }
-  return (now ?? 0) + 1;
+function checkRevision(old: SqlRow | undefined, wanted: number | undefined): void {
+  if (wanted === undefined || old?.revision === wanted) return;
+  throw new Refusal("PreconditionFailed", "The record has been changed since it was read.");
 }
 
 function deliveryOf(row: SqlRow): Omit<Delivery, "lease" | "leasedUntil"> {
