@@ -36,6 +36,8 @@ const sweepPagesMax = 200;
 /** Free pages are given back to the disk when there are this many and they are more than half the file. */
 const freePagesMin = 16_384;
 const roundsBetweenLooks = 512;
+/** A queue of so many is sorted to be shown; a longer one is picked out from among all. */
+const fewWaitingMax = 10_000;
 
 export interface SqliteOptions {
   /** A file, or `:memory:`. */
@@ -357,18 +359,26 @@ export class SqliteEngine {
 
   #counts(): QueueCount[] {
     this.#writeCounts();
-    return this.#statements.counts.all().map((row) => ({
-      subscription: row.subscription as number,
-      stage: stageOf(row.stage as number),
-      waiting: row.waiting as number,
-    }));
+    return this.#statements.counts
+      .all()
+      .map((row) => ({
+        subscription: row.subscription as number,
+        stage: stageOf(row.stage as number),
+        waiting: row.waiting as number,
+      }))
+      .filter(({ subscription }) => this.#lines.has(subscription));
   }
 
   #waiting(queue: Queue, page: { readonly after: number; readonly limit: number }) {
+    if (!this.#lines.has(queue.subscription)) return [];
+    this.#writeCounts();
+    const { subscription } = queue;
     const stage = stageNumber[queue.stage];
-    const limit = Math.min(page.limit, 1000);
-    return this.#statements.waiting
-      .all(queue.subscription, stage, page.after, limit)
+    const count = (this.#statements.count.get(subscription, stage)?.waiting ?? 0) as number;
+    const { waitingFew, waitingMany } = this.#statements;
+    const statement = count <= fewWaitingMax ? waitingFew : waitingMany;
+    return statement
+      .all({ subscription, stage, after: page.after, limit: Math.min(page.limit, 1000) })
       .map((row) => deliveryOf(row));
   }
 
