@@ -196,18 +196,18 @@ export class FrontStore implements Store, Ledger, Registry {
       await this.#gather();
       const waiting = this.#waiting;
       this.#waiting = [];
-      const ops = waiting.length > 0 ? waiting.map(({ op }) => op) : [{ kind: "sweep" } as const];
+      // Sweeping rides along, so that it costs no round of its own and a busy store is swept, too.
+      const ops: Op[] = waiting.map(({ op }) => op);
+      if (sweep) ops.push({ kind: "sweep" });
       this.#isCrowded = this.#appends > 1;
       this.#appends = 0;
       this.#settles = 0;
-      try {
-        const round = await this.#options.engine.run(ops);
-        this.#tell(waiting, round);
-        sweep = round.sweep && !this.#isClosed;
-      } catch (error) {
-        for (const { reject } of waiting) reject(error as Error);
-        sweep = false;
-      }
+      const round = await this.#options.engine.run(ops).catch((error: Error) => {
+        for (const { reject } of waiting) reject(error);
+        return null;
+      });
+      sweep = round?.sweep === true && !this.#isClosed;
+      if (round !== null) this.#tell(waiting, round);
     }
     this.#isRunning = false;
     end();

@@ -80,15 +80,15 @@ export class SqliteEngine {
     const whole = this.#try(ops);
     if (!(whole instanceof Error)) return whole;
     // A disk that has no room for new events may still have room to settle old ones.
-    const isAppend = ops.map((op) => op.kind === "append");
-    const rest = ops.filter((_, index) => !isAppend[index]);
+    const isLeft = ops.map((op) => op.kind === "append" || op.kind === "sweep");
+    const rest = ops.filter((_, index) => !isLeft[index]);
     const second = rest.length === ops.length || rest.length === 0 ? whole : this.#try(rest);
     const failed: Answer = { kind: "failed", reason: whole.message };
     if (second instanceof Error) return { ...emptyRound(), answers: ops.map(() => failed) };
     const answers = [...second.answers];
     return {
       ...second,
-      answers: isAppend.map((is) => (is ? failed : (answers.shift() as Answer))),
+      answers: isLeft.map((is) => (is ? failed : (answers.shift() as Answer))),
     };
   }
 
