@@ -44,14 +44,20 @@ export async function openThread(
     }
   });
   let isClosing = false;
+  const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   worker.on("error", (error: Error) => {
     fail(error);
     onCrash(error);
   });
-  worker.on("exit", () => {
-    if (!isClosing) fail(new Error("The store's thread has ended."));
+  let isOpen = false;
+  void ended.then(() => {
+    if (isClosing || crash !== null) return;
+    const error = new Error("The store's thread has ended.");
+    fail(error);
+    if (isOpen) onCrash(error);
   });
   await opened.promise;
+  isOpen = true;
   return {
     run(ops) {
       if (crash !== null) return Promise.reject(crash);
@@ -62,7 +68,6 @@ export async function openThread(
     },
     async close() {
       isClosing = true;
-      const ended = new Promise((resolve) => worker.once("exit", resolve));
       worker.postMessage(null);
       await ended;
     },
