@@ -43,6 +43,8 @@ export interface SqliteOptions {
   /** A file, or `:memory:`. */
   readonly path: string;
   readonly cacheKilobytes?: number;
+  /** The file grows to so many pages of 4 KiB at most; beyond that it counts as a full disk. */
+  readonly pagesMax?: number;
 }
 
 export class SqliteEngine {
@@ -534,6 +536,9 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
     database.exec("PRAGMA wal_autocheckpoint = 4000");
     database.exec("PRAGMA temp_store = MEMORY");
     migrate(database);
+    if (options.pagesMax !== undefined) {
+      database.exec(`PRAGMA max_page_count = ${options.pagesMax}`);
+    }
     return database;
   } catch (error) {
     database.close();
