@@ -1,0 +1,180 @@
+// The process: reads the configuration, opens the broker, waits for a signal, closes it. `run` is
+// the whole program on a world that is handed in, so that a test can start the very same thing;
+// `main` runs it on the real one. Nothing happens on import.
+//
+// Exit codes: 0 when all is well or after a signal; 2 for a command or setting that cannot be, in
+// one line; 1 for anything else.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Config, type ConfigInput, listConfig, parseConfig } from "./config.ts";
+import { Refusal } from "./core/refusal.ts";
+import { refuseName } from "./core/wording.ts";
+import { configurationDoc, helpText } from "./manual.ts";
+
+export interface Output {
+  readonly fd?: number;
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+export interface World {
+  /** What follows `posthorn`. */
+  readonly args: readonly string[];
+  readonly env: ConfigInput["env"];
+  readonly readFile: ConfigInput["readFile"];
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Calls back for SIGTERM and SIGINT. The answer stops that. */
+  readonly onSignal: (listener: (signal: string) => void) => () => void;
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void;
+  readonly open: (
+    config: Config,
+    outside: {
+      readonly stdout: Output;
+      readonly startedAt: number;
+      readonly onCrash: (error: Error) => void;
+    },
+  ) => Promise<{ close(signal: AbortSignal): Promise<void> }>;
+}
+
+const commands = ["serve", "config", "help", "--version"];
+const configCommands = ["config list", "config doc"];
+
+/** Answers with the exit code. */
+export async function run(world: World): Promise<number> {
+  try {
+    return await obey(world);
+  } catch (error) {
+    world.stderr.write(`posthorn: ${wordsOf(error)}\n`);
+    return error instanceof Refusal && error.code === "InvalidSetting" ? 2 : 1;
+  }
+}
+
+async function obey(world: World): Promise<number> {
+  const [command = "help", ...rest] = world.args;
+  const wantsHelp = rest.includes("--help") || rest.includes("-h");
+  if (wantsHelp || ["help", "--help", "-h"].includes(command)) {
+    world.stdout.write(helpText());
+    return 0;
+  }
+  switch (command) {
+    case "serve":
+      return await serve(world, parseConfig({ ...world, args: rest }));
+    case "config":
+      return config(world, rest);
+    case "--version":
+    case "version":
+      world.stdout.write(`${versionOf(world)}\n`);
+      return 0;
+    default:
+      throw refuseName({ what: "command", name: command, known: commands });
+  }
+}
+
+/** A terminal sends its interrupt to npm and to us, and npm passes it on: one wish, heard twice. */
+const echoMsMax = 200;
+
+async function serve(world: World, config: Config): Promise<number> {
+  const ended = Promise.withResolvers<Error | null>();
+  let firstAt: number | null = null;
+  const ignoreSignals = world.onSignal((signal) => {
+    const now = Date.now();
+    if (firstAt === null) {
+      firstAt = now;
+      ended.resolve(null);
+    } else if (signal !== "SIGINT" || now - firstAt > echoMsMax) world.exit(1);
+  });
+  try {
+    const broker = await world.open(config, {
+      stdout: world.stdout,
+      startedAt: Date.now(),
+      onCrash: ended.resolve,
+    });
+    const crash = await ended.promise;
+    // What is left of a broker without its store could only wait; the next start makes it whole.
+    if (crash !== null) throw crash;
+    await closeWithin(config.stopGraceMs, broker);
+    return 0;
+  } finally {
+    ignoreSignals();
+  }
+}
+
+async function closeWithin(
+  graceMs: number,
+  broker: { close(signal: AbortSignal): Promise<void> },
+): Promise<void> {
+  const abort = new AbortController();
+  const grace = setTimeout(() => abort.abort(), graceMs);
+  try {
+    await broker.close(abort.signal);
+  } finally {
+    clearTimeout(grace);
+  }
+}
+
+function config(world: World, [command = "list", ...args]: readonly string[]): number {
+  if (command === "doc") {
+    world.stdout.write(configurationDoc());
+    return 0;
+  }
+  if (command !== "list") {
+    throw refuseName({ what: "command", name: `config ${command}`, known: configCommands });
+  }
+  const { rows, problems } = listConfig({ ...world, args });
+  if (world.stdout.isTTY === true) {
+    const lines = rows.map(({ name, value, from }) => [name, value ?? "–", from]);
+    world.stdout.write(table([["setting", "value", "from"], ...lines]));
+  } else world.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+  for (const { message } of problems) world.stderr.write(`posthorn: ${message}\n`);
+  // The same as serve would give.
+  return problems.length === 0 ? 0 : 2;
+}
+
+function table(lines: readonly (readonly string[])[]): string {
+  const widths = [0, 1].map((column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  );
+  const rows = lines.map((line) =>
+    line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "),
+  );
+  return rows.map((row) => `${row.trimEnd()}\n`).join("");
+}
+
+/** A refusal or an error of the system is one line; a bug brings its trace. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isKnown = error instanceof Refusal || "syscall" in error;
+  return isKnown ? error.message : (error.stack ?? error.message);
+}
+
+function versionOf({ readFile }: World): string {
+  const text = readFile(join(import.meta.dirname, "..", "package.json"));
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** The program on the real world. Ends the process. */
+export async function main(): Promise<void> {
+  // Whoever reads our output may stop reading; `posthorn help | head` is no error.
+  process.stdout.on("error", () => {});
+  const code = await run({
+    args: process.argv.slice(2),
+    env: process.env,
+    readFile: (path) => readFileSync(path, "utf8"),
+    stdout: process.stdout,
+    stderr: process.stderr,
+    onSignal(listener) {
+      for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, listener);
+      return () => {
+        for (const signal of ["SIGTERM", "SIGINT"] as const) process.off(signal, listener);
+      };
+    },
+    exit: (immediately) => process.exit(immediately),
+    // Not before it is needed: help and settings are to work in a broken house, too.
+    open: async (...given) => (await import("./broker.ts")).openBroker(...given),
+  });
+  await new Promise<void>((resolve) => process.stdout.write("", () => resolve()));
+  process.exit(code);
+}
