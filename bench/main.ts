@@ -19,7 +19,7 @@ const HELP = `npm run bench -- [options]
   --rounds N             measured rounds per system and load (5)
   --seconds N            length of a round (4)
   --connections N        publishers' connections (32)
-  --sends N              connections from the relay to the receiver (32)
+  --sends N              connections from the server to the receiver (64)
   --rate N               events per second under the fixed load (2000)
   --waiting N            deliveries behind the dead endpoint (1000000)`;
 
@@ -36,7 +36,7 @@ function readOptions(args: readonly string[]) {
       rounds: { type: "string" },
       seconds: { type: "string" },
       connections: { type: "string", default: "32" },
-      sends: { type: "string", default: "32" },
+      sends: { type: "string", default: "64" },
       rate: { type: "string", default: "2000" },
       waiting: { type: "string" },
     },

@@ -5,10 +5,11 @@
 import { createServer } from "node:http";
 import { Agent } from "undici";
 import { answerParent } from "./intercom.ts";
+import type { Receiver } from "./servers.ts";
 
 export interface RelayQuestion {
   /** Where to send; given once, before the first request. */
-  readonly receiver?: { readonly port: number; readonly connections: number };
+  readonly receiver?: Receiver;
 }
 
 export interface RelayState {
@@ -49,7 +50,7 @@ async function pass(body: Buffer): Promise<void> {
   }
 }
 
-function openForward(to: NonNullable<RelayQuestion["receiver"]>): typeof forward {
+function openForward(to: Receiver): typeof forward {
   const agent = new Agent({ connections: to.connections, pipelining: 1 });
   const headers = { "content-type": "application/json; charset=utf-8" };
   const origin = `http://127.0.0.1:${to.port}`;

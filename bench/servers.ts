@@ -11,6 +11,12 @@ import type { Target } from "./load.ts";
 import { nowMs } from "./measure.ts";
 import type { RelayQuestion, RelayState } from "./relay.ts";
 
+/** Where deliveries go, and over how many connections at most: the same for both systems. */
+export interface Receiver {
+  readonly port: number;
+  readonly connections: number;
+}
+
 export interface Server extends AsyncDisposable {
   readonly name: string;
   readonly pid: number;
@@ -29,12 +35,9 @@ const READY_MS_MAX = 300_000;
 const KEY = "bench-key-0123456789abcdef0123456789abcdef";
 const PATH = "/topics/orders/api/events";
 
-export async function startRelay(
-  receiverPort: number,
-  connections: number,
-): Promise<Server & { state(): Promise<RelayState> }> {
+export async function startRelay(to: Receiver): Promise<Server & { state(): Promise<RelayState> }> {
   const relay = startPartner<RelayQuestion, RelayState>("relay.ts");
-  const { port } = await relay.ask({ receiver: { port: receiverPort, connections } });
+  const { port } = await relay.ask({ receiver: to });
   return {
     name: "relay",
     pid: relay.pid,
@@ -52,9 +55,9 @@ export function makeDataFolder(): { readonly path: string } & Disposable {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-export async function startBroker(dataFolder: string, receiverPort: number): Promise<BrokerServer> {
+export async function startBroker(dataFolder: string, to: Receiver): Promise<BrokerServer> {
   const startedAt = nowMs();
-  const child = spawn(process.execPath, brokerArgs(dataFolder, receiverPort), {
+  const child = spawn(process.execPath, brokerArgs(dataFolder, to), {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -79,8 +82,8 @@ export async function startBroker(dataFolder: string, receiverPort: number): Pro
   }
 }
 
-function brokerArgs(dataFolder: string, receiverPort: number): string[] {
-  const endpointUrl = `http://127.0.0.1:${receiverPort}/hook`;
+function brokerArgs(dataFolder: string, to: Receiver): string[] {
+  const endpointUrl = `http://127.0.0.1:${to.port}/hook`;
   const destination = { endpointType: "WebHook", properties: { endpointUrl } };
   const config = { topics: { orders: { key1: KEY, subscriptions: { bench: { destination } } } } };
   const file = join(dataFolder, "bench.json");
@@ -91,6 +94,7 @@ function brokerArgs(dataFolder: string, receiverPort: number): string[] {
     ...["--config", file],
     ...["--http", "127.0.0.1:0"],
     ...["--data", join(dataFolder, "store")],
+    ...["--endpoint-concurrency", String(to.connections)],
     ...["--log-level", "warn"],
   ];
 }

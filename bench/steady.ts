@@ -14,7 +14,7 @@ export interface SteadyOptions {
   readonly roundMs: number;
   readonly warmUpMs: number;
   readonly connections: number;
-  /** Connections to the receiver that the relay may open; as many as the broker opens. */
+  /** Connections to the receiver that either system may open. */
   readonly sends: number;
   readonly perSecond: number;
   readonly systems: readonly ("relay" | "broker")[];
@@ -47,13 +47,14 @@ export async function runSteady(options: SteadyOptions): Promise<Result[]> {
     return published;
   };
   const { port } = await receive("report");
+  const to = { port, connections: options.sends };
   const servers: Server[] = [];
   if (options.systems.includes("relay")) {
-    servers.push(parts.use(await startRelay(port, options.sends)));
+    servers.push(parts.use(await startRelay(to)));
   }
   if (options.systems.includes("broker")) {
     const folder = parts.use(makeDataFolder());
-    servers.push(parts.use(await startBroker(folder.path, port)));
+    servers.push(parts.use(await startBroker(folder.path, to)));
   }
   const results: Result[] = [];
   for (const perSecond of [null, options.perSecond]) {

@@ -6,13 +6,20 @@ import { startPartner } from "./intercom.ts";
 import { folderBytes, median, residentBytes, untilQuiet } from "./measure.ts";
 import type { Published, PublishOrder } from "./publisher.ts";
 import type { Result } from "./report.ts";
-import { type BrokerServer, findClosedPort, makeDataFolder, startBroker } from "./servers.ts";
+import {
+  type BrokerServer,
+  findClosedPort,
+  makeDataFolder,
+  type Receiver,
+  startBroker,
+} from "./servers.ts";
 
 export interface WaitingOptions {
   readonly waiting: number;
   readonly rounds: number;
   readonly roundMs: number;
   readonly connections: number;
+  readonly sends: number;
 }
 
 const FILL_EVENTS_PER_REQUEST = 500;
@@ -31,12 +38,12 @@ export async function runWaiting(options: WaitingOptions): Promise<Result[]> {
     first = published.next;
     return published;
   };
-  const port = await findClosedPort();
+  const to = { port: await findClosedPort(), connections: options.sends };
   const [emptyFolder, fullFolder] = [parts.use(makeDataFolder()), parts.use(makeDataFolder())];
   // The brokers are replaced by restarts; whichever runs at the end is ended.
-  const brokers = { empty: await startBroker(emptyFolder.path, port) } as Brokers;
+  const brokers = { empty: await startBroker(emptyFolder.path, to) } as Brokers;
   parts.defer(() => brokers.empty[Symbol.asyncDispose]());
-  brokers.full = await startBroker(fullFolder.path, port);
+  brokers.full = await startBroker(fullFolder.path, to);
   parts.defer(() => brokers.full[Symbol.asyncDispose]());
 
   const filled = await fill(brokers.full, options, publish);
@@ -44,8 +51,8 @@ export async function runWaiting(options: WaitingOptions): Promise<Result[]> {
   const memory = residentBytes(brokers.full.pid);
   const emptyMemory = residentBytes(brokers.empty.pid);
 
-  const clean = await restart(brokers, [emptyFolder.path, fullFolder.path], port, "stop");
-  const killed = await restart(brokers, [emptyFolder.path, fullFolder.path], port, "kill");
+  const clean = await restart(brokers, [emptyFolder.path, fullFolder.path], to, "stop");
+  const killed = await restart(brokers, [emptyFolder.path, fullFolder.path], to, "kill");
   const base = { scenario: "waiting", waiting: filled.accepted };
   return [
     {
@@ -129,14 +136,14 @@ async function comparePublishing(
 async function restart(
   brokers: Brokers,
   [emptyFolder, fullFolder]: readonly [string, string],
-  port: number,
+  to: Receiver,
   how: "stop" | "kill",
 ): Promise<{ emptyMs: number; fullMs: number }> {
   const end = (broker: BrokerServer): PromiseLike<void> =>
     how === "kill" ? broker.kill() : broker[Symbol.asyncDispose]();
   await end(brokers.empty);
-  brokers.empty = await startBroker(emptyFolder, port);
+  brokers.empty = await startBroker(emptyFolder, to);
   await end(brokers.full);
-  brokers.full = await startBroker(fullFolder, port);
+  brokers.full = await startBroker(fullFolder, to);
   return { emptyMs: brokers.empty.readyMs, fullMs: brokers.full.readyMs };
 }

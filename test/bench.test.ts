@@ -100,7 +100,7 @@ test("every event published to the relay is counted once at the receiver", async
   const publisher = parts.use(startPartner<PublishOrder, Published>("publisher.ts"));
   const receiver = parts.use(startPartner<ReceiverQuestion, Received>("receiver.ts"));
   const { port } = await receiver.ask({ kind: "report" });
-  const relay = parts.use(await startRelay(port, 4));
+  const relay = parts.use(await startRelay({ port, connections: 4 }));
   const published = await publisher.ask({
     target: relay.target,
     connections: 4,
