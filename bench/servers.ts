@@ -52,7 +52,10 @@ export function makeDataFolder(): { readonly path: string } & Disposable {
   const parent = join(ROOT, "posthorn-data");
   mkdirSync(parent, { recursive: true });
   const path = mkdtempSync(join(parent, "bench-"));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  const remove = (): void => rmSync(path, { recursive: true, force: true });
+  // Also when the bench is interrupted, which skips everything that is disposed of in order.
+  process.once("exit", remove);
+  return { path, [Symbol.dispose]: remove };
 }
 
 export async function startBroker(dataFolder: string, to: Receiver): Promise<BrokerServer> {
