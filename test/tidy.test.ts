@@ -150,10 +150,15 @@ const RULES: readonly Rule[] = [
   {
     says: "lines have at most 100 columns",
     check: each(rules.lineFaults),
-    planted: [{ "src/a.ts": `//\n${"x".repeat(101)}\n` }],
+    planted: [
+      { "src/a.ts": `//\n${"x".repeat(101)}\n` },
+      { "src/a.ts": `// ${"x y ".repeat(30)}` },
+      { "src/a.ts": `/**\n * "${"x y ".repeat(30)}" */` },
+    ],
     fine: [
       { "src/a.ts": "ü".repeat(100) },
       { "src/a.ts": `// https://${"x".repeat(100)}` },
+      { "src/a.ts": `test("${"x y ".repeat(30)}", () => {});` },
       { "README.md": "x".repeat(101) },
     ],
   },

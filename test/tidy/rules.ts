@@ -150,12 +150,16 @@ export function enumFaults(file: SourceFile): Fault[] {
   );
 }
 
-/** Long lines are for links, which cannot be broken. */
+/** Links and texts in quotes cannot be broken. The formatter breaks code, we break comments. */
 export function lineFaults(file: SourceFile): Fault[] {
   if (!isCode(file.path)) return [];
+  const [code, comments] = [codeOf, commentsOf].map((mask) => mask(file.text).split("\n"));
   return file.text.split("\n").flatMap((line, index) => {
     const columns = [...line].length;
-    if (columns <= LINE_COLUMNS_MAX || line.includes("https://")) return [];
+    const isQuoting = [...line].some(
+      (sign, at) => sign !== " " && code?.[index]?.[at] === " " && comments?.[index]?.[at] === " ",
+    );
+    if (columns <= LINE_COLUMNS_MAX || isQuoting || line.includes("https://")) return [];
     return [`${file.path}:${index + 1}: ${columns} columns; at most ${LINE_COLUMNS_MAX}`];
   });
 }
