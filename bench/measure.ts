@@ -10,7 +10,9 @@ const LATENCY_STEPS = 200_000;
 
 const TICKS_PER_SECOND = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
-/** Seconds of processor time used by a process since it began, in all its threads, user and system. */
+/**
+ * Seconds of processor time used by a process since it began, in all its threads, user and system.
+ */
 export function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The name in the second field may hold anything, so we count from its closing bracket.

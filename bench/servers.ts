@@ -47,7 +47,9 @@ export async function startRelay(to: Receiver): Promise<Server & { state(): Prom
   };
 }
 
-/** A folder for a broker's store, on the disk of the checkout: a RAM disk would have a free fsync. */
+/**
+ * A folder for a broker's store, on the disk of the checkout: a RAM disk would have a free fsync.
+ */
 export function makeDataFolder(): { readonly path: string } & Disposable {
   const parent = join(ROOT, "posthorn-data");
   mkdirSync(parent, { recursive: true });

@@ -2,7 +2,9 @@
 // what the bench itself burns is missing elsewhere. Knows Content-Length and nothing else, and
 // says so loudly when it meets something else.
 
-/** Cuts a stream of bytes into requests or replies and hands each over: head as text, body as bytes. */
+/**
+ * Cuts a stream of bytes into requests or replies and hands each over: head as text, body as bytes.
+ */
 export function cutPieces(take: (head: string, body: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer | null = null;
   return (chunk) => {
