@@ -1,9 +1,16 @@
 // The floor plan: the only file that knows every room. `assemble` joins the rooms on whatever ground it is
-// given, real or simulated; `openBroker` (further down) lays the real ground.
+// given, real or simulated; `openBroker` lays the real ground, opens the rooms in order and closes them
+// in reverse.
 
-import { publishRoutes } from "./ingress/publish.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "./config.ts";
+import { clockRoutes, type Tally } from "./control/clock.ts";
+import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
+import { statusRoutes } from "./control/status.ts";
 import type { PolicyDefaults } from "./core/policy.ts";
 import type {
+  Activity,
   Chance,
   Clock,
   Ids,
@@ -17,8 +24,21 @@ import type {
 } from "./core/ports.ts";
 import type { ProfileName } from "./core/profile.ts";
 import { type Directory, openDirectory } from "./core/route.ts";
+import { publishLimits } from "./core/schema/limits.ts";
 import type { DeadLetterDestination } from "./core/subscription.ts";
 import { Roster } from "./dispatch/roster.ts";
+import { openWebhook } from "./egress/webhook.ts";
+import { publishRoutes } from "./ingress/publish.ts";
+import { realChance, seededChance } from "./runtime/chance.ts";
+import { realActivity, realClock } from "./runtime/clock.ts";
+import { listen } from "./runtime/http.ts";
+import { makeKey, realIds, seededIds } from "./runtime/ids.ts";
+import { type LogStream, openLog } from "./runtime/log.ts";
+import { openMeter } from "./runtime/meter.ts";
+import { VirtualClock } from "./runtime/virtual.ts";
+import { FrontStore } from "./store/front.ts";
+import { MemoryStore } from "./store/memory.ts";
+import { openThread } from "./store/thread.ts";
 
 /** Everything a broker stands on. */
 export interface Ground {
@@ -94,12 +114,186 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     refresh,
     whyNotReady() {
       if (isClosing) return "The broker is stopping.";
-      return roster.broken > 0 ? "A dispatcher has stopped; see dispatcher.broken in the log." : null;
+      return roster.broken > 0
+        ? "A dispatcher has stopped; see dispatcher.broken in the log."
+        : null;
     },
     async close(signal) {
       isClosing = true;
       await reloading;
       await roster.close(signal);
+    },
+  };
+}
+
+export interface Broker {
+  /** Where it listens; null where it does not. */
+  readonly http: string | null;
+  /** May be called twice. Sends under way may end until the signal aborts. */
+  close(signal: AbortSignal): Promise<void>;
+}
+
+/** How long a round of the embedded store waits for company, and a refused publisher for its turn. */
+const gatherMs = 1;
+const retryAfterMs = 1_000;
+
+/**
+ * A broker on the real ground. `onCrash` is told of what only an end of the process can mend.
+ * Refusal: InvalidSetting, naming the setting.
+ */
+export async function openBroker(
+  config: Config,
+  outside: {
+    readonly stdout: LogStream;
+    readonly startedAt: number;
+    readonly onCrash: (error: Error) => void;
+  },
+): Promise<Broker> {
+  await using rooms = new AsyncDisposableStack();
+  const virtual =
+    config.clock === "virtual"
+      ? new VirtualClock({
+          startAt: config.clockStartAt ?? outside.startedAt,
+          patienceMs: config.clockPatienceMs,
+        })
+      : null;
+  const clock = virtual ?? realClock();
+  const activity = virtual ?? realActivity;
+  const log = rooms.adopt(
+    openLog({
+      level: config.logLevel,
+      format: config.logFormat,
+      stream: outside.stdout,
+      now: () => clock.now(),
+      holdsBack: true,
+    }),
+    (open) => open.close(),
+  );
+  const meter = openMeter();
+  const { tally, counted } = openTally(meter);
+  const store = rooms.adopt(await openStore(config, { clock, activity, ...outside }), (open) =>
+    open.close(),
+  );
+  const sink = rooms.adopt(
+    openWebhook({
+      clock,
+      activity,
+      connectionsMax: config.endpointSendsMax,
+      lateMax: config.endpointSendsMax,
+      ca: (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8")),
+    }),
+    (open) => open.close(),
+  );
+  const ids = config.seed === null ? realIds() : seededIds(config.seed);
+  if (config.topics !== null) {
+    const declared = parseDeclaration(config.topics, {
+      auth: config.auth,
+      profile: config.profile,
+      makeKey,
+    });
+    await applyDeclaration(store, declared, log);
+  }
+  const chance = config.seed === null ? realChance() : seededChance(config.seed);
+  const ground: Ground = {
+    store,
+    sink,
+    deadLetterSink: null,
+    clock,
+    chance,
+    ids,
+    log,
+    meter: counted,
+  };
+  const house = await assemble(ground, rulesOf(config));
+  let signal: AbortSignal = AbortSignal.abort();
+  rooms.defer(() => house.close(signal));
+  const routes = [
+    ...house.routes,
+    ...statusRoutes({ whyNotReady: house.whyNotReady, metrics: () => meter.text() }),
+    ...(virtual === null ? [] : clockRoutes({ clock: virtual, tally })),
+  ];
+  const http =
+    config.http &&
+    rooms.adopt(
+      await listen(routes, {
+        ...config.http,
+        log,
+        ids,
+        bodyBytesMax: publishLimits.requestBytesMax,
+      }),
+      (open) => open.close(),
+    );
+  log.announce("broker.started", {
+    http: http?.url ?? null,
+    https: null,
+    data: config.store === "sqlite" ? config.dataFolder : null,
+    store: config.store,
+    profile: config.profile,
+    clock: config.clock,
+    auth: config.auth,
+  });
+  const opened = rooms.move();
+  return {
+    http: http?.url ?? null,
+    async close(given) {
+      signal = given;
+      await opened.disposeAsync();
+    },
+  };
+}
+
+function rulesOf(config: Config): HouseRules {
+  const ttlMs = config.defaultEventTimeToLiveMs;
+  return {
+    profile: config.profile,
+    auth: config.auth,
+    defaults: {
+      ...(config.defaultMaxDeliveryAttempts === null
+        ? {}
+        : { attemptsMax: config.defaultMaxDeliveryAttempts }),
+      ...(ttlMs === null ? {} : { ttlMs }),
+    },
+    endpointSendsMax: config.endpointSendsMax,
+  };
+}
+
+async function openStore(
+  config: Config,
+  ground: {
+    readonly clock: Clock;
+    readonly activity: Activity;
+    readonly onCrash: (error: Error) => void;
+  },
+): Promise<Store & Ledger & Registry & { close(): Promise<void> }> {
+  if (config.store === "memory") return Object.assign(new MemoryStore(), { close: async () => {} });
+  const path = join(config.dataFolder, "store.db");
+  return new FrontStore({
+    ...ground,
+    engine: await openThread({ path, onCrash: ground.onCrash }),
+    // A clock that stands still cannot end a wait for company.
+    gatherMs: config.clock === "virtual" ? 0 : gatherMs,
+    waitingCharsMax: config.publishQueueBytesMax,
+    retryAfterMs,
+  });
+}
+
+/** Counts what `POST /clock` tells of, on its way to the meter. */
+function openTally(meter: Meter): { readonly tally: () => Tally; readonly counted: Meter } {
+  const tally = { attempts: 0, delivered: 0, deadLettered: 0, dropped: 0 };
+  const kinds: Readonly<Record<string, keyof Tally>> = {
+    posthorn_delivery_attempts_total: "attempts",
+    posthorn_delivered_events_total: "delivered",
+    posthorn_dead_lettered_events_total: "deadLettered",
+    posthorn_dropped_events_total: "dropped",
+  };
+  return {
+    tally: () => ({ ...tally }),
+    counted: {
+      count(name, labels, by = 1) {
+        const kind = kinds[name];
+        if (kind !== undefined) tally[kind] += by;
+        meter.count(name, labels, by);
+      },
     },
   };
 }

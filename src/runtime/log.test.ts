@@ -88,7 +88,7 @@ test("the text form is a readable line with long values cut", () => {
     ),
     line,
   );
-  assert.ok(line.length < 400);
+  assert.ok(line.length < 600);
   assert.ok(line.endsWith('…"\n'));
 });
 

@@ -11,7 +11,10 @@ import type { Instant, Level, Log } from "../core/ports.ts";
 import { isoInstant } from "../core/time.ts";
 
 export interface OpenLog extends Log {
-  /** A fact that is told whatever the level: that we are up. */
+  /**
+   * That we are up, whatever the level. With `holdsBack` it is the first line: facts told before it
+   * wait for it, so that whoever starts a broker need not look for it.
+   */
   announce(name: string, fields: Readonly<Record<string, unknown>>): void;
   /** Resolves when everything is written. May be called twice. */
   close(): Promise<void>;
@@ -32,6 +35,8 @@ export interface LogOptions {
   readonly stream: LogStream;
   /** The time that lines carry: the broker's own, which may be virtual. */
   readonly now?: () => Instant;
+  /** Whether facts wait for the announcement. */
+  readonly holdsBack?: boolean;
   /** Only concerns text. Unless told, a terminal without NO_COLOR has colours. */
   readonly isColored?: boolean;
 }
@@ -40,7 +45,7 @@ export interface LogOptions {
 const waitingBytesMax = 16 * 1024 * 1024;
 
 /** Of a value in the text form. */
-const shownCharactersMax = 120;
+const shownCharactersMax = 300;
 
 const rank: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
@@ -52,17 +57,33 @@ export function openLog(options: LogOptions): OpenLog {
   const line = isText ? (fact: Fact) => textLine(fact, isColored) : jsonLine;
   const out =
     options.stream.fd === undefined ? direct(options.stream) : inBackground(options.stream.fd);
-  const write = (level: Level, name: string, fields: Readonly<Record<string, unknown>>) =>
-    out.write(line({ at: now(), level, name, fields }));
+  let held: Fact[] | null = options.holdsBack ? [] : null;
+  const release = () => {
+    for (const fact of held ?? []) out.write(line(fact));
+    held = null;
+  };
   return {
     fact(level, name, fields) {
       if (rank[level] < rank[options.level]) return;
+      const fact = { at: now(), level, name, fields };
+      if (held !== null) {
+        held.push(fact);
+        return;
+      }
       const lines = out.takeDropped();
-      if (lines > 0) write("warn", "log.dropped", { lines });
-      write(level, name, fields);
+      if (lines > 0) {
+        out.write(line({ at: now(), level: "warn", name: "log.dropped", fields: { lines } }));
+      }
+      out.write(line(fact));
     },
-    announce: (name, fields) => write("info", name, fields),
-    close: out.close,
+    announce(name, fields) {
+      out.write(line({ at: now(), level: "info", name, fields }));
+      release();
+    },
+    async close() {
+      release();
+      await out.close();
+    },
   };
 }
 
