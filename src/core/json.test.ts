@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { countUtf8Bytes, findObjects } from "./json.ts";
+import { countUtf8Bytes, findObjects, isNestedDeeper } from "./json.ts";
+
+const find = (text: string) => findObjects(text) ?? assert.fail("it is not too deep");
 
 const blank = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
 
@@ -48,7 +50,7 @@ test("the members found in any valid text are those the parser finds, in raw tex
     fc.property(fc.array(padded(objectText), { maxLength: 4 }), blank, (objects, gap) => {
       const text = `${gap}[${objects.length === 0 ? gap : objects.join(",")}]${gap}`;
       const parsed = JSON.parse(text) as Record<string, unknown>[];
-      const found = findObjects(text);
+      const found = find(text);
       assert.equal(found.length, parsed.length);
       for (const [index, span] of found.entries()) {
         assert.equal(text.slice(span.start, span.end), (objects[index] as string).trim());
@@ -69,8 +71,8 @@ test("a bare object is found like an array of one", () => {
   fc.assert(
     fc.property(padded(objectText), (text) => {
       assert.deepEqual(
-        findObjects(text).map((span) => span.members.length),
-        findObjects(`[${text}]`).map((span) => span.members.length),
+        find(text).map((span) => span.members.length),
+        find(`[${text}]`).map((span) => span.members.length),
       );
     }),
   );
@@ -78,7 +80,7 @@ test("a bare object is found like an array of one", () => {
 
 test("raw text keeps numbers and escapes that parsing would change", () => {
   const text = '[{"a":1.0,"b" : 12345678901234567890 ,"c":"\\u0041\\/"}]';
-  const [span] = findObjects(text);
+  const [span] = find(text);
   assert.deepEqual(
     span?.members.map(({ name, start, end }) => [name, text.slice(start, end)]),
     [
@@ -90,7 +92,7 @@ test("raw text keeps numbers and escapes that parsing would change", () => {
 });
 
 test("a name that stands twice is listed twice, also when one of the two is escaped", () => {
-  const [span] = findObjects('{"id":1,"\\u0069d":2}');
+  const [span] = find('{"id":1,"\\u0069d":2}');
   assert.deepEqual(
     span?.members.map((member) => member.name),
     ["id", "id"],
@@ -100,7 +102,42 @@ test("a name that stands twice is listed twice, also when one of the two is esca
 test("depth costs no stack", () => {
   const depth = 200_000;
   const text = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
-  assert.equal(findObjects(text)[0]?.members[0]?.end, text.length - 1);
+  assert.equal(find(text)[0]?.members[0]?.end, text.length - 1);
+});
+
+/** How deep the brackets of a text stand, in the plainest way. */
+function depthOf(text: string): number {
+  const brackets = text.replace(/"(?:\\.|[^"\\])*"/g, "").replace(/[^[\]{}]/g, "");
+  let depth = 0;
+  return Math.max(...[...brackets].map((each) => (depth += "[{".includes(each) ? 1 : -1)));
+}
+
+test("an object is refused exactly when it is nested deeper than allowed", () => {
+  fc.assert(
+    fc.property(objectText, objectText, fc.integer({ min: 1, max: 6 }), (one, other, depthMax) => {
+      const text = `[${one},${other}]`;
+      const depth = depthOf(text);
+      assert.equal(findObjects(text, depthMax) === null, depth - 1 > depthMax);
+      assert.equal(isNestedDeeper(text, depthMax), depth > depthMax);
+    }),
+  );
+});
+
+test("depth is also told of text that is not JSON", () => {
+  const cases: readonly (readonly [text: string, depth: number])[] = [
+    ["", 0],
+    ['"', 0],
+    ['"[[[[', 0],
+    ['["\\"[', 1],
+    ['["\\\\"[', 2],
+    ['["\\"[["]', 1],
+    ["]]][", 0],
+    ['{[{"', 3],
+  ];
+  for (const [text, depth] of cases) {
+    assert.equal(isNestedDeeper(text, depth), false, text);
+    if (depth > 0) assert.equal(isNestedDeeper(text, depth - 1), true, text);
+  }
 });
 
 test("UTF-8 bytes are counted as the encoder writes them", () => {

@@ -4,6 +4,7 @@
 // last digits, escapes change. So an event is put together from slices of the publisher's own text,
 // and this file finds the slices. It assumes a text that JSON.parse has accepted and checks nothing
 // again; that is what makes it a single pass with no stack. Deliberately absent: values, errors.
+// Only isNestedDeeper takes any text at all.
 
 /** A member of an object: its name with escapes resolved, and where its value's text stands. */
 export interface Member {
@@ -29,19 +30,63 @@ const closeBrace = 0x7d;
 /** The blanks of JSON are the space and three characters below it; valid text has no others. */
 const space = 0x20;
 
-/** The objects of a valid text that is an object, or an array of nothing but objects. */
-export function findObjects(text: string): readonly ObjectSpan[] {
+/**
+ * The objects of a valid text that is an object, or an array of nothing but objects. Null when one
+ * of them is nested deeper than `depthMax`; an object without objects and arrays in it is 1 deep.
+ */
+export function findObjects(text: string, depthMax = Infinity): readonly ObjectSpan[] | null {
   let at = skipBlank(text, 0);
-  if (text.charCodeAt(at) === openBrace) return [findMembers(text, at)];
+  if (text.charCodeAt(at) === openBrace) {
+    const object = findMembers(text, at, depthMax);
+    return object && [object];
+  }
   const objects: ObjectSpan[] = [];
   at = skipBlank(text, at + 1);
   while (text.charCodeAt(at) !== closeBracket) {
-    const object = findMembers(text, at);
+    const object = findMembers(text, at, depthMax);
+    if (object === null) return null;
     objects.push(object);
     at = skipBlank(text, object.end);
     if (text.charCodeAt(at) === comma) at = skipBlank(text, at + 1);
   }
   return objects;
+}
+
+/** The members of the object whose opening brace stands at `start`; null as above. */
+export function findMembers(text: string, start: number, depthMax = Infinity): ObjectSpan | null {
+  const members: Member[] = [];
+  let at = skipBlank(text, start + 1);
+  while (text.charCodeAt(at) !== closeBrace) {
+    const nameEnd = endOfString(text, at);
+    const name = readName(text, at, nameEnd);
+    const colon = skipBlank(text, nameEnd);
+    const valueStart = skipBlank(text, colon + 1);
+    const valueEnd = endOfValue(text, valueStart, depthMax - 1);
+    if (valueEnd === tooDeep) return null;
+    members.push({ name, start: valueStart, end: valueEnd });
+    at = skipBlank(text, valueEnd);
+    if (text.charCodeAt(at) === comma) at = skipBlank(text, at + 1);
+  }
+  return { start, end: at + 1, members };
+}
+
+/**
+ * Whether brackets stand deeper than that in any text, valid or not. To be asked of a long one
+ * before it is parsed: half a million brackets cost the parser half a second.
+ */
+export function isNestedDeeper(text: string, depthMax: number): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === quote) {
+      at = endOfString(text, at) - 1;
+      if (at < 0) return false;
+    } else if (unit === openBrace || unit === openBracket) {
+      depth += 1;
+      if (depth > depthMax) return true;
+    } else if (unit === closeBrace || unit === closeBracket) depth -= 1;
+  }
+  return false;
 }
 
 /** How many bytes a part of a text has as UTF-8. */
@@ -58,23 +103,6 @@ export function countUtf8Bytes(text: string, start: number, end: number): number
   return bytes;
 }
 
-/** `start` is the opening brace. */
-function findMembers(text: string, start: number): ObjectSpan {
-  const members: Member[] = [];
-  let at = skipBlank(text, start + 1);
-  while (text.charCodeAt(at) !== closeBrace) {
-    const nameEnd = endOfString(text, at);
-    const name = readName(text, at, nameEnd);
-    const colon = skipBlank(text, nameEnd);
-    const valueStart = skipBlank(text, colon + 1);
-    const valueEnd = endOfValue(text, valueStart);
-    members.push({ name, start: valueStart, end: valueEnd });
-    at = skipBlank(text, valueEnd);
-    if (text.charCodeAt(at) === comma) at = skipBlank(text, at + 1);
-  }
-  return { start, end: at + 1, members };
-}
-
 function readName(text: string, start: number, end: number): string {
   const raw = text.slice(start + 1, end - 1);
   return raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
@@ -86,11 +114,14 @@ function skipBlank(text: string, start: number): number {
   return at;
 }
 
+/** In place of an end. */
+const tooDeep = -1;
+
 /** Where the value that begins here ends: the place after its last character. */
-function endOfValue(text: string, start: number): number {
+function endOfValue(text: string, start: number, depthMax: number): number {
   const first = text.charCodeAt(start);
   if (first === quote) return endOfString(text, start);
-  if (first === openBrace || first === openBracket) return endOfNest(text, start);
+  if (first === openBrace || first === openBracket) return endOfNest(text, start, depthMax);
   let at = start + 1;
   for (;;) {
     const unit = text.charCodeAt(at);
@@ -101,7 +132,7 @@ function endOfValue(text: string, start: number): number {
   }
 }
 
-function endOfNest(text: string, start: number): number {
+function endOfNest(text: string, start: number, depthMax: number): number {
   let depth = 0;
   let at = start;
   for (;;) {
@@ -111,19 +142,21 @@ function endOfNest(text: string, start: number): number {
       continue;
     }
     at += 1;
-    if (unit === openBrace || unit === openBracket) depth += 1;
-    else if (unit === closeBrace || unit === closeBracket) {
+    if (unit === openBrace || unit === openBracket) {
+      depth += 1;
+      if (depth > depthMax) return tooDeep;
+    } else if (unit === closeBrace || unit === closeBracket) {
       depth -= 1;
       if (depth === 0) return at;
     }
   }
 }
 
-/** `start` is the opening quote. */
+/** `start` is the opening quote. 0 when there is no closing one, which valid text always has. */
 function endOfString(text: string, start: number): number {
   let end = start;
   do end = text.indexOf('"', end + 1);
-  while (isEscaped(text, end));
+  while (end > 0 && isEscaped(text, end));
   return end + 1;
 }
 

@@ -10,12 +10,17 @@ export interface PublishLimits {
   /** One event, as the publisher wrote it in UTF-8. */
   readonly eventBytesMax: number;
   readonly requestBytesMax: number;
+  /** Objects and arrays within each other, the event itself being the first. */
+  readonly depthMax: number;
 }
 
 export const publishLimits: PublishLimits = {
   eventsMax: 5000,
   eventBytesMax: 1_048_576,
   requestBytesMax: 1_048_576,
+  // The service says nothing. Four times what .NET reads before it gives up, so no subscriber
+  // misses anything, and little enough for whoever walks through an event by calling itself.
+  depthMax: 256,
 };
 
 /** `what` begins the sentence: "The request". */
