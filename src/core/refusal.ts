@@ -6,6 +6,13 @@
 export type RefusalCode =
   /** The request is not what its schema asks for; `message` names the field. */
   | "InputJsonInvalid"
+  /** A header of a CloudEvent in binary form is missing or will not do. */
+  | "InvalidCloudEventHeader"
+  /** `api-version` is no version of any API. */
+  | "InvalidApiVersion"
+  /** The body is of a kind that is not taken here. */
+  | "InvalidContentType"
+  | "InvalidContentEncoding"
   /** A setting or a declared resource is not acceptable; `message` names it. */
   | "InvalidSetting"
   /** The header meant to hold a key holds nothing. */

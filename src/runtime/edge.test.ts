@@ -6,6 +6,10 @@ import { replyToFault, replyToRefusal } from "./edge.ts";
 /** From Event Grid's recorded answers: status, `error.code`, `error.details[0].code`. */
 const table: Readonly<Record<RefusalCode, readonly [number, string, string]>> = {
   InputJsonInvalid: [400, "BadRequest", "InputJsonInvalid"],
+  InvalidCloudEventHeader: [400, "BadRequest", "InvalidCloudEventHeader"],
+  InvalidApiVersion: [400, "BadRequest", "InvalidApiVersion"],
+  InvalidContentType: [415, "UnsupportedMediaType", "InvalidContentType"],
+  InvalidContentEncoding: [415, "UnsupportedMediaType", "InvalidContentEncoding"],
   InvalidSetting: [400, "BadRequest", "InvalidSetting"],
   InvalidSas: [400, "BadRequest", "InvalidSas"],
   Unauthorized: [401, "Unauthorized", "Unauthorized"],

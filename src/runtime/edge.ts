@@ -17,6 +17,8 @@ interface Wording {
 
 const refusals: Readonly<Record<RefusalCode, Wording>> = {
   InputJsonInvalid: { status: 400, code: "BadRequest", detail: "InputJsonInvalid" },
+  InvalidCloudEventHeader: { status: 400, code: "BadRequest", detail: "InvalidCloudEventHeader" },
+  InvalidApiVersion: { status: 400, code: "BadRequest", detail: "InvalidApiVersion" },
   InvalidSetting: { status: 400, code: "BadRequest", detail: "InvalidSetting" },
   InvalidSas: { status: 400, code: "BadRequest", detail: "InvalidSas" },
   Unauthorized: { status: 401, code: "Unauthorized", detail: "Unauthorized" },
@@ -24,6 +26,12 @@ const refusals: Readonly<Record<RefusalCode, Wording>> = {
   MethodNotAllowed: { status: 405, code: "MethodNotAllowed", detail: "MethodNotAllowed" },
   PreconditionFailed: { status: 412, code: "PreconditionFailed", detail: "PreconditionFailed" },
   PayloadTooLarge: { status: 413, code: "RequestEntityTooLarge", detail: "PayloadTooLarge" },
+  InvalidContentType: { status: 415, code: "UnsupportedMediaType", detail: "InvalidContentType" },
+  InvalidContentEncoding: {
+    status: 415,
+    code: "UnsupportedMediaType",
+    detail: "InvalidContentEncoding",
+  },
   TooManyRequests: { status: 429, code: "TooManyRequests", detail: "TooManyRequests" },
   Unavailable: { status: 503, code: "ServiceUnavailable", detail: "ServiceUnavailable" },
 };
