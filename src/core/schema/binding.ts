@@ -1,0 +1,128 @@
+// CloudEvents over HTTP: which form a request has, and how a binary event, with its attributes in
+// headers and its data as the body, becomes a structured one.
+// Follows bindings/http-protocol-binding.md of https://github.com/cloudevents/spec, version 1.0.2.
+//
+// *Differs:* the service is said to take binary events with JSON data alone. Other data is taken
+// here too, and delivered as `data_base64`.
+
+import { shapeOf } from "../check.ts";
+import type { Published } from "../event.ts";
+import type { Request } from "../ports.ts";
+import { Refusal } from "../refusal.ts";
+import { readCloudEvents } from "./cloudevents.ts";
+import { parseText, quoteName, type Reading } from "./reading.ts";
+
+type Headers = Request["headers"];
+
+/** The body of a request in the forms it may be wanted in, each made when it is asked for. */
+export interface Content {
+  readonly byteCount: number;
+  /** Refusal: InputJsonInvalid, when it is not UTF-8. */
+  text(): string;
+  base64(): string;
+}
+
+/** In the order in which they are looked for. */
+const requiredHeaders = ["ce-specversion", "ce-type", "ce-source", "ce-id"];
+
+/** Refusals: InvalidContentType, and those of each form. */
+export function readCloudEventRequest(
+  { headers, content }: { readonly headers: Headers; readonly content: Content },
+  reading: Reading,
+): readonly Published[] {
+  const mediaType = mediaTypeOf(headers);
+  if (mediaType === "application/cloudevents-batch+json") {
+    return readCloudEvents(content.text(), "batch", reading);
+  }
+  if (mediaType === "application/cloudevents+json") {
+    return readCloudEvents(content.text(), "single", reading);
+  }
+  const isOtherFormat = mediaType.startsWith("application/cloudevents");
+  if (!isOtherFormat && requiredHeaders.some((name) => headers[name] !== undefined)) {
+    return readBinary({ headers, content, mediaType }, reading);
+  }
+  if (mediaType === "application/json") return readCloudEvents(content.text(), "single", reading);
+  throw new Refusal(
+    "InvalidContentType",
+    "The Content-Type must be 'application/cloudevents+json; charset=utf-8' or " +
+      "'application/cloudevents-batch+json; charset=UTF-8', or the event's attributes must stand " +
+      `in headers that begin with 'ce-'; it is ${shapeOf(mediaType || undefined)}.`,
+  );
+}
+
+/** Without parameters, in lower case; empty when there is none. */
+function mediaTypeOf({ "content-type": given }: Headers): string {
+  return typeof given === "string" ? (given.split(";", 1)[0] ?? "").trim().toLowerCase() : "";
+}
+
+interface Binary {
+  readonly headers: Headers;
+  readonly content: Content;
+  readonly mediaType: string;
+}
+
+/** Refusals: InvalidCloudEventHeader, InputJsonInvalid. */
+function readBinary(binary: Binary, reading: Reading): readonly Published[] {
+  const { headers } = binary;
+  for (const name of requiredHeaders) {
+    if (headers[name] !== undefined && headers[name] !== "") continue;
+    throw refuseHeader(`requires '${name}' header to be set; it is ${shapeOf(headers[name])}`);
+  }
+  const members: string[] = [];
+  for (const name in headers) {
+    if (name.startsWith("ce-")) addAttribute(members, name, headers[name]);
+  }
+  if (typeof headers["content-type"] === "string") {
+    members.push(`"datacontenttype":${JSON.stringify(headers["content-type"])}`);
+  }
+  addContent(members, binary, reading);
+  // The body has been measured as it came; put together, with base64 in it, it may be longer.
+  const limits = { ...reading.limits, eventBytesMax: Infinity, requestBytesMax: Infinity };
+  return readCloudEvents(`{${members.join()}}`, "single", { ...reading, limits });
+}
+
+function addAttribute(members: string[], header: string, value: Headers[string]): void {
+  const name = header.slice("ce-".length);
+  // The content type is said by its own header, as the binding has it.
+  if (name === "datacontenttype") return;
+  if (!/^[a-z0-9]+$/.test(name) || name === "data") {
+    throw refuseHeader(`has no attribute of the name of header ${quoteName(header)}`);
+  }
+  if (typeof value !== "string") throw refuseHeader(`takes header '${header}' only once`);
+  members.push(`"${name}":${JSON.stringify(decodeHeader(header, value))}`);
+}
+
+function addContent(members: string[], { content, mediaType }: Binary, reading: Reading): void {
+  if (content.byteCount === 0) return;
+  if (!/^(?:application|text)\/(?:[^/]+\+)?json$/.test(mediaType)) {
+    members.push(`"data_base64":"${content.base64()}"`);
+    return;
+  }
+  const text = content.text();
+  // Valid by itself; else it could end the member it is put into and begin others.
+  parseText(text, reading.limits);
+  members.push(`"data":${text}`);
+}
+
+/**
+ * Quotes are taken off and percent-encoding is undone once. Bytes beyond ASCII, which Node gives as
+ * Latin-1, are UTF-8 that its sender has not encoded.
+ */
+function decodeHeader(name: string, value: string): string {
+  const quoted = /^"(.*)"$/.exec(value)?.[1];
+  const plain = quoted === undefined ? value : quoted.replace(/\\(.)/g, "$1");
+  const encoded = plain.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
+  try {
+    return encoded.replace(/(?:%[0-9a-f]{2})+/gi, decodeURIComponent);
+  } catch {
+    throw refuseHeader(`takes header '${name}' only as percent-encoded UTF-8`);
+  }
+}
+
+/** `what` is said of the schema. */
+function refuseHeader(what: string): Refusal {
+  return new Refusal(
+    "InvalidCloudEventHeader",
+    `This resource is configured for 'CloudEventV10' schema and ${what}.`,
+  );
+}

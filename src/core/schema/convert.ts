@@ -1,0 +1,105 @@
+// An event as its subscriber wants it: the text in the delivery schema, and what bodies and headers
+// look like around it.
+// Imitates https://learn.microsoft.com/azure/event-grid/event-schema and its neighbours.
+//
+// In its own schema an event is sent as it was kept, and nothing is parsed. Conversions put together
+// raw text, so that `data` arrives as it was published whatever the schema.
+
+import type { DeliverySchema, Event, InputSchema } from "../event.ts";
+import { findMembers } from "../json.ts";
+import { toRfc3339 } from "./datetime.ts";
+
+export interface Rendered {
+  readonly text: string;
+  /** `aeg-metadata-version`. */
+  readonly metadataVersion: string;
+  /** `aeg-data-version`; null when there is none, as with CloudEvents. */
+  readonly dataVersion: string | null;
+}
+
+/** What a topic's events may be delivered as. The first is what they are when nobody asks. */
+export const deliverySchemasOf: Readonly<Record<InputSchema, readonly DeliverySchema[]>> = {
+  EventGridSchema: ["EventGridSchema", "CloudEventSchemaV1_0"],
+  // To the Event Grid schema was possible until 2020. It would lose extensions and binary data.
+  CloudEventSchemaV1_0: ["CloudEventSchemaV1_0"],
+  CustomEventSchema: ["CustomInputSchema", "EventGridSchema", "CloudEventSchemaV1_0"],
+};
+
+export function isConversionAllowed(input: InputSchema, delivery: DeliverySchema): boolean {
+  return deliverySchemasOf[input].includes(delivery);
+}
+
+export function defaultDeliverySchema(input: InputSchema): DeliverySchema {
+  return deliverySchemasOf[input][0] as DeliverySchema;
+}
+
+export function renderEvent(event: Event, delivery: DeliverySchema): Rendered {
+  const text = convert(event, delivery);
+  return delivery === "CloudEventSchemaV1_0"
+    ? { text, metadataVersion: "1.0", dataVersion: null }
+    : { text, metadataVersion: "1", dataVersion: event.dataVersion };
+}
+
+/**
+ * Subscriptions that ask for another conversion are refused when they are written. Where such an
+ * event is met all the same, because it waited while its topic was made anew with another schema,
+ * it is sent as it was published: nothing else could be sent without losing a part of it.
+ */
+function convert({ schema, text, envelope }: Event, delivery: DeliverySchema): string {
+  if (schema === "EventGridSchema" && delivery === "CloudEventSchemaV1_0") {
+    return toCloudEvent(text);
+  }
+  if (envelope === null || delivery === "CustomInputSchema") return text;
+  const whole = `${envelope.slice(0, -1)},"data":${text}}`;
+  return delivery === "CloudEventSchemaV1_0" ? toCloudEvent(whole) : whole;
+}
+
+/**
+ * Of an Event Grid event. An empty data version or subject is left out: CloudEvents have no empty
+ * attributes.
+ */
+function toCloudEvent(text: string): string {
+  const raw = new Map<string, string>();
+  for (const { name, start, end } of findMembers(text, 0)?.members ?? []) {
+    raw.set(name, text.slice(start, end));
+  }
+  const subject = raw.get("subject");
+  const version = raw.get("dataVersion");
+  return (
+    `{"specversion":"1.0","id":${raw.get("id")},"source":${raw.get("topic")}` +
+    (isEmpty(subject) ? "" : `,"subject":${subject}`) +
+    `,"type":${raw.get("eventType")},"time":${timeOf(raw.get("eventTime"))}` +
+    (isEmpty(version) ? "" : `,"dataschema":"#${version?.slice(1)}`) +
+    `,"data":${raw.get("data") ?? "null"}}`
+  );
+}
+
+function isEmpty(json: string | undefined): boolean {
+  return json === undefined || json === '""';
+}
+
+/** Stays as it was written if it can. */
+function timeOf(json: string | undefined): string {
+  if (json === undefined) return "null";
+  const time = JSON.parse(json) as string;
+  const wanted = toRfc3339(time);
+  return wanted === time ? json : JSON.stringify(wanted);
+}
+
+/** `isBatched`: the subscription asks for batches, also when this one has a single event. */
+export function contentTypeOf(delivery: DeliverySchema, isBatched: boolean): string {
+  if (delivery !== "CloudEventSchemaV1_0") return "application/json; charset=utf-8";
+  return isBatched
+    ? "application/cloudevents-batch+json; charset=utf-8"
+    : "application/cloudevents+json; charset=utf-8";
+}
+
+/** An array, also of one; only a CloudEvent that is not batched goes by itself. */
+export function bodyOf(
+  texts: readonly string[],
+  delivery: DeliverySchema,
+  isBatched: boolean,
+): string {
+  const isSingle = delivery === "CloudEventSchemaV1_0" && !isBatched && texts.length === 1;
+  return isSingle ? (texts[0] as string) : `[${texts.join(",")}]`;
+}

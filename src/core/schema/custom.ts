@@ -1,0 +1,82 @@
+// The custom schema: a publish of whatever JSON objects a publisher has → events, with an Event Grid
+// envelope that the topic's mapping makes of each.
+// Imitates https://learn.microsoft.com/azure/event-grid/input-mappings.
+//
+// The object itself is kept as it was written and is the `data` of what is delivered in another
+// schema. The envelope is made here, once, with what it has to make up.
+
+import type { Event, Published } from "../event.ts";
+import { isoInstant } from "../time.ts";
+import {
+  findMapped,
+  type InputMapping,
+  type MappedText,
+  mappedText,
+  needMapped,
+  noMapping,
+  refuseUnmapped,
+} from "./mapping.ts";
+import {
+  armIdOf,
+  checkTime,
+  findEvents,
+  type Place,
+  parseText,
+  quoteName,
+  type Reading,
+} from "./reading.ts";
+
+const schema = "CustomEventSchema";
+
+/** Refusals: InputJsonInvalid, PayloadTooLarge. */
+export function readCustomEvents(text: string, reading: Reading): readonly Published[] {
+  const { limits } = reading;
+  const places = findEvents(text, parseText(text, limits), { schema, limits });
+  const mapping = reading.mapping ?? noMapping;
+  return places.map((place) => readEvent(place, reading, mapping));
+}
+
+function readEvent(place: Place, reading: Reading, mapping: InputMapping): Published {
+  const subject = needMapped(place, "subject", mapping.subject);
+  const eventType = needMapped(place, "eventType", mapping.eventType);
+  const dataVersion = needMapped(place, "dataVersion", mapping.dataVersion);
+  const eventTime = findTime(place, mapping) ?? mappedText(isoInstant(reading.publishedAt));
+  const domainTopic = reading.isDomain ? domainTopicOf(place, mapping) : null;
+  const id = findMapped(place, mapping.id) ?? mappedText(reading.systemId());
+  const topic = armIdOf(reading, domainTopic);
+  const event: Event = {
+    systemId: reading.systemId(),
+    topic: reading.topic,
+    publishedAt: reading.publishedAt,
+    schema,
+    dataVersion: dataVersion.text,
+    text: place.text.slice(place.span.start, place.span.end),
+    envelope:
+      `{"id":${id.json},"topic":${JSON.stringify(topic)},"subject":${subject.json}` +
+      `,"eventType":${eventType.json},"eventTime":${eventTime.json}` +
+      `,"dataVersion":${dataVersion.json},"metadataVersion":"1"}`,
+  };
+  const fields = {
+    id: id.text,
+    subject: subject.text,
+    eventType: eventType.text,
+    topic,
+    dataVersion: dataVersion.text,
+    schema,
+    parsed: place.value,
+  } as const;
+  return { event, fields, domainTopic };
+}
+
+function findTime(place: Place, { eventTime }: InputMapping): MappedText | undefined {
+  const found = findMapped(place, eventTime);
+  if (found !== undefined) checkTime(place, quoteName(eventTime.sourceField ?? ""), found.text);
+  return found;
+}
+
+/** On a topic of its own, the mapping of `topic` has nothing to say: the topic is stamped. */
+function domainTopicOf(place: Place, { topic }: InputMapping): string {
+  const found = findMapped(place, topic);
+  if (found === undefined || found.text === "") throw refuseUnmapped(place, "topic", topic);
+  return found.text;
+}

@@ -1,0 +1,201 @@
+// What the readers of all schemas share: a publish as text → the objects in it, each with its place
+// in the text, checked for what any event must be. Parse or refuse, never guess: one event that
+// will not do refuses the whole request.
+//
+// Refusals say which event and which field, and of a value only its shape, because events may hold
+// secrets and refusals are logged.
+//
+// *Differs:* the service ends its error texts with a sentence about whom to report them to. Ours
+// carry the request's id in `x-ms-request-id` alone, and say more about what is wrong.
+
+import { shapeOf } from "../check.ts";
+import type { InputSchema } from "../event.ts";
+import { countUtf8Bytes, findObjects, isNestedDeeper, type ObjectSpan } from "../json.ts";
+import type { Instant } from "../ports.ts";
+import { Refusal } from "../refusal.ts";
+import { isDateTime } from "./datetime.ts";
+import { type PublishLimits, refuseSize } from "./limits.ts";
+import type { InputMapping } from "./mapping.ts";
+
+/** What the events of one publish share. */
+export interface Reading {
+  /** Name of the topic or domain. */
+  readonly topic: string;
+  /** Of the topic, or of the domain. */
+  readonly topicArmId: string;
+  /** Every event then says which of the domain's topics it is for. */
+  readonly isDomain: boolean;
+  readonly mapping: InputMapping | null;
+  readonly publishedAt: Instant;
+  readonly systemId: () => string;
+  readonly limits: PublishLimits;
+}
+
+/** An event as parsed; which of its members are there is still to be seen. */
+export type Given = Readonly<Record<string, unknown>>;
+
+export interface Place {
+  readonly text: string;
+  readonly span: ObjectSpan;
+  readonly value: Given;
+  readonly index: number;
+  readonly schema: InputSchema;
+}
+
+/** What a refusal of one event must know. */
+export type Spot = Pick<Place, "schema" | "index">;
+
+/** The schemas as the service calls them in headers and errors; the last name is ours. */
+export const schemaNames: Readonly<Record<InputSchema, string>> = {
+  EventGridSchema: "EventGridEvent",
+  CloudEventSchemaV1_0: "CloudEventV10",
+  CustomEventSchema: "CustomEvent",
+};
+
+/** Shorter texts do not keep the parser long, however deep they are: 60 ms were measured. */
+const shortCharsMax = 262_144;
+
+/** Refusals: InputJsonInvalid, PayloadTooLarge. */
+export function parseText(text: string, limits: PublishLimits): unknown {
+  if (isLonger(text, 0, text.length, limits.requestBytesMax)) {
+    throw refuseSize("The request", limits.requestBytesMax);
+  }
+  // One more for the array around the events.
+  if (text.length > shortCharsMax && isNestedDeeper(text, limits.depthMax + 1)) {
+    throw refuseDepth(limits);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Refusal("InputJsonInvalid", `The body is not valid JSON${placeOf(error)}.`);
+  }
+}
+
+/**
+ * The events of a parsed text. A bare object counts as an array of one, which is what whoever sends
+ * it means. An empty array is an empty list of events and is accepted: there is nothing in it that
+ * could be refused, and a publisher who flushes a buffer that happens to be empty has made no
+ * mistake. Refusals: InputJsonInvalid, PayloadTooLarge.
+ */
+export function findEvents(
+  text: string,
+  parsed: unknown,
+  { schema, limits }: { readonly schema: InputSchema; readonly limits: PublishLimits },
+): readonly Place[] {
+  const values: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+  if (values.length > limits.eventsMax) {
+    throw new Refusal(
+      "PayloadTooLarge",
+      `The request has ${values.length} events; at most ${limits.eventsMax} are allowed.`,
+    );
+  }
+  for (const [index, value] of values.entries()) {
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) continue;
+    throw refuseShape({ schema, index }, "the event", "an object", value);
+  }
+  // From here on every element is an object, which is what findObjects relies on.
+  const spans = findObjects(text, limits.depthMax);
+  if (spans === null) throw refuseDepth(limits);
+  return spans.map((span, index) => {
+    const place = { text, span, value: values[index] as Given, index, schema };
+    if (isLonger(text, span.start, span.end, limits.eventBytesMax)) {
+      throw refuseSize(`The event at index ${index}`, limits.eventBytesMax);
+    }
+    checkNames(place);
+    return place;
+  });
+}
+
+/** A name that stands twice means two things; whichever we took, someone would expect the other. */
+function checkNames(place: Place): void {
+  const { members } = place.span;
+  if (members.length === Object.keys(place.value).length) return;
+  const seen = new Set<string>();
+  for (const { name } of members) {
+    if (seen.has(name)) throw refuseField(place, `${quoteName(name)} stands there more than once`);
+    seen.add(name);
+  }
+}
+
+/** Null counts as not given, because clients write it for what they leave out. */
+export function readOptional(place: Place, name: string): string | undefined {
+  const text = place.value[name];
+  if (typeof text === "string") return text;
+  if (text === undefined || text === null) return undefined;
+  throw refuseShape(place, `'${name}'`, "a string", text);
+}
+
+export function readRequired(place: Place, name: string): string {
+  const text = readOptional(place, name);
+  if (text === undefined) throw refuseMissing(place, name);
+  return text;
+}
+
+export function checkTime(spot: Spot, what: string, text: string): void {
+  if (isDateTime(text)) return;
+  throw refuseShape(spot, what, "a date and time with a zone such as 2030-01-31T13:05:09Z", text);
+}
+
+/** The ARM id that an event carries as its topic: that of the domain topic, where there is one. */
+export function armIdOf({ topicArmId }: Reading, domainTopic: string | null): string {
+  return domainTopic === null ? topicArmId : `${topicArmId}/topics/${domainTopic}`;
+}
+
+/** The engine's own words may quote the text, so only the place is taken from them. */
+function placeOf(error: unknown): string {
+  const words = error instanceof Error ? error.message : "";
+  if (words === "Unexpected end of JSON input") return ": it ends too early";
+  const place = / \(line (\d+) column (\d+)\)$/.exec(words);
+  return place === null ? "" : ` (line ${place[1]}, column ${place[2]})`;
+}
+
+/** Counts bytes only where the number of characters does not settle it. */
+function isLonger(text: string, start: number, end: number, bytesMax: number): boolean {
+  const length = end - start;
+  if (length > bytesMax) return true;
+  return length * 3 > bytesMax && countUtf8Bytes(text, start, end) > bytesMax;
+}
+
+/** `calledAs`: what the service calls the property, where that is not its name. */
+export function refuseMissing(place: Place, name: string, calledAs = name): Refusal {
+  return new Refusal(
+    "InputJsonInvalid",
+    `This resource is configured for '${schemaNames[place.schema]}' schema and requires ` +
+      `'${calledAs}' property to be set. Event at index ${place.index}: ` +
+      `'${name}' is ${shapeWithoutContent(place.value[name])}.`,
+  );
+}
+
+export function refuseShape(spot: Spot, what: string, wanted: string, value: unknown): Refusal {
+  return refuseField(spot, `${what} must be ${wanted}, and is ${shapeWithoutContent(value)}`);
+}
+
+export function refuseField({ schema, index }: Spot, what: string): Refusal {
+  return refuseForm(schema, `Event at index ${index}: ${what}.`);
+}
+
+/** `what` is a whole sentence. */
+export function refuseForm(schema: InputSchema, what: string): Refusal {
+  return new Refusal(
+    "InputJsonInvalid",
+    `This resource is configured to receive event in '${schemaNames[schema]}' schema. ` +
+      `The JSON received does not conform to the expected schema. ${what}`,
+  );
+}
+
+function refuseDepth({ depthMax }: PublishLimits): Refusal {
+  return new Refusal(
+    "InputJsonInvalid",
+    `An event is nested too deep: at most ${depthMax} objects and arrays may lie within each other.`,
+  );
+}
+
+/** A number in a setting may be shown; one in someone's event may not. */
+export function shapeWithoutContent(value: unknown): string {
+  return typeof value === "number" ? "a number" : shapeOf(value);
+}
+
+/** Names of members are the publisher's, so a strange one is not repeated. */
+export function quoteName(name: string): string {
+  return /^[\w$.-]{1,64}$/.test(name) ? `'${name}'` : "a member's name";
+}
