@@ -18,8 +18,8 @@ export function packOps(ops: readonly Op[]): Flat {
     if (op.kind === "append") {
       flat.push("append", op.now, op.routed.length);
       for (const { event, to } of op.routed) {
-        const { systemId, topic, publishedAt, schema, dataVersion, text } = event;
-        flat.push(systemId, topic, publishedAt, schema, dataVersion, text, to.length);
+        const { systemId, topic, publishedAt, schema, dataVersion, text, envelope } = event;
+        flat.push(systemId, topic, publishedAt, schema, dataVersion, text, envelope, to.length);
         for (const subscription of to) flat.push(subscription);
       }
     } else if (op.kind === "settle") {
@@ -88,6 +88,7 @@ function takeRouted(from: Reader): Routed {
       schema: from.take<InputSchema>(),
       dataVersion: from.take<string>(),
       text: from.take<string>(),
+      envelope: from.take<string | null>(),
     },
     to: from.takeMany(() => from.take<number>()),
   };

@@ -69,4 +69,8 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (subscription, stage)
   ) WITHOUT ROWID;
   `,
+  `
+  -- Of an event in a custom schema: what it is as an Event Grid event, without its data.
+  ALTER TABLE events ADD COLUMN envelope TEXT;
+  `,
 ];

@@ -189,7 +189,7 @@ export class SqliteEngine {
         else this.#round.pushes.push(push);
       }
       if (isKept) {
-        const { systemId, topic, publishedAt, schema, dataVersion, text } = event;
+        const { systemId, topic, publishedAt, schema, dataVersion, text, envelope } = event;
         this.#statements.addEvent.run(
           number,
           systemId,
@@ -198,6 +198,7 @@ export class SqliteEngine {
           schema,
           dataVersion,
           text,
+          envelope,
         );
       }
     }
@@ -597,6 +598,7 @@ function deliveryOf(row: SqlRow): Omit<Delivery, "lease" | "leasedUntil"> {
       schema: row.schema as InputSchema,
       dataVersion: row.data_version as string,
       text: row.text as string,
+      envelope: row.envelope as string | null,
     },
   };
 }

@@ -21,6 +21,7 @@ export const claimCases: Cases = (on) => {
     const event = makeEvent("all-letters", {
       publishedAt: startAt - 7,
       dataVersion: "v1 'quoted' \"twice\" \\ ü",
+      envelope: '{"subject":"äß 漢字 🐎"}',
       text: `{"data":"äß漢字 🐎 \\u0000 \\ud800 \\n \\" ' \u007f ${"x".repeat(300_000)}"}`,
     });
     await store.append([{ event, to: [id] }], startAt);

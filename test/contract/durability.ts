@@ -7,6 +7,7 @@ import {
   due,
   gone,
   leaseMs,
+  makeEvent,
   namesOf,
   queueOf,
   routedTo,
@@ -32,6 +33,22 @@ export const durabilityCases: Cases = (on) => {
     assert.deepEqual(await store.waiting(queueOf(a), { after: 0, limit: 100 }), page);
     const claim = await store.claim(queueOf(b), want());
     assert.deepEqual(namesOf(claim.deliveries).toSorted(), names.toSorted());
+  });
+
+  on("an event of a custom schema is there after a crash with its envelope", async (scene) => {
+    if (scene.harness.reopen === undefined) return scene.skip(forgets);
+    const [id] = scene.ids;
+    const schema = "CustomEventSchema";
+    const envelope = `{"id":"made","subject":"äß 🐎 \\u0000"}`;
+    const event = makeEvent("custom", { schema, text: '{"mine":1.0}', envelope });
+    await scene.store.append([{ event, to: [id] }], startAt);
+    await scene.store.append(routedTo([id], "plain"), startAt);
+    const store = await scene.harness.reopen();
+    const { deliveries } = await store.claim(queueOf(id), want());
+    assert.deepEqual(
+      deliveries.map((one) => one.event),
+      [event, makeEvent("plain")],
+    );
   });
 
   on("attempts, stages and reasons outlive a crash, leases do not", async (scene) => {
