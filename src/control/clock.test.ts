@@ -68,6 +68,17 @@ test("an advance counts what happened during itself, also when two come at once"
   assert.deepEqual([second?.attempts, second?.delivered], [3, 1]);
 });
 
+test("what was still under way when the advance was asked for is not counted", async () => {
+  const { clock, counts, ask } = openDesk();
+  const end = clock.begin("inside");
+  const answer = ask("POST", '{"advance":"PT1S"}');
+  setImmediate(() => {
+    counts.attempts++;
+    end();
+  });
+  assert.equal((await answer).attempts, 0);
+});
+
 test("what is no way to advance is refused, naming the field", async () => {
   const { ask } = openDesk();
   const table: [string, RegExp][] = [

@@ -36,6 +36,8 @@ export function clockRoutes({
   // One advance at a time, so that each counts what happened during itself.
   let turn: Promise<unknown> = Promise.resolve();
   const advance = async (target: Target) => {
+    // What is still under way from before belongs to before.
+    await clock.nextDueAt();
     const before = tally();
     await clock.advance(target);
     const after = tally();
