@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { filterForAll } from "../core/filter.ts";
 import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
+import { plainSubscription } from "../core/subscription.ts";
+import { plainTopic } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
 import { applyDeclaration, type Declaration, parseDeclaration } from "./declaration.ts";
 
@@ -84,6 +86,7 @@ test("a topic and its subscription are read in Event Grid's own property names",
   );
   assert.deepEqual(topics, [
     {
+      ...plainTopic,
       name: "orders",
       key1: "local-key",
       key2: "second",
@@ -94,6 +97,7 @@ test("a topic and its subscription are read in Event Grid's own property names",
   ]);
   assert.deepEqual(subscriptions, [
     {
+      ...plainSubscription,
       topic: "orders",
       name: "billing",
       origin: "file",
@@ -339,7 +343,7 @@ test("what was made over HTTP is never touched, and the log says what was left",
   const { store, facts, apply } = openRegistry();
   const [declared] = parse(wished()).subscriptions;
   assert.ok(declared);
-  const made = { key1: "theirs", key2: "theirs", profile: null, origin: "api" } as const;
+  const made = { ...plainTopic, key1: "theirs", key2: "theirs", origin: "api" } as const;
   await store.putTopic({ name: "orders", ...made });
   await store.putSubscription({ ...declared, origin: "api", deadLetter: null });
   await apply({ ...wished({ properties: { endpointUrl: `${url}2` } }), returns: { key1: "ours" } });

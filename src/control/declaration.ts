@@ -10,11 +10,12 @@ import { type ProfileName, profileNames } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
 import { oneOf } from "../core/setting.ts";
 import {
+  plainSubscription,
   type Subscription,
   type SubscriptionDraft,
   subscriptionNameRule,
 } from "../core/subscription.ts";
-import { type Topic, type TopicDraft, topicNameRule } from "../core/topic.ts";
+import { plainTopic, type Topic, type TopicDraft, topicNameRule } from "../core/topic.ts";
 import { refuseValue } from "../core/wording.ts";
 import { checkMembers, checkSubscription } from "./subscription.ts";
 
@@ -49,6 +50,7 @@ export function parseDeclaration(
     const key1 = checkKey(members.key1, { field: `${field}.key1`, isRequired: rules.auth });
     const key2 = checkKey(members.key2, { field: `${field}.key2`, isRequired: false });
     topics.push({
+      ...plainTopic,
       name,
       key1: key1 ?? rules.makeKey(),
       key2: key2 ?? rules.makeKey(),
@@ -59,7 +61,13 @@ export function parseDeclaration(
     const inside = `${field}.subscriptions`;
     for (const [own, given] of namedIn(members.subscriptions ?? {}, inside, subscriptionNameRule)) {
       const checked = checkSubscription(given, `${inside}.${own}`, profile ?? rules.profile);
-      subscriptions.push({ topic: name, name: own, origin: "file", ...checked });
+      subscriptions.push({
+        ...plainSubscription,
+        ...checked,
+        topic: name,
+        name: own,
+        origin: "file",
+      });
     }
   }
   return { topics, subscriptions };

@@ -5,11 +5,11 @@ import type { EventFields } from "./event.ts";
 import { type Filter, filterForAll } from "./filter.ts";
 import type { Catalog } from "./ports.ts";
 import { openDirectory } from "./route.ts";
-import type { Subscription } from "./subscription.ts";
-import type { Topic } from "./topic.ts";
+import { plainSubscription, type Subscription } from "./subscription.ts";
+import { plainTopic, type Topic } from "./topic.ts";
 
 function topic(name: string): Topic {
-  return { name, key1: "one", key2: "two", profile: null, origin: "api", revision: 1 };
+  return { ...plainTopic, name, key1: "one", key2: "two", origin: "api", revision: 1 };
 }
 
 function subscription(
@@ -17,21 +17,27 @@ function subscription(
   { topic = "orders", ...filter }: Partial<Filter> & { readonly topic?: string } = {},
 ): Subscription {
   return {
+    ...plainSubscription,
     id,
     topic,
     name: `subscription-${id}`,
     destination: { kind: "webhook", url: "https://subscriber.example/hook" },
     filter: { ...filterForAll, ...filter },
-    retryPolicy: { maxDeliveryAttempts: null, eventTimeToLiveMs: null },
-    batch: null,
-    deadLetter: null,
     origin: "api",
     revision: 1,
   };
 }
 
 function fields(eventType: string, subject = "subject"): EventFields {
-  return { id: "1", subject, eventType };
+  return {
+    id: "1",
+    subject,
+    eventType,
+    topic: "",
+    dataVersion: "",
+    schema: "EventGridSchema",
+    parsed: {},
+  };
 }
 
 test("an event goes to every subscription of its topic that matches, and to no other (D-2)", () => {

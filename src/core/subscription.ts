@@ -1,7 +1,9 @@
 // The event subscription: who wants which events of a topic, where they go and how hard we try.
 
 import type { BatchPolicy } from "./batch.ts";
-import type { Filter } from "./filter.ts";
+import type { DeliverySchema } from "./event.ts";
+import { type Filter, filterForAll } from "./filter.ts";
+import type { Instant } from "./ports.ts";
 import type { Origin } from "./topic.ts";
 
 /** Given by the registry, never used again: a subscription made anew under an old name is another. */
@@ -27,17 +29,62 @@ export interface RetryPolicy {
   readonly eventTimeToLiveMs: number | null;
 }
 
-export interface SubscriptionDraft {
-  /** Name of its topic. */
-  readonly topic: string;
-  readonly name: string;
+/** What a subscriber can choose. */
+export interface SubscriptionTerms {
   readonly destination: Destination;
+  readonly deliverySchema: DeliverySchema;
   readonly filter: Filter;
   readonly retryPolicy: RetryPolicy;
   /** Null: one event per request (B-5). */
   readonly batch: BatchPolicy | null;
   readonly deadLetter: DeadLetterDestination | null;
+  readonly labels: readonly string[];
+  /** After this it is retired; null: never. */
+  readonly expiresAt: Instant | null;
+}
+
+export interface SubscriptionDraft extends SubscriptionTerms {
+  /** Name of its topic or domain. */
+  readonly topic: string;
+  /** Within a domain: the one topic it listens to; null: the topic, or the whole domain. */
+  readonly domainTopic: string | null;
+  readonly name: string;
+  /** Whether events are routed and sent to it, by the terms above. */
+  readonly isActive: boolean;
+  readonly state: ProvisioningState;
+  /** The handshake with its endpoint, under way or last made; null: none was needed. */
+  readonly handshake: Handshake | null;
   readonly origin: Origin;
+}
+
+export type ProvisioningState =
+  | "Creating"
+  | "Updating"
+  | "AwaitingManualAction"
+  | "Succeeded"
+  | "Failed";
+
+/** How an endpoint is asked whether it wants our events, before it gets any. */
+export interface Handshake {
+  /** What the endpoint has to say back, or whoever reads its log has to call. */
+  readonly code: string;
+  readonly startedAt: Instant;
+  /** Until then it may still succeed. */
+  readonly until: Instant;
+  /** The terms that come into force when it succeeds; null: those of the subscription. */
+  readonly pending: SubscriptionTerms | null;
+  /** What was said, the latest last; bounded. */
+  readonly exchanges: readonly HandshakeExchange[];
+  /** Requests a minute that the endpoint allows (CloudEvents' `WebHook-Allowed-Rate`); null: any. */
+  readonly allowedRate: number | null;
+}
+
+export interface HandshakeExchange {
+  readonly at: Instant;
+  readonly request: string;
+  /** The status, or why there was none. */
+  readonly answer: string;
+  readonly verdict: string;
 }
 
 export interface Subscription extends SubscriptionDraft {
@@ -46,6 +93,21 @@ export interface Subscription extends SubscriptionDraft {
 }
 
 export const subscriptionNameRule = /^[A-Za-z0-9-]{3,64}$/;
+
+/** A subscription about which nothing else was said, in force at once. */
+export const plainSubscription = {
+  domainTopic: null,
+  deliverySchema: "EventGridSchema",
+  filter: filterForAll,
+  retryPolicy: { maxDeliveryAttempts: null, eventTimeToLiveMs: null },
+  batch: null,
+  deadLetter: null,
+  labels: [],
+  expiresAt: null,
+  isActive: true,
+  state: "Succeeded",
+  handshake: null,
+} as const satisfies Omit<SubscriptionDraft, "topic" | "name" | "destination" | "origin">;
 
 /**
  * What shares a fate: the same URL without its query, which may hold a secret and does not change

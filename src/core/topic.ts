@@ -1,19 +1,52 @@
-// The topic: the resource publishers post to.
+// The topic: the resource publishers post to. An event domain is a topic, too, with many names under
+// one roof: who publishes to it says with each event which of its topics is meant.
 
+import type { InputSchema } from "./event.ts";
 import type { ProfileName } from "./profile.ts";
+import type { InputMapping } from "./schema/mapping.ts";
 
 /** What a caller writes; the registry adds the rest. */
 export interface TopicDraft {
+  readonly kind: "topic" | "domain";
+  /** Unique in a broker, over topics and domains, without regard to letter case. */
   readonly name: string;
   readonly key1: string;
   readonly key2: string;
   /** Overrides the broker's profile for this topic. */
   readonly profile: ProfileName | null;
+  readonly inputSchema: InputSchema;
+  /** For custom schemas, and for the topic names of CloudEvents domains. */
+  readonly mapping: InputMapping | null;
+  /** Only bearer tokens may publish. */
+  readonly disableLocalAuth: boolean;
+  readonly publicNetworkAccess: boolean;
+  /** Addresses that may publish, as CIDR masks; none: all. */
+  readonly inboundIpRules: readonly string[];
+  /** A port on which this topic alone is published to, for clients that keep only host and port. */
+  readonly port: number | null;
+  readonly place: ArmPlace;
+  /** Of a domain only. */
+  readonly domain: DomainTerms | null;
   /** Who keeps it: what a configuration file declared, that file may also take away. */
   readonly origin: Origin;
 }
 
 export type Origin = "file" | "api";
+
+/** Where Azure would have it. */
+export interface ArmPlace {
+  readonly subscriptionId: string;
+  readonly resourceGroup: string;
+  readonly location: string;
+  readonly tags: Readonly<Record<string, string>> | null;
+}
+
+export interface DomainTerms {
+  readonly autoCreateTopics: boolean;
+  readonly autoDeleteTopics: boolean;
+  /** Names of its topics, made by someone or with their first subscription. */
+  readonly topics: readonly string[];
+}
 
 export interface Topic extends TopicDraft {
   /** Grows with every write; the etag. */
@@ -22,10 +55,30 @@ export interface Topic extends TopicDraft {
 
 export const topicNameRule = /^[A-Za-z0-9-]{3,50}$/;
 
-/** Subscription id and resource group of things made without one. */
-const armGroup = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn";
+/** Where things are that were made without saying where. */
+export const localPlace: ArmPlace = {
+  subscriptionId: "00000000-0000-0000-0000-000000000000",
+  resourceGroup: "posthorn",
+  location: "local",
+  tags: null,
+};
 
-/** The topic's ARM id, which every event of the Event Grid schema carries as `topic`. */
-export function topicArmId(name: string): string {
-  return `${armGroup}/providers/Microsoft.EventGrid/topics/${name}`;
+/** A topic about which nothing else was said. */
+export const plainTopic = {
+  kind: "topic",
+  profile: null,
+  inputSchema: "EventGridSchema",
+  mapping: null,
+  disableLocalAuth: false,
+  publicNetworkAccess: true,
+  inboundIpRules: [],
+  port: null,
+  place: localPlace,
+  domain: null,
+} as const satisfies Omit<TopicDraft, "name" | "key1" | "key2" | "origin">;
+
+/** The ARM id, which every event of the Event Grid schema carries as `topic`. */
+export function topicArmId({ kind, name, place }: Pick<TopicDraft, "kind" | "name" | "place">) {
+  const group = `/subscriptions/${place.subscriptionId}/resourceGroups/${place.resourceGroup}`;
+  return `${group}/providers/Microsoft.EventGrid/${kind}s/${name}`;
 }

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Request } from "../core/ports.ts";
 import { Refusal, type RefusalCode } from "../core/refusal.ts";
-import type { Topic } from "../core/topic.ts";
+import { plainTopic, type Topic } from "../core/topic.ts";
 import { authorize } from "./auth.ts";
 
 const topic: Topic = {
+  ...plainTopic,
   name: "orders",
   key1: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
   key2: "+/ZxcnNub3Q+YS9zZWNyZXQ=",
-  profile: null,
   origin: "file",
   revision: 1,
 };
