@@ -39,8 +39,10 @@ import { sleep } from "../core/time.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Attempt, Report, settlementOf } from "./report.ts";
 
-/** A lease outlasts the wait for an answer by this: the longest a delivery waits in hand. */
+/** The longest a delivery waits in hand before its lease has to be renewed. */
 const handMs = 60_000;
+/** What is left of a lease when its send ends at the latest: time enough to settle it. */
+const settleMs = 30_000;
 /** Event text in hand of one dispatcher. */
 const charsInHandMax = 4 * 1024 * 1024;
 const storeRetryMs = 1_000;
@@ -106,7 +108,7 @@ export class Dispatcher {
     const { policy, batch, sendsMax, subscription, ground, endpoint } = options;
     this.#report = new Report(subscription, ground);
     this.#window = 2 * Math.max(sendsMax, batch?.maxEvents ?? 1);
-    this.#leaseMs = policy.profile.waitMs + handMs;
+    this.#leaseMs = handMs + policy.profile.waitMs + settleMs;
     this.#leaveEndpoint = endpoint.wait(() => this.#look());
     this.#loop = this.#run().catch((error) => this.#break(error));
   }
@@ -277,16 +279,16 @@ export class Dispatcher {
   /** Whether it may be sent now; if not, it has been dealt with. */
   #isRipe(delivery: Delivery, now: Instant): boolean {
     const { policy } = this.#options;
-    if (delivery.leasedUntil - now < policy.profile.waitMs) {
+    if (delivery.leasedUntil - now < policy.profile.waitMs + settleMs) {
       // Sent now it could outlive its lease: someone else may claim it, or already has.
       this.#giveBack([delivery]);
       return false;
     }
     const decision = expire({ ...delivery, policy }, now);
     if (decision === null) return true;
-    this.#finish([settlementOf(delivery, decision, null, now)], () =>
-      this.#report.expired(delivery, decision),
-    );
+    this.#finish([settlementOf(delivery, decision, null, now)], ([counts]) => {
+      if (counts) this.#report.expired(delivery, decision);
+    });
     return false;
   }
 
@@ -342,7 +344,8 @@ export class Dispatcher {
     );
     const counted = await this.#settle(settlements);
     for (const [index, { delivery, decision, attempt }] of ends.entries()) {
-      if (!isLate || counted[index]) this.#report.attempted(delivery, attempt, decision);
+      const counts = counted[index] ?? false;
+      if (counts || !isLate) this.#report.attempted(delivery, attempt, { decision, counts });
     }
   }
 
@@ -373,16 +376,22 @@ export class Dispatcher {
   #strand(deliveries: readonly Delivery[]): void {
     this.#finish(
       deliveries.map(({ id, lease }) => ({ kind: "gone", delivery: id, lease })),
-      () => {
-        for (const delivery of deliveries) this.#report.stranded(delivery);
+      (counted) => {
+        for (const [index, delivery] of deliveries.entries()) {
+          if (counted[index]) this.#report.stranded(delivery);
+        }
       },
     );
   }
 
-  /** Settles beside everything else, and tells of it afterwards. */
-  #finish(settlements: readonly Settlement[], tell: () => void): void {
+  /**
+   * Settles beside everything else, and tells of it afterwards. Never within this call: a store that
+   * wakes us while it settles would begin sends for room that our caller has counted on.
+   */
+  #finish(settlements: readonly Settlement[], tell: (counted: readonly boolean[]) => void): void {
     this.#sending += settlements.length;
-    this.#settle(settlements)
+    Promise.resolve()
+      .then(() => this.#settle(settlements))
       .then(tell)
       .then(() => this.#ended(settlements.length))
       .catch((error) => this.#break(error));

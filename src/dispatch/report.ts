@@ -64,7 +64,12 @@ export class Report {
     this.#names = { topic: subscription.topic, subscription: subscription.name };
   }
 
-  attempted(delivery: Delivery, attempt: Attempt, decision: Decision): void {
+  /** `counts`: false when the settlement was ignored, and so whatever was decided with it. */
+  attempted(
+    delivery: Delivery,
+    attempt: Attempt,
+    { decision, counts }: { readonly decision: Decision; readonly counts: boolean },
+  ): void {
     const { outcome, outcomeName } = attempt;
     const isDelivered = decision.kind === "delivered";
     this.#meter.count("posthorn_delivery_attempts_total", { ...this.#names, outcome: outcomeName });
@@ -76,12 +81,13 @@ export class Report {
       outcome: outcomeName,
       ...(outcome.kind === "answered" ? { status: outcome.status } : { why: outcome.why }),
       ...(attempt.isLate ? { late: true } : {}),
+      ...(counts ? {} : { superseded: true }),
       durationMs: attempt.endedAt - attempt.startedAt,
       decision: decision.kind,
       ...("at" in decision ? { nextDueAt: decision.at } : {}),
       ...(isDelivered ? {} : { words: explain(decision) }),
     });
-    this.#ended(delivery, decision);
+    if (counts) this.#ended(delivery, decision);
   }
 
   /** Given up when its attempt was due, so that the attempt was not made (R-6). */
