@@ -2,8 +2,8 @@
 // the file that `config` names, in this order of precedence, else from the table's defaults.
 //
 // Everything here is pure: arguments, environment and the reading of files are handed in. What the
-// table does not know is refused, because a misspelt setting that is ignored is found at night. All
-// problems are collected, so that the list of values can be shown although a broker would not start.
+// table does not know is refused, because a misspelt setting that is ignored is found at night.
+// All problems are collected, so that values can be listed although a broker would not start.
 
 import { Refusal } from "./core/refusal.ts";
 import { isLoopback } from "./core/setting.ts";

@@ -1,6 +1,6 @@
 // A subscription as someone wrote it, in Event Grid's own property names, checked member by member
-// and turned into a record. What is unknown, out of range, not available yet or without effect under
-// the topic's profile is refused, because a setting that does nothing is a surprise kept for later.
+// and turned into a record. What is unknown, out of range, not available yet or without effect
+// under the topic's profile is refused: a setting that does nothing is a surprise kept for later.
 
 import { batchPolicyOf } from "../core/batch.ts";
 import { type Filter, filterForAll } from "../core/filter.ts";
