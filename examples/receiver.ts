@@ -1,5 +1,6 @@
 // An endpoint to try things with: it listens on port 9000, prints every event it is sent and
-// answers 200. With `--fail N` it answers the first N requests with 503, so that retries can be watched.
+// answers 200. With `--fail N` it answers the first N requests with 503, so that retries can be
+// watched.
 //
 //   node examples/receiver.ts --fail 2
 
