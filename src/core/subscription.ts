@@ -29,6 +29,12 @@ export interface RetryPolicy {
   readonly eventTimeToLiveMs: number | null;
 }
 
+/** A custom delivery header: a text, or what stands at a path in the event. */
+export type DeliveryHeader = { readonly name: string } & (
+  | { readonly kind: "static"; readonly value: string; readonly isSecret: boolean }
+  | { readonly kind: "dynamic"; readonly sourceField: string }
+);
+
 /** What a subscriber can choose. */
 export interface SubscriptionTerms {
   readonly destination: Destination;
@@ -38,6 +44,8 @@ export interface SubscriptionTerms {
   /** Null: one event per request (B-5). */
   readonly batch: BatchPolicy | null;
   readonly deadLetter: DeadLetterDestination | null;
+  /** Sent with every delivery (C-1). */
+  readonly headers: readonly DeliveryHeader[];
   readonly labels: readonly string[];
   /** After this it is retired; null: never. */
   readonly expiresAt: Instant | null;
@@ -102,6 +110,7 @@ export const plainSubscription = {
   retryPolicy: { maxDeliveryAttempts: null, eventTimeToLiveMs: null },
   batch: null,
   deadLetter: null,
+  headers: [],
   labels: [],
   expiresAt: null,
   isActive: true,
