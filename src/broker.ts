@@ -32,7 +32,7 @@ import { publishRoutes } from "./ingress/publish.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
 import { realActivity, realClock } from "./runtime/clock.ts";
 import { listen } from "./runtime/http.ts";
-import { makeKey, realIds, seededIds } from "./runtime/ids.ts";
+import { makeKey, realIds } from "./runtime/ids.ts";
 import { type LogStream, openLog } from "./runtime/log.ts";
 import { openMeter } from "./runtime/meter.ts";
 import { VirtualClock } from "./runtime/virtual.ts";
@@ -184,7 +184,7 @@ export async function openBroker(
     }),
     (open) => open.close(),
   );
-  const ids = config.seed === null ? realIds() : seededIds(config.seed);
+  const ids = realIds();
   if (config.topics !== null) {
     const declared = parseDeclaration(config.topics, {
       auth: config.auth,

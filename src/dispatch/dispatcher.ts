@@ -324,7 +324,7 @@ export class Dispatcher {
     // One draw for the batch, so that what failed together is due together; none for a success.
     const chance = isSuccess(policy.profile, outcome)
       ? 0
-      : ground.chance.draw(`${subscription.name}/${first.event.systemId}/${first.attempts + 1}`);
+      : ground.chance.draw(`${subscription.name}/${first.id.event}/${first.attempts + 1}`);
     const name = outcomeName(outcome, policy.profile);
     const ends = batch.map((delivery) => {
       const number = delivery.attempts + 1;

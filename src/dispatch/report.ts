@@ -5,6 +5,7 @@ import type { Outcome } from "../core/outcome.ts";
 import type { Delivery, Instant, LastAttempt, Log, Meter, Settlement } from "../core/ports.ts";
 import { type Decision, explain } from "../core/retry.ts";
 import type { Subscription } from "../core/subscription.ts";
+import { isoInstant } from "../core/time.ts";
 
 /** One send of one delivery. */
 export interface Attempt {
@@ -84,7 +85,7 @@ export class Report {
       ...(counts ? {} : { superseded: true }),
       durationMs: attempt.endedAt - attempt.startedAt,
       decision: decision.kind,
-      ...("at" in decision ? { nextDueAt: decision.at } : {}),
+      ...("at" in decision ? { nextDueAt: isoInstant(decision.at) } : {}),
       ...(isDelivered ? {} : { words: explain(decision) }),
     });
     if (counts) this.#ended(delivery, decision);

@@ -2,7 +2,6 @@
 // says only what it is about. The embedded store's front is opened here too, with nothing around it.
 
 import type { Event } from "../../src/core/event.ts";
-import { filterForAll } from "../../src/core/filter.ts";
 import type {
   Clock,
   Delivery,
@@ -16,8 +15,12 @@ import type {
   Store,
   Want,
 } from "../../src/core/ports.ts";
-import type { SubscriptionDraft, SubscriptionId } from "../../src/core/subscription.ts";
-import type { TopicDraft } from "../../src/core/topic.ts";
+import {
+  plainSubscription,
+  type SubscriptionDraft,
+  type SubscriptionId,
+} from "../../src/core/subscription.ts";
+import { plainTopic, type TopicDraft } from "../../src/core/topic.ts";
 import { type Engine, FrontStore } from "../../src/store/front.ts";
 
 export type WholeStore = Store & Ledger & Registry;
@@ -28,18 +31,15 @@ export const leaseMs = 60_000;
 const stillClock: Clock = { now: () => startAt, after: () => () => {} };
 
 export function topicDraft(draft: Partial<TopicDraft> = {}): TopicDraft {
-  return { name: "orders", key1: "one", key2: "two", profile: null, origin: "api", ...draft };
+  return { ...plainTopic, name: "orders", key1: "one", key2: "two", origin: "api", ...draft };
 }
 
 export function subscriptionDraft(draft: Partial<SubscriptionDraft> = {}): SubscriptionDraft {
   return {
+    ...plainSubscription,
     topic: "orders",
     name: "warehouse",
     destination: { kind: "webhook", url: "http://127.0.0.1:9/hook" },
-    filter: filterForAll,
-    retryPolicy: { maxDeliveryAttempts: null, eventTimeToLiveMs: null },
-    batch: null,
-    deadLetter: null,
     origin: "api",
     ...draft,
   };
@@ -53,6 +53,7 @@ export function makeEvent(systemId: string, event: Partial<Event> = {}): Event {
     schema: "EventGridSchema",
     dataVersion: "1.0",
     text: `{"id":"${systemId}"}`,
+    envelope: null,
     ...event,
   };
 }
