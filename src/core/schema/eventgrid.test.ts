@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Refusal, type RefusalCode } from "../refusal.ts";
-import { topicArmId } from "../topic.ts";
-import { type Reading, readEventGridEvents } from "./eventgrid.ts";
+import { armId, readingOf, refusalOf } from "../../../test/fixtures/reading.ts";
+import type { RefusalCode } from "../refusal.ts";
+import { readEventGridEvents } from "./eventgrid.ts";
 import { publishLimits } from "./limits.ts";
+import type { Reading } from "./reading.ts";
 
-const armId = topicArmId("orders");
 const stamp = `"topic":"${armId}"`;
 
 /** Everything an event needs, as raw JSON; a test says only what is different. */
@@ -25,26 +25,15 @@ function eventText(changes: Readonly<Record<string, string | undefined>> = {}): 
 }
 
 function read(text: string, changes: Partial<Reading> = {}) {
-  let made = 0;
-  const systemId = () => `system-${++made}`;
-  const limits = publishLimits;
-  const reading = { topic: "orders", topicArmId: armId, publishedAt: 77, systemId, limits };
-  return readEventGridEvents(text, { ...reading, ...changes });
+  return readEventGridEvents(text, readingOf(changes));
 }
 
 function refusal(text: string, code: RefusalCode, changes: Partial<Reading> = {}): string {
-  try {
-    read(text, changes);
-  } catch (error) {
-    assert.ok(error instanceof Refusal, String(error));
-    assert.equal(error.code, code);
-    return error.message;
-  }
-  return assert.fail("the text was accepted");
+  return refusalOf(() => read(text, changes), code);
 }
 
 test("an accepted event is stamped with topic, metadataVersion and its system id", () => {
-  assert.deepEqual(read(`[${eventText()}]`), [
+  assert.deepEqual(read(`[${eventText()}]`, { publishedAt: 77 }), [
     {
       event: {
         systemId: "system-1",
@@ -56,12 +45,18 @@ test("an accepted event is stamped with topic, metadataVersion and its system id
           `{"id":"1807",${stamp},"subject":"myapp/vehicles/motorcycles","data":{"make":"Ducati"},` +
           '"eventType":"recordInserted","eventTime":"2017-08-10T21:03:07+00:00",' +
           '"dataVersion":"1.0","metadataVersion":"1"}',
+        envelope: null,
       },
       fields: {
         id: "1807",
         subject: "myapp/vehicles/motorcycles",
         eventType: "recordInserted",
+        topic: armId,
+        dataVersion: "1.0",
+        schema: "EventGridSchema",
+        parsed: JSON.parse(eventText()),
       },
+      domainTopic: null,
     },
   ]);
 });
@@ -106,23 +101,26 @@ test("each event of a request has its own system id, in their order", () => {
   );
 });
 
-test("what may be left out is stamped: dataVersion is empty, data is not there at all", () => {
+test("what may be left out is stamped: dataVersion is empty and data is null", () => {
   for (const dataVersion of [undefined, "null", '""']) {
-    const [published] = read(eventText({ data: undefined, dataVersion }));
-    assert.equal(published?.event.dataVersion, "");
-    assert.equal(
-      published?.event.text,
-      `{"id":"1807",${stamp},"subject":${members.subject},"eventType":${members.eventType},` +
-        `"eventTime":${members.eventTime},"dataVersion":"","metadataVersion":"1"}`,
-    );
+    for (const data of [undefined, "null"]) {
+      const [published] = read(eventText({ data, dataVersion }));
+      assert.equal(published?.event.dataVersion, "");
+      assert.equal(
+        published?.event.text,
+        `{"id":"1807",${stamp},"subject":${members.subject},"data":null,` +
+          `"eventType":${members.eventType},"eventTime":${members.eventTime},` +
+          '"dataVersion":"","metadataVersion":"1"}',
+      );
+    }
   }
-  assert.match(read(eventText({ data: "null" }))[0]?.event.text ?? "", /,"data":null,/);
 });
 
 test("members that are not of the schema are dropped, __proto__ among them", () => {
   const strange = '{"subject":"from the prototype"}';
   const [published] = read(eventText({ colour: '"red"', ["__proto__"]: strange }));
-  assert.deepEqual(published, read(eventText())[0]);
+  assert.deepEqual(published?.event, read(eventText())[0]?.event);
+  assert.equal(published?.fields.subject, "myapp/vehicles/motorcycles");
   assert.match(
     refusal(`{"__proto__":${eventText()}}`, "InputJsonInvalid"),
     /requires 'subject' property/,
@@ -219,6 +217,39 @@ test("an event for another topic is unauthorized; its own topic may be named", (
     assert.match(message, /^The event at index 1 is not for this topic/);
     assert.doesNotMatch(message, /s3cret|4711/);
   }
+});
+
+test("in a domain each event names its topic, and carries the ARM id of that", () => {
+  const text = `[${eventText({ topic: '"foo"' })},${eventText({ topic: '"b\\u00e4r"' })}]`;
+  const events = read(text, { isDomain: true });
+  assert.deepEqual(
+    events.map(({ domainTopic, fields, event }) => [
+      domainTopic,
+      fields.topic,
+      JSON.parse(event.text).topic,
+      event.topic,
+    ]),
+    [
+      ["foo", `${armId}/topics/foo`, `${armId}/topics/foo`, "orders"],
+      ["bär", `${armId}/topics/bär`, `${armId}/topics/bär`, "orders"],
+    ],
+  );
+});
+
+test("in a domain an event without a topic is refused", () => {
+  for (const [topic, shape] of [
+    [undefined, "missing"],
+    ["null", "null"],
+    ['""', "an empty text"],
+  ] as const) {
+    assert.equal(
+      refusal(eventText({ topic }), "InputJsonInvalid", { isDomain: true }),
+      "This resource is configured for 'EventGridEvent' schema and requires 'topic' property to " +
+        `be set. Event at index 0: 'topic' is ${shape}.`,
+    );
+  }
+  const message = refusal(eventText({ topic: "1" }), "InputJsonInvalid", { isDomain: true });
+  assert.match(message, /'topic' must be a string, and is a number\.$/);
 });
 
 test("5,000 events are accepted and one more is too large", () => {

@@ -80,7 +80,7 @@ export function refuseUnmapped(place: Place, name: string, { sourceField }: Sour
     place,
     sourceField === null
       ? `'${name}' has no source field in the input schema mapping of this resource`
-      : `${quoteName(sourceField)}, the source field of '${name}', is missing or null`,
+      : `${quoteName(sourceField)}, the source field of '${name}', is not set`,
   );
 }
 
