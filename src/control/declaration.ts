@@ -5,6 +5,7 @@
 // before and no longer does is removed; what was made over HTTP is never touched.
 
 import { shapeOf } from "../core/check.ts";
+import { checkMembers } from "../core/members.ts";
 import type { Log, Registry } from "../core/ports.ts";
 import { type ProfileName, profileNames } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
@@ -17,7 +18,7 @@ import {
 } from "../core/subscription.ts";
 import { plainTopic, type Topic, type TopicDraft, topicNameRule } from "../core/topic.ts";
 import { refuseValue } from "../core/wording.ts";
-import { checkMembers, checkSubscription } from "./subscription.ts";
+import { checkSubscription } from "./subscription.ts";
 
 export interface DeclaredTopic extends TopicDraft {
   /** Keys that the file leaves to us; one that is stored already is kept. */

@@ -3,14 +3,13 @@
 // under the topic's profile is refused: a setting that does nothing is a surprise kept for later.
 
 import { batchPolicyOf } from "../core/batch.ts";
-import { type Filter, filterForAll } from "../core/filter.ts";
+import { parseFilter } from "../core/filter/parse.ts";
+import { checkMembers, type Members } from "../core/members.ts";
 import { checkRetryPolicy } from "../core/policy.ts";
 import { type ProfileName, profiles } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Destination, RetryPolicy, SubscriptionDraft } from "../core/subscription.ts";
-import { refuseName, refuseValue } from "../core/wording.ts";
-
-type Members = Readonly<Record<string, unknown>>;
+import { refuseValue } from "../core/wording.ts";
 
 /** Everything that its owner writes. */
 export type SubscriptionProperties = Pick<
@@ -19,20 +18,6 @@ export type SubscriptionProperties = Pick<
 >;
 
 const urlCharactersMax = 2048;
-const eventTypeCharactersMax = 512;
-const eventTypesMax = 1000;
-const subjectCharactersMax = 512;
-
-/** The members of an object; anything but the known ones is refused. */
-export function checkMembers(value: unknown, field: string, known: readonly string[]): Members {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw refuseValue({ field, value, allowed: "an object" });
-  }
-  for (const name of Object.keys(value)) {
-    if (!known.includes(name)) throw refuseName({ what: "member", name, where: field, known });
-  }
-  return value as Members;
-}
 
 /** Refusal: InvalidSetting, naming the field by the path that begins with `field`. */
 export function checkSubscription(
@@ -52,7 +37,7 @@ export function checkSubscription(
   }
   return {
     ...checkDestination(members.destination, `${field}.destination`, profile),
-    filter: checkFilter(members.filter ?? {}, `${field}.filter`),
+    filter: parseFilter(members.filter, `${field}.filter`),
     retryPolicy: checkRetry(members.retryPolicy ?? {}, `${field}.retryPolicy`, profile),
     deadLetter: null,
   };
@@ -129,50 +114,4 @@ function checkRetry(value: unknown, field: string, profileName: ProfileName): Re
 function refuseUnderProfile(field: string, about: string, profile: ProfileName): Refusal {
   const words = `${field} must be left out: the profile ${profile} does not know ${about}`;
   return new Refusal("InvalidSetting", words);
-}
-
-function checkFilter(value: unknown, field: string): Filter {
-  const members = checkMembers(value, field, Object.keys(filterForAll));
-  const { isSubjectCaseSensitive } = members;
-  if (isSubjectCaseSensitive != null && typeof isSubjectCaseSensitive !== "boolean") {
-    throw refuseValue({
-      field: `${field}.isSubjectCaseSensitive`,
-      value: isSubjectCaseSensitive,
-      allowed: "true or false",
-    });
-  }
-  return {
-    includedEventTypes: checkEventTypes(members.includedEventTypes, `${field}.includedEventTypes`),
-    subjectBeginsWith: checkSubject(members.subjectBeginsWith, `${field}.subjectBeginsWith`),
-    subjectEndsWith: checkSubject(members.subjectEndsWith, `${field}.subjectEndsWith`),
-    isSubjectCaseSensitive: isSubjectCaseSensitive ?? false,
-  };
-}
-
-function checkEventTypes(value: unknown, field: string): readonly string[] | null {
-  if (value === undefined || value === null) return null;
-  const allowed = `a list of at most ${eventTypesMax} event types`;
-  if (!Array.isArray(value) || value.length > eventTypesMax) {
-    throw refuseValue({ field, value, allowed });
-  }
-  for (const [place, type] of value.entries()) {
-    const isType = typeof type === "string" && type !== "" && type.length <= eventTypeCharactersMax;
-    if (isType) continue;
-    throw refuseValue({
-      field: `${field}[${place}]`,
-      value: type,
-      allowed: `an event type of at most ${eventTypeCharactersMax} characters`,
-    });
-  }
-  return value.length === 0 ? null : (value as string[]);
-}
-
-function checkSubject(value: unknown, field: string): string {
-  if (value === undefined || value === null) return "";
-  if (typeof value === "string" && value.length <= subjectCharactersMax) return value;
-  throw refuseValue({
-    field,
-    value,
-    allowed: `a text of at most ${subjectCharactersMax} characters`,
-  });
 }

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { eventGridFields } from "../../test/fixtures/fields.ts";
 import { compileFilter, type Filter, filterForAll } from "./filter.ts";
 
 function matches(
   filter: Partial<Filter>,
   event: { readonly subject?: string; readonly eventType?: string },
 ): boolean {
-  const fields = { id: "1", subject: "/blobs/a/photo.jpg", eventType: "Created", ...event };
-  return compileFilter({ ...filterForAll, ...filter })(fields);
+  return compileFilter({ ...filterForAll, ...filter })(eventGridFields(event));
 }
 
 test("an empty filter matches every event", () => {

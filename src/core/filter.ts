@@ -1,10 +1,13 @@
-// Which events a subscription wants. A filter is compiled once, when the subscription is written,
-// into a plain test; all its parts must agree.
+// Which events a subscription wants: event types, the subject's beginning and end, and the advanced
+// filters of Event Grid. All parts must agree. A filter is compiled once, when the subscription is
+// written; what its parts mean stands in filter/clause.ts.
 //
 // An empty list of types and an empty beginning or end ask for nothing in particular and so match
 // everything, like leaving them out.
 
 import type { EventFields } from "./event.ts";
+import { clausesOf, holdAll } from "./filter/clause.ts";
+import { openSight } from "./filter/sight.ts";
 
 export interface Filter {
   /** Null: all. Compared without regard to letter case. */
@@ -13,7 +16,42 @@ export interface Filter {
   readonly subjectEndsWith: string;
   /** Concerns the two above. */
   readonly isSubjectCaseSensitive: boolean;
+  readonly advanced: readonly AdvancedFilter[];
+  /** Whether an advanced filter may look into an array: `enableAdvancedFilteringOnArrays`. */
+  readonly onArrays: boolean;
 }
+
+export type NumberListOperator = "NumberIn" | "NumberNotIn";
+export type NumberOperator =
+  | "NumberLessThan"
+  | "NumberLessThanOrEquals"
+  | "NumberGreaterThan"
+  | "NumberGreaterThanOrEquals";
+export type RangeOperator = "NumberInRange" | "NumberNotInRange";
+export type TextOperator =
+  | "StringIn"
+  | "StringNotIn"
+  | "StringContains"
+  | "StringNotContains"
+  | "StringBeginsWith"
+  | "StringNotBeginsWith"
+  | "StringEndsWith"
+  | "StringNotEndsWith";
+export type PresenceOperator = "IsNullOrUndefined" | "IsNotNull";
+
+/** Both ends belong to it. */
+export type NumberRange = readonly [from: number, to: number];
+
+export type AdvancedFilter = { readonly key: string } & (
+  | { readonly operatorType: NumberListOperator; readonly values: readonly number[] }
+  | { readonly operatorType: NumberOperator; readonly value: number }
+  | { readonly operatorType: RangeOperator; readonly values: readonly NumberRange[] }
+  | { readonly operatorType: "BoolEquals"; readonly value: boolean }
+  | { readonly operatorType: TextOperator; readonly values: readonly string[] }
+  | { readonly operatorType: PresenceOperator }
+);
+
+export type OperatorType = AdvancedFilter["operatorType"];
 
 export type EventTest = (fields: EventFields) => boolean;
 
@@ -22,43 +60,11 @@ export const filterForAll: Filter = {
   subjectBeginsWith: "",
   subjectEndsWith: "",
   isSubjectCaseSensitive: false,
+  advanced: [],
+  onArrays: false,
 };
 
 export function compileFilter(filter: Filter): EventTest {
-  const tests = [testTypes(filter), testSubject(filter)].filter((test) => test !== null);
-  const [first, ...rest] = tests;
-  if (first === undefined) return () => true;
-  if (rest.length === 0) return first;
-  return (fields) => tests.every((test) => test(fields));
-}
-
-/** The listed types, folded and each once; null when all are wanted. */
-export function foldedTypes(filter: Filter): ReadonlySet<string> | null {
-  const types = filter.includedEventTypes;
-  return types === null || types.length === 0 ? null : new Set(types.map(foldCase));
-}
-
-/**
- * One spelling for all letter cases. Upper case, because what becomes of a letter does not depend
- * on its neighbours there, as it does with a final sigma in lower case: so the beginning of a text
- * folds to the beginning of the folded text.
- */
-export function foldCase(text: string): string {
-  return text.toUpperCase();
-}
-
-function testTypes(filter: Filter): EventTest | null {
-  const types = foldedTypes(filter);
-  return types && (({ eventType }) => types.has(foldCase(eventType)));
-}
-
-function testSubject(filter: Filter): EventTest | null {
-  if (filter.subjectBeginsWith === "" && filter.subjectEndsWith === "") return null;
-  const fold = filter.isSubjectCaseSensitive ? (text: string) => text : foldCase;
-  const beginning = fold(filter.subjectBeginsWith);
-  const end = fold(filter.subjectEndsWith);
-  return (fields) => {
-    const subject = fold(fields.subject);
-    return subject.startsWith(beginning) && subject.endsWith(end);
-  };
+  const matches = holdAll(clausesOf(filter));
+  return (fields) => matches(openSight(fields));
 }

@@ -1,9 +1,12 @@
 // Who gets an event. A directory is the catalog prepared for looking things up: a value, built
 // anew after every change and never altered, so that a publish sees one state of it from
-// beginning to end.
+// beginning to end. A topic's filters are compiled when its first event comes, so that writing many
+// subscriptions one after the other does not compile all of them every time.
 
+import { type Audience, gatherAudience } from "./audience.ts";
 import type { EventFields } from "./event.ts";
-import { compileFilter, type EventTest, foldCase, foldedTypes } from "./filter.ts";
+import { foldCase } from "./filter/fold.ts";
+import { openSight } from "./filter/sight.ts";
 import type { Catalog } from "./ports.ts";
 import type { Subscription, SubscriptionId } from "./subscription.ts";
 import type { Topic } from "./topic.ts";
@@ -12,69 +15,56 @@ export interface Directory {
   /** Without regard to letter case. */
   topic(name: string): Topic | undefined;
   subscription(id: SubscriptionId): Subscription | undefined;
-  /** The subscriptions of a topic whose filters match, each once; none for an unknown topic. */
-  route(topicName: string, fields: EventFields): readonly SubscriptionId[];
+  /**
+   * The active subscriptions of a topic whose filters match, each once; none for an unknown topic.
+   * Of an event for a topic within a domain, also those of that topic alone.
+   */
+  route(
+    topicName: string,
+    fields: EventFields,
+    domainTopic?: string | null,
+  ): readonly SubscriptionId[];
 }
 
-/** A subscription, and what its filter asks beyond the event type. */
-interface Candidate {
-  readonly id: SubscriptionId;
-  readonly matches: EventTest;
-}
-
-/**
- * The subscriptions of one topic. Those that list event types are found by the type, so that a
- * thousand subscriptions to a thousand types cost an event one look; the rest are asked in turn.
- */
-interface Audience {
-  readonly byType: Map<string, Candidate[]>;
-  readonly ofAnyType: Candidate[];
+/** Those who want one scope, and their audience once it was needed. */
+interface Scope {
+  readonly subscriptions: Subscription[];
+  audience: Audience | null;
 }
 
 export function openDirectory(catalog: Catalog): Directory {
   const topics = new Map(catalog.topics.map((topic) => [foldCase(topic.name), topic]));
   const subscriptions = new Map(catalog.subscriptions.map((each) => [each.id, each]));
-  const audiences = new Map<string, Audience>();
+  const scopes = new Map<string, Scope>();
   for (const subscription of catalog.subscriptions) {
-    const topic = foldCase(subscription.topic);
-    if (!topics.has(topic)) continue;
-    let audience = audiences.get(topic);
-    if (audience === undefined) {
-      audience = { byType: new Map(), ofAnyType: [] };
-      audiences.set(topic, audience);
-    }
-    admit(audience, subscription);
+    if (!subscription.isActive || !topics.has(foldCase(subscription.topic))) continue;
+    const name = scopeName(subscription.topic, subscription.domainTopic);
+    const scope = scopes.get(name);
+    if (scope === undefined) {
+      scopes.set(name, { subscriptions: [subscription], audience: null });
+    } else scope.subscriptions.push(subscription);
   }
   return {
     topic: (name) => topics.get(foldCase(name)),
     subscription: (id) => subscriptions.get(id),
-    route(topicName, fields) {
-      const audience = audiences.get(foldCase(topicName));
-      return audience === undefined ? [] : choose(audience, fields);
+    route(topicName, fields, domainTopic = null) {
+      const sight = openSight(fields);
+      const ofAll = audienceOf(scopes, scopeName(topicName, null))?.choose(sight) ?? [];
+      if (domainTopic === null) return ofAll;
+      const ofOne = audienceOf(scopes, scopeName(topicName, domainTopic));
+      return ofOne === undefined ? ofAll : [...ofAll, ...ofOne.choose(sight)];
     },
   };
 }
 
-function admit(audience: Audience, { id, filter }: Subscription): void {
-  const types = foldedTypes(filter);
-  const candidate = { id, matches: compileFilter({ ...filter, includedEventTypes: null }) };
-  if (types === null) {
-    audience.ofAnyType.push(candidate);
-    return;
-  }
-  for (const type of types) {
-    const candidates = audience.byType.get(type);
-    if (candidates === undefined) audience.byType.set(type, [candidate]);
-    else candidates.push(candidate);
-  }
+/** No name of a topic has a slash. */
+function scopeName(topic: string, domainTopic: string | null): string {
+  return foldCase(domainTopic === null ? topic : `${topic}/${domainTopic}`);
 }
 
-function choose({ byType, ofAnyType }: Audience, fields: EventFields): SubscriptionId[] {
-  const chosen: SubscriptionId[] = [];
-  const ofThisType = byType.size === 0 ? undefined : byType.get(foldCase(fields.eventType));
-  if (ofThisType !== undefined) {
-    for (const { id, matches } of ofThisType) if (matches(fields)) chosen.push(id);
-  }
-  for (const { id, matches } of ofAnyType) if (matches(fields)) chosen.push(id);
-  return chosen;
+function audienceOf(scopes: ReadonlyMap<string, Scope>, name: string): Audience | undefined {
+  const scope = scopes.get(name);
+  if (scope === undefined) return undefined;
+  scope.audience ??= gatherAudience(scope.subscriptions);
+  return scope.audience;
 }

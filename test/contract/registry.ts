@@ -18,6 +18,11 @@ export const registryCases: Cases = (on) => {
         subjectBeginsWith: "/x",
         subjectEndsWith: ".jpg",
         isSubjectCaseSensitive: true,
+        advanced: [
+          { operatorType: "NumberInRange", key: "data.size", values: [[-1.5, 1e300]] },
+          { operatorType: "IsNotNull", key: "data.__proto__" },
+        ],
+        onArrays: true,
       },
       retryPolicy: { maxDeliveryAttempts: 3, eventTimeToLiveMs: 60_000 },
       batch: { maxEvents: 10, preferredBytes: 1024 },

@@ -1,0 +1,10 @@
+// Comparing without regard to letter case.
+
+/**
+ * One spelling for all letter cases. Upper case, because what becomes of a letter does not depend
+ * on its neighbours there, as it does with a final sigma in lower case: so the beginning of a text
+ * folds to the beginning of the folded text.
+ */
+export function foldCase(text: string): string {
+  return text.toUpperCase();
+}
