@@ -1,0 +1,216 @@
+// The store on a disk that fails. SQLite's own method: fail the n-th call for n = 1, 2, 3 …
+// until the whole run passes untouched, so that there is no step at which a failure has not been
+// tried. Then the same with real failures: a file that may not grow, and an I/O error from the
+// system.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Wake } from "../src/core/ports.ts";
+import type { Subscription } from "../src/core/subscription.ts";
+import type { Engine } from "../src/store/front.ts";
+import { openDatabase, SqliteEngine } from "../src/store/sqlite.ts";
+import { openInline } from "../src/store/thread.ts";
+import {
+  back,
+  countsOf,
+  gone,
+  leaseMs,
+  makeEvent,
+  namesOf,
+  openFront,
+  queueOf,
+  startAt,
+  subscriptionDraft,
+  topicDraft,
+  type WholeStore,
+  want,
+} from "./contract/fixture.ts";
+import { Book, drain, liveADay, publish } from "./faults/day.ts";
+import { sabotage } from "./fixtures/sabotage.ts";
+
+/** No day takes as many steps; a loop that gets here does not end by itself. */
+const stepsMax = 5000;
+
+const eventChars = 1000;
+const memory = { path: ":memory:" };
+
+test("a round that fails before it ran has not happened", async () => {
+  const steps = await failEvery(async (n) => {
+    const engine = failRound(openInline(new SqliteEngine(memory)), n, "before");
+    const store = openFront(engine);
+    const book = new Book();
+    await liveADay(store, book);
+    await drain(store, book);
+    book.check("nowhere");
+    assert.deepEqual(book.dropped, [2]);
+    await store.close();
+    return engine.isTouched();
+  });
+  assert.ok(steps > 10);
+});
+
+test("a round whose answer was lost may have happened", async () => {
+  const steps = await failEvery(async (n) => {
+    const engine = failRound(openInline(new SqliteEngine(memory)), n, "after");
+    const store = openFront(engine);
+    const book = new Book();
+    await liveADay(store, book);
+    await drain(store, book);
+    book.check("anywhere");
+    await store.close();
+    return engine.isTouched();
+  });
+  assert.ok(steps > 10);
+});
+
+for (const failuresMax of [1, 25]) {
+  const howOften = failuresMax === 1 ? "once" : `${failuresMax} times running`;
+  test(`whichever statement fails ${howOften}, nothing accepted is lost`, async () => {
+    const steps = await failEvery(async (n) => {
+      const store = openFront(openInline(new SqliteEngine(memory)));
+      const book = new Book();
+      const disk = sabotage({ untouched: n - 1, failuresMax });
+      try {
+        await liveADay(store, book);
+      } finally {
+        disk.end();
+      }
+      await drain(store, book);
+      book.check("nowhere");
+      assert.deepEqual(book.dropped, [2]);
+      assert.deepEqual(await countsOf(store), []);
+      await store.close();
+      return disk.failures > 0;
+    });
+    assert.ok(steps > 100);
+  });
+}
+
+test("whichever statement fails, a restart finds all that was accepted", async () => {
+  await failEvery(async (n) => {
+    const database = openDatabase(memory);
+    const book = new Book();
+    const store = openFront(openInline(new SqliteEngine(memory, database)));
+    const disk = sabotage({ untouched: n - 1, failuresMax: 1 });
+    try {
+      await liveADay(store, book);
+    } finally {
+      disk.end();
+    }
+    const restarted = openFront(openInline(new SqliteEngine(memory, database)));
+    book.listen(restarted);
+    await drain(restarted, book);
+    book.check("nowhere");
+    assert.deepEqual(book.dropped, [2]);
+    await restarted.close();
+    return disk.failures > 0;
+  });
+});
+
+test("a full disk refuses publishes, keeps what it has and recovers by itself", async () => {
+  const store = openFront(openInline(new SqliteEngine({ ...memory, pagesMax: 80 })));
+  const book = new Book();
+  const { id } = await subscribe(store, book);
+  const fill = async (round: string) => {
+    for (let count = 0; await publish(store, book, `${round}-${count}`, eventChars); count++) {
+      assert.ok(count < 1000, "it never fills");
+    }
+  };
+  await fill("first");
+  assert.ok(book.accepted.size > 10);
+  assert.deepEqual(await countsOf(store), [
+    { subscription: id, stage: "deliver", waiting: book.accepted.size },
+  ]);
+
+  // New events find no room; what rides in the same round is done all the same.
+  const [early] = (await store.claim(queueOf(id), want({ max: 1 }))).deliveries;
+  assert.ok(early);
+  const [refused, claim, settled] = await Promise.all([
+    publish(store, book, "with others", 20_000),
+    store.claim(queueOf(id), want({ max: 3 })),
+    store.settle([gone(early)]),
+  ]);
+  assert.equal(refused, false);
+  assert.deepEqual(settled, [true]);
+  book.sent.add(`${early.event.systemId}/${id}/deliver`);
+  assert.deepEqual(
+    namesOf(claim.deliveries),
+    [...book.accepted].slice(1, 4),
+    "the failed try has leased nothing",
+  );
+  const look = await store.claim(queueOf(id), want({ max: 0 }));
+  assert.equal(look.nextDueAt, startAt, "the others are free");
+  assert.deepEqual((await store.settle(claim.deliveries.map(back))).length, 3);
+
+  await fill("second");
+  await drain(store, book);
+  await fill("third");
+  await drain(store, book);
+  assert.ok([...book.accepted].some((name) => name.startsWith("third")));
+  book.check("nowhere");
+  await store.close();
+});
+
+test("a failed round leaves leases as they were", async () => {
+  const store = openFront(openInline(new SqliteEngine(memory)));
+  const book = new Book();
+  const { id } = await subscribe(store, book);
+  for (const name of ["a", "b", "c"]) await publish(store, book, name);
+  const [a] = (await store.claim(queueOf(id), want({ max: 1 }))).deliveries;
+  assert.ok(a);
+  const disk = sabotage({ untouched: 8, failuresMax: Number.POSITIVE_INFINITY });
+  const failed = await Promise.allSettled([
+    store.claim(queueOf(id), want({ now: startAt + leaseMs, max: 1 })),
+    store.settle([gone(a)]),
+    store.claim(queueOf(id), want()),
+    store.append([{ event: makeEvent("d"), to: [id] }], startAt),
+  ]);
+  disk.end();
+  assert.deepEqual(
+    failed.map(({ status }) => status),
+    ["rejected", "rejected", "rejected", "rejected"],
+  );
+  const wakes: Wake[] = [];
+  store.onWake((wake) => wakes.push(wake));
+  await publish(store, book, "e");
+  assert.deepEqual(
+    wakes.map(({ deliveries }) => deliveries.length),
+    [0],
+    "no claim is standing",
+  );
+  const rest = await store.claim(queueOf(id), want());
+  assert.deepEqual(namesOf(rest.deliveries), ["b", "c", "e"]);
+  assert.deepEqual(await store.settle([gone(a)]), [true], "its lease is still the latest");
+  await store.close();
+});
+
+/** The answer is how many steps there are. `run` says whether the failure struck. */
+async function failEvery(run: (n: number) => Promise<boolean>): Promise<number> {
+  for (let n = 1; n <= stepsMax; n++) if (!(await run(n))) return n - 1;
+  assert.fail("the run never passed untouched");
+}
+
+function failRound(
+  engine: Engine,
+  n: number,
+  when: "before" | "after",
+): Engine & { isTouched(): boolean } {
+  let rounds = 0;
+  return {
+    async run(ops) {
+      rounds += 1;
+      if (rounds !== n) return await engine.run(ops);
+      if (when === "after") await engine.run(ops);
+      throw new Error("the disk is gone for a moment");
+    },
+    close: () => engine.close(),
+    isTouched: () => rounds >= n,
+  };
+}
+
+async function subscribe(store: WholeStore, book: Book): Promise<Subscription> {
+  await store.putTopic(topicDraft());
+  const subscription = await store.putSubscription(subscriptionDraft());
+  book.subscriptions.push(subscription.id);
+  return subscription;
+}
