@@ -1,7 +1,9 @@
-// The front of the embedded store: it speaks the ports and gathers what is waiting into rounds. While one round is being
-// written, the next one fills; so one fsync serves as many publishes, claims and settlements as came meanwhile.
+// The front of the embedded store: it speaks the ports and gathers what is waiting into rounds.
+// While one round is being written, the next one fills; so one fsync serves as many publishes,
+// claims and settlements as came meanwhile.
 //
-// The engine behind it may live on a thread of its own (openThread) or in this one (openInline, for simulation).
+// The engine behind it may live on a thread of its own (openThread) or in this one (openInline,
+// for simulation).
 
 import type { Event } from "../core/event.ts";
 import type {
@@ -26,7 +28,7 @@ import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/su
 import type { Topic, TopicDraft } from "../core/topic.ts";
 import type { Answer, Op, Push, Round } from "./round.ts";
 
-/** Runs a round and answers every operation in it. It rejects only when the engine is gone for good. */
+/** Runs a round and answers every operation in it. Rejects only when it is gone for good. */
 export interface Engine {
   run(ops: readonly Op[]): Promise<Round>;
   close(): Promise<void>;
@@ -37,8 +39,9 @@ export interface FrontOptions {
   readonly activity: Activity;
   readonly clock: Clock;
   /**
-   * How long a round waits for company: publishes while others publish too, and settlements, for which nobody
-   * waits. A lone publish never does. 0: no round ever waits, which a clock that stands still needs.
+   * How long a round waits for company: publishes while others publish too, and settlements, for
+   * which nobody waits. A lone publish never does. 0: no round ever waits, which a clock that
+   * stands still needs.
    */
   readonly gatherMs: number;
   /** Characters of events waiting for the disk, beyond which publishes are refused. */

@@ -1,6 +1,7 @@
-// A line: what the embedded store remembers, in memory, of one queue. Which deliveries are leased is known here and
-// nowhere else, so that a claim writes nothing; the store is open in one process only, and when that ends, its leases
-// end with it. Everything a round changes here can be undone, because its transaction may fail.
+// A line: what the embedded store remembers, in memory, of one queue. Which deliveries are
+// leased is known here and nowhere else, so that a claim writes nothing; the store is open in
+// one process only, and when that ends, its leases end with it. Everything a round changes here
+// can be undone, because its transaction may fail.
 
 import type { Instant, Want } from "../core/ports.ts";
 

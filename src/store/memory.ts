@@ -1,8 +1,10 @@
-// The store in memory: the model. It is written to be read as the specification of the port, and serves users who
-// want nothing kept. Lines are sorted arrays, so that a backlog costs a binary search and not a sort.
+// The store in memory: the model. It is written to be read as the specification of the port, and
+// serves users who want nothing kept. Lines are sorted arrays, so that a backlog costs a binary
+// search and not a sort.
 //
-// Every verb does its whole work at once, before it returns its promise, so nothing can come in between.
-// Deliberately absent: standing claims. A wake here never brings deliveries along; the port allows that.
+// Every verb does its whole work at once, before it returns its promise, so nothing can come in
+// between. Deliberately absent: standing claims. A wake here never brings deliveries along; the
+// port allows that.
 
 import type { Event } from "../core/event.ts";
 import type {

@@ -1,6 +1,7 @@
-// Rounds as they cross between threads. Copying objects costs a name for every member of every object; packed into one
-// flat list, an event costs its text and a few numbers. Only what there is much of is packed: appends, settlements, and
-// what came of them. Measured: this takes three quarters off the cost of a crossing.
+// Rounds as they cross between threads. Copying objects costs a name for every member of every
+// object; packed into one flat list, an event costs its text and a few numbers. Only what there
+// is much of is packed: appends, settlements, and what came of them. Measured: this takes three
+// quarters off the cost of a crossing.
 
 import type { InputSchema } from "../core/event.ts";
 import type { LastAttempt, Routed, Settlement, Stage } from "../core/ports.ts";

@@ -1,5 +1,6 @@
-// What passes between the front of the embedded store and its engine: a round of operations that share one
-// transaction, and what came of them. Plain values only, because the two may live on different threads.
+// What passes between the front of the embedded store and its engine: a round of operations that
+// share one transaction, and what came of them. Plain values only, because the two may live on
+// different threads.
 
 import type { Instant, Queue, Routed, Settlement, Stage, Want } from "../core/ports.ts";
 import type { RefusalCode } from "../core/refusal.ts";

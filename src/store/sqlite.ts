@@ -1,11 +1,13 @@
-// The embedded store's engine: plain synchronous code over one SQLite file. A round of operations is one transaction;
-// the front (front.ts) gathers what is waiting into rounds, so that many publishes share one fsync.
+// The embedded store's engine: plain synchronous code over one SQLite file. A round of
+// operations is one transaction; the front (front.ts) gathers what is waiting into rounds, so
+// that many publishes share one fsync.
 //
-// May assume: it alone has the file open (it locks it). Deliberately absent: retry, health, time. Due times, leases and
-// decisions come in as values.
+// May assume: it alone has the file open (it locks it). Deliberately absent: retry, health,
+// time. Due times, leases and decisions come in as values.
 //
-// The crash line: before COMMIT nothing of a round has happened; after it everything has, even if the answer never
-// arrives. Leases are not on disk: after a crash everything due can be claimed at once.
+// The crash line: before COMMIT nothing of a round has happened; after it everything has, even
+// if the answer never arrives. Leases are not on disk: after a crash everything due can be
+// claimed at once.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Event, InputSchema } from "../core/event.ts";
@@ -33,7 +35,7 @@ import { prepare, type Statements } from "./statements.ts";
 const numbersPerOpening = 2 ** 32;
 const sweepRowsMax = 200;
 const sweepPagesMax = 200;
-/** Free pages are given back to the disk when there are this many and they are more than half the file. */
+/** Free pages are given back to the disk when they are as many, and more than half the file. */
 const freePagesMin = 16_384;
 const roundsBetweenLooks = 512;
 /** A queue of so many is sorted to be shown; a longer one is picked out from among all. */
@@ -104,7 +106,8 @@ export class SqliteEngine {
       this.#database.exec("BEGIN IMMEDIATE");
       const answers = ops.map((op, index) => this.#answer(op, index));
       this.#writeCounts();
-      // Whatever reads the disk comes before COMMIT: after it the round has happened and may not fail.
+      // Whatever reads the disk comes before COMMIT: after it the round has happened and may not
+      // fail.
       const ids = this.#round.changed ? this.#subscriptionIds() : null;
       const sweep = this.#isSweepDue();
       this.#database.exec("COMMIT");

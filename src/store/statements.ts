@@ -1,5 +1,6 @@
-// Every SQL statement of the embedded store, by name. Each transition of a delivery is one statement, so that there is
-// no in-between to crash in. Each lookup follows an index to what it wants: no scan, and but for one no sort.
+// Every SQL statement of the embedded store, by name. Each transition of a delivery is one
+// statement, so that there is no in-between to crash in. Each lookup follows an index to what it
+// wants: no scan, and but for one no sort.
 
 import type { DatabaseSync } from "node:sqlite";
 
@@ -23,13 +24,14 @@ export function prepare(database: DatabaseSync) {
          AND (d.due_at, d.event) > (:fromDueAt, :fromEvent)
        ORDER BY d.due_at, d.event`,
     ),
-    /** What began at or before :since and is due: the untried by their due time, the others by age. */
+    /** What began at or before :since and is due: the untried by due time, the others by age. */
     dueAndOld: sql(
       `SELECT ${columns} FROM (
          SELECT * FROM (
            SELECT * FROM deliveries INDEXED BY deliveries_due
            WHERE subscription = :subscription AND stage = :stage
-             AND due_at <= min(:now, :since) AND attempts = 0 AND due_at <= since AND since <= :since
+             AND due_at <= min(:now, :since) AND since <= :since
+             AND attempts = 0 AND due_at <= since
            ORDER BY due_at, event LIMIT :limit)
          UNION ALL
          SELECT * FROM (
@@ -96,7 +98,8 @@ export function prepare(database: DatabaseSync) {
     subscription: sql("SELECT * FROM subscriptions WHERE topic = ? AND name = ?"),
     putSubscription: sql(
       `INSERT INTO subscriptions (topic, name, revision, record) VALUES (?, ?, ?, ?)
-       ON CONFLICT (topic, name) DO UPDATE SET revision = excluded.revision, record = excluded.record
+       ON CONFLICT (topic, name) DO UPDATE
+         SET revision = excluded.revision, record = excluded.record
        RETURNING id`,
     ),
     removeSubscription: sql("DELETE FROM subscriptions WHERE id = ?"),

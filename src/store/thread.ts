@@ -1,5 +1,5 @@
-// The embedded store's engine on a thread of its own, so that an fsync never stops the event loop, and the same engine
-// in the calling thread for simulation. Both answer the same rounds.
+// The embedded store's engine on a thread of its own, so that an fsync never stops the event
+// loop, and the same engine in the calling thread for simulation. Both answer the same rounds.
 
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";

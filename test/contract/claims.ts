@@ -1,4 +1,5 @@
-// The contract of append and claim: what goes in comes out, in order, within limits, and leased to one at a time.
+// The contract of append and claim: what goes in comes out, in order, within limits, and leased
+// to one at a time.
 
 import assert from "node:assert/strict";
 import { Consumer } from "./consumer.ts";

@@ -1,5 +1,6 @@
-// A consumer of one queue, as the contract allows one to be: what it is leased comes with its claims or with the wakes
-// of a standing claim, and it counts both. Also the waiting for facts that tests of a store need.
+// A consumer of one queue, as the contract allows one to be: what it is leased comes with its
+// claims or with the wakes of a standing claim, and it counts both. Also the waiting for facts
+// that tests of a store need.
 
 import type { Claim, Delivery, Queue, Store, Wake, Want } from "../../src/core/ports.ts";
 

@@ -1,4 +1,5 @@
-// The contract of a store that keeps what it accepted: after a crash everything is there but the leases.
+// The contract of a store that keeps what it accepted: after a crash everything is there but the
+// leases.
 
 import assert from "node:assert/strict";
 import {

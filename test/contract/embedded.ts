@@ -1,5 +1,6 @@
-// Harnesses for the embedded store: in memory, on a file in this thread, and on a file on its own thread. A crash of
-// the first of the files is its files copied as they lie on disk at that moment; of the second, its thread ended.
+// Harnesses for the embedded store: in memory, on a file in this thread, and on a file on its
+// own thread. A crash of the first of the files is its files copied as they lie on disk at that
+// moment; of the second, its thread ended.
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// Topics, subscriptions, events, claims and settlements with sensible values, for the tests of every store: a test
-// says only what it is about. The embedded store's front is opened here too, with nothing around it.
+// Topics, subscriptions, events, claims and settlements with sensible values, for the tests of
+// every store: a test says only what it is about. The embedded store's front is opened here too,
+// with nothing around it.
 
 import type { Event } from "../../src/core/event.ts";
 import type {

@@ -1,4 +1,5 @@
-// The contract of removing a subscription: what waits for it is dropped and counted, and nothing of it is seen again.
+// The contract of removing a subscription: what waits for it is dropped and counted, and nothing
+// of it is seen again.
 
 import assert from "node:assert/strict";
 import type { SubscriptionId } from "../../src/core/subscription.ts";

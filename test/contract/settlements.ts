@@ -1,4 +1,5 @@
-// The contract of settle: the fence, what each kind of settlement changes, and looking at what waits.
+// The contract of settle: the fence, what each kind of settlement changes, and looking at what
+// waits.
 
 import assert from "node:assert/strict";
 import type { Delivery, Settlement } from "../../src/core/ports.ts";

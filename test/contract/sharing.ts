@@ -1,4 +1,5 @@
-// The contract of a store that two hold at the same time: leases and fences keep them apart, wakes reach both.
+// The contract of a store that two hold at the same time: leases and fences keep them apart,
+// wakes reach both.
 
 import assert from "node:assert/strict";
 import { Consumer } from "./consumer.ts";

@@ -1,7 +1,9 @@
-// The contract of a store, as a suite that each of them runs from its own few-line test. It holds for a store that
-// others use at the same time: it never assumes that nothing else is there, and takes what a standing claim brings.
+// The contract of a store, as a suite that each of them runs from its own few-line test. It
+// holds for a store that others use at the same time: it never assumes that nothing else is
+// there, and takes what a standing claim brings.
 //
-// What a store cannot do it leaves out of its harness, and the cases that need it say that they were skipped.
+// What a store cannot do it leaves out of its harness, and the cases that need it say that they
+// were skipped.
 
 import { describe, type TestContext, test } from "node:test";
 import type { Store } from "../../src/core/ports.ts";
@@ -16,7 +18,7 @@ import { sharingCases } from "./sharing.ts";
 
 export interface Harness {
   readonly store: WholeStore;
-  /** Ends the store as a crash would and opens it again; for stores that keep what they accepted. */
+  /** Ends the store as a crash would and opens it again, where it keeps what it accepted. */
   reopen?(): Promise<WholeStore>;
   /** Another holder of the same store at the same time. */
   second?(): Promise<Store>;
