@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parcelOf } from "../../test/contract/sink.ts";
-import { excerptOf, headerText, postOf, silenceOf, targetOf, wordsOf } from "./wire.ts";
+import type { DeliverySchema, Event } from "../core/event.ts";
+import type { Subscription } from "../core/subscription.ts";
+import { excerptOf, headerText, type Post, postOf, silenceOf, targetOf, wordsOf } from "./wire.ts";
 
 const targetAt = (url: string) => targetOf({ kind: "webhook", url });
 
@@ -24,6 +26,86 @@ test("what is no URL of the web has no target", () => {
 test("one event is an array of one, many are an array of all (D-4)", () => {
   assert.equal(postOf(parcelOf(['{"id":1}']), "/").body, '[{"id":1}]');
   assert.equal(postOf(parcelOf(['{"id":1}', '{"id":2}']), "/").body, '[{"id":1},{"id":2}]');
+});
+
+const eventGrid = JSON.stringify({
+  id: "1807",
+  topic: "/t",
+  subject: "motorcycles",
+  data: { make: "Ducati" },
+  eventType: "recordInserted",
+  eventTime: "2017-08-10T21:03:07Z",
+  dataVersion: "1.0",
+  metadataVersion: "1",
+});
+const converted =
+  '{"specversion":"1.0","id":"1807","source":"/t","subject":"motorcycles",' +
+  '"type":"recordInserted","time":"2017-08-10T21:03:07Z","dataschema":"#1.0",' +
+  '"data":{"make":"Ducati"}}';
+const envelope = JSON.stringify({ id: "made", topic: "/t", dataVersion: "2.0" });
+
+/** A parcel of `count` events like this one, for a subscription with these terms. */
+function postFor(
+  event: Partial<Event>,
+  terms: Partial<Subscription> = {},
+  count = 1,
+): Pick<Post, "headers" | "body"> {
+  const { subscription, deliveries } = parcelOf(Array(count).fill(event.text ?? eventGrid));
+  return postOf(
+    {
+      subscription: { ...subscription, ...terms },
+      deliveries: deliveries.map((each) => ({ ...each, event: { ...each.event, ...event } })),
+    },
+    "/",
+  );
+}
+
+/** The headers that depend on the schema. */
+function schemaHeaders({ headers }: Pick<Post, "headers">) {
+  const names = ["content-type", "aeg-metadata-version", "aeg-data-version"];
+  return names.map((name) => headers[name]);
+}
+
+test("an event goes out in the schema that its subscription asks for", () => {
+  const json = "application/json; charset=utf-8";
+  const cloud = "application/cloudevents+json; charset=utf-8";
+  const custom: Partial<Event> = {
+    schema: "CustomEventSchema",
+    text: '{"n":1.0}',
+    envelope,
+    dataVersion: "2.0",
+  };
+  const cloudEvent: Partial<Event> = {
+    schema: "CloudEventSchemaV1_0",
+    text: '{"specversion":"1.0","x":1.0}',
+    dataVersion: "",
+  };
+  const asGrid = `[${envelope.slice(0, -1)},"data":{"n":1.0}}]`;
+  const table: readonly (readonly [Partial<Event>, DeliverySchema, string, unknown[]])[] = [
+    [{}, "EventGridSchema", `[${eventGrid}]`, [json, "1", "1.0"]],
+    [{}, "CloudEventSchemaV1_0", converted, [cloud, "1.0", undefined]],
+    [cloudEvent, "CloudEventSchemaV1_0", cloudEvent.text ?? "", [cloud, "1.0", undefined]],
+    [custom, "CustomInputSchema", '[{"n":1.0}]', [json, "1", "2.0"]],
+    [custom, "EventGridSchema", asGrid, [json, "1", "2.0"]],
+  ];
+  for (const [event, deliverySchema, body, headers] of table) {
+    const post = postFor(event, { deliverySchema });
+    assert.equal(post.body, body);
+    assert.deepEqual(schemaHeaders(post), headers);
+  }
+});
+
+test("batched CloudEvents are an array, also a batch of one (B-5)", () => {
+  const type = "application/cloudevents-batch+json; charset=utf-8";
+  const batch = { maxEvents: 10, preferredBytes: 65_536 };
+  for (const count of [1, 3]) {
+    const post = postFor({}, { deliverySchema: "CloudEventSchemaV1_0", batch }, count);
+    assert.equal(post.body, `[${Array(count).fill(converted).join()}]`);
+    assert.deepEqual(schemaHeaders(post), [type, "1.0", undefined]);
+  }
+  const alone = { ...batch, maxEvents: 1 };
+  const post = postFor({}, { deliverySchema: "CloudEventSchemaV1_0", batch: alone });
+  assert.equal(post.body, converted);
 });
 
 test("printable ASCII is a header's value as it is", () => {

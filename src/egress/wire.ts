@@ -3,6 +3,7 @@
 
 import type { Silence } from "../core/outcome.ts";
 import type { Delivery, Parcel } from "../core/ports.ts";
+import { bodyOf, contentTypeOf, type Rendered, renderEvent } from "../core/schema/convert.ts";
 import { type Destination, endpointOf } from "../core/subscription.ts";
 
 export interface Target {
@@ -31,23 +32,31 @@ export function targetOf(destination: Destination): Target | null {
   return { origin, path: pathname + search, endpoint: endpointOf(destination) };
 }
 
-/** What headers say of one event, they say of the first. The service sends no `Accept`. */
+/**
+ * In the schema that the subscription asks for. What headers say of one event, they say of the
+ * first. The service sends no `Accept`.
+ */
 export function postOf({ subscription, deliveries }: Parcel, path: string): Post {
+  const { deliverySchema, batch } = subscription;
+  const isBatched = batch !== null && batch.maxEvents > 1;
   const [first] = deliveries as readonly [Delivery, ...Delivery[]];
+  const rendered = deliveries.map(({ event }) => renderEvent(event, deliverySchema));
+  const [{ metadataVersion, dataVersion }] = rendered as [Rendered, ...Rendered[]];
+  const texts = rendered.map(({ text }) => text);
   return {
     method: "POST",
     path,
     headers: {
-      "content-type": "application/json; charset=utf-8",
+      "content-type": contentTypeOf(deliverySchema, isBatched),
       "user-agent": "posthorn",
       "aeg-event-type": "Notification",
       "aeg-subscription-name": subscription.name.toUpperCase(),
       "aeg-delivery-count": String(first.attempts),
-      "aeg-metadata-version": "1",
-      "aeg-data-version": headerText(first.event.dataVersion),
+      "aeg-metadata-version": metadataVersion,
+      ...(dataVersion === null ? {} : { "aeg-data-version": headerText(dataVersion) }),
       "aeg-output-event-id": headerText(first.event.systemId),
     },
-    body: `[${deliveries.map(({ event }) => event.text).join(",")}]`,
+    body: bodyOf(texts, deliverySchema, isBatched),
   };
 }
 
