@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { type Door, eventText, key, openDoor, openedAt } from "../../test/fixtures/door.ts";
+import type { InputSchema } from "../core/event.ts";
 import { filterForAll } from "../core/filter.ts";
 import type { Instant, Reply, Routed } from "../core/ports.ts";
 import { Refusal, type RefusalCode } from "../core/refusal.ts";
+import { noMapping } from "../core/schema/mapping.ts";
+import { localPlace, topicArmId } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
 
 async function refused(asked: Promise<Reply>, code: RefusalCode, words: RegExp): Promise<Refusal> {
@@ -205,12 +209,20 @@ test("a broker that is stopping refuses new publishes and says when to come back
 });
 
 test("OPTIONS says what may be posted, without a key", async () => {
+  const names = {
+    EventGridSchema: "EventGridEvent",
+    CloudEventSchemaV1_0: "CloudEventV10",
+    CustomEventSchema: "CustomEvent",
+  } as const;
+  for (const [inputSchema, name] of Object.entries(names) as [InputSchema, string][]) {
+    const door = await openDoor({ topic: { inputSchema } });
+    const params = { topic: "orders" };
+    assert.deepEqual(await door.ask("OPTIONS", "/topics/:topic/api/events", { params }), {
+      status: 200,
+      headers: { allow: "POST, OPTIONS", "aeg-input-event-schema": name },
+    });
+  }
   const door = await openDoor();
-  const params = { topic: "orders" };
-  assert.deepEqual(await door.ask("OPTIONS", "/topics/:topic/api/events", { params }), {
-    status: 200,
-    headers: { allow: "POST, OPTIONS", "aeg-input-event-schema": "EventGridEvent" },
-  });
   await refused(door.ask("OPTIONS", "/api/events", {}), "NotFound", /^There is no topic/);
 });
 
@@ -218,5 +230,166 @@ test("every answer on the publish routes names the API version", async () => {
   const { routes } = await openDoor();
   for (const { headers } of routes) {
     assert.deepEqual(headers, { "api-supported-versions": "2018-01-01" });
+  }
+});
+
+const cloudEvent = '{"specversion":"1.0","id":"1","source":"/shop","type":"t","data":{"one":1.0}}';
+
+test("an Event Grid topic takes any content type, as curl sends it", async () => {
+  const door = await openDoor();
+  const subscription = await door.subscribe();
+  const types = ["application/x-www-form-urlencoded", "text/plain", "", undefined];
+  for (const type of types) {
+    const headers = { "aeg-sas-key": key, "content-type": type };
+    assert.equal((await door.publish(eventText(), { headers })).status, 200);
+  }
+  assert.equal((await door.waiting(subscription)).length, types.length);
+});
+
+test("a CloudEvents topic takes single, batched and binary events", async () => {
+  const door = await openDoor({ topic: { inputSchema: "CloudEventSchemaV1_0" } });
+  const subscription = await door.subscribe({ deliverySchema: "CloudEventSchemaV1_0" });
+  const publish = (type: string, body: string, more: Record<string, string> = {}) =>
+    door.publish(body, { headers: { "aeg-sas-key": key, "content-type": type, ...more } });
+  await publish("application/cloudevents+json; charset=utf-8", cloudEvent);
+  await publish("application/json", cloudEvent);
+  await publish("application/cloudevents-batch+json; charset=utf-8", `[${cloudEvent}]`);
+  const attributes = {
+    "ce-specversion": "1.0",
+    "ce-id": "1",
+    "ce-source": "/shop",
+    "ce-type": "t",
+  };
+  await publish("application/json", '{"one":1.0}', attributes);
+  await publish("text/plain", "one", attributes);
+  const kept = await door.waiting(subscription);
+  assert.deepEqual(
+    kept.map(({ text }) => text),
+    [
+      cloudEvent,
+      cloudEvent,
+      cloudEvent,
+      '{"specversion":"1.0","id":"1","source":"/shop","type":"t",' +
+        '"datacontenttype":"application/json","data":{"one":1.0}}',
+      '{"specversion":"1.0","id":"1","source":"/shop","type":"t",' +
+        '"datacontenttype":"text/plain","data_base64":"b25l"}',
+    ],
+  );
+});
+
+test("a CloudEvents topic refuses what is not one, in the service's words", async () => {
+  const door = await openDoor({ topic: { inputSchema: "CloudEventSchemaV1_0" } });
+  const headers = { "aeg-sas-key": key };
+  await refused(door.publish(cloudEvent, { headers }), "InvalidContentType", /^The Content-Type/);
+  const json = { ...headers, "content-type": "application/json" };
+  const words = /requires 'specversion' property to be set\./;
+  await refused(door.publish(eventText(), { headers: json }), "InputJsonInvalid", words);
+  const binary = { ...json, "ce-id": "1" };
+  const asked = door.publish("{}", { headers: binary });
+  await refused(asked, "InvalidCloudEventHeader", /requires 'ce-specversion' header/);
+  const broken = door.publish(Buffer.of(0x22, 0xff, 0x22), {
+    headers: { ...json, "ce-specversion": "1.0", "ce-id": "1", "ce-source": "/", "ce-type": "t" },
+  });
+  await refused(broken, "InputJsonInvalid", /^The body is not valid UTF-8\.$/);
+});
+
+test("a custom topic maps what it is given", async () => {
+  const mapping = {
+    ...noMapping,
+    id: { sourceField: "number" },
+    eventType: { sourceField: "kind", defaultValue: null },
+    subject: { sourceField: null, defaultValue: "DefaultSubject" },
+    dataVersion: { sourceField: null, defaultValue: "1.0" },
+  };
+  const door = await openDoor({ topic: { inputSchema: "CustomEventSchema", mapping } });
+  const filter = { ...filterForAll, includedEventTypes: ["Created"] };
+  const subscription = await door.subscribe({ filter });
+  await door.publish('[{"kind":"Created","number":1.0},{"kind":"Deleted","number":2}]');
+  const [kept, ...others] = await door.waiting(subscription);
+  assert.deepEqual(others, []);
+  assert.equal(kept?.text, '{"kind":"Created","number":1.0}');
+  assert.deepEqual(JSON.parse(kept?.envelope ?? ""), {
+    id: "1.0",
+    topic: topicArmId({ kind: "topic", name: "orders", place: localPlace }),
+    subject: "DefaultSubject",
+    eventType: "Created",
+    eventTime: new Date(openedAt).toISOString(),
+    dataVersion: "1.0",
+    metadataVersion: "1",
+  });
+  await refused(door.publish("{}"), "InputJsonInvalid", /'kind', the source field of 'eventType'/);
+});
+
+test("events of a domain carry the ARM id of the topic they name", async () => {
+  const door = await openDoor({ topic: { kind: "domain" } });
+  const subscription = await door.subscribe();
+  await door.publish(eventText({ topic: "foo" }));
+  const [kept] = await door.waiting(subscription);
+  assert.match(JSON.parse(kept?.text ?? "").topic, /\/domains\/orders\/topics\/foo$/);
+  await refused(door.publish(eventText()), "InputJsonInvalid", /requires 'topic' property/);
+});
+
+test("a body may come as gzip", async () => {
+  const door = await openDoor();
+  const subscription = await door.subscribe();
+  for (const encoding of ["gzip", "GZIP", "x-gzip"]) {
+    const headers = { "aeg-sas-key": key, "content-encoding": encoding };
+    await door.publish(gzipSync(eventText()), { headers });
+  }
+  const headers = { "aeg-sas-key": key, "content-encoding": "identity" };
+  await door.publish(eventText(), { headers });
+  assert.equal((await door.waiting(subscription)).length, 4);
+  const bytes = Buffer.byteLength(eventText());
+  assert.deepEqual(
+    door.facts.map(({ fields }) => fields.bytes),
+    [bytes, bytes, bytes, bytes],
+  );
+});
+
+test("what a gzip body holds is bounded like any other", async () => {
+  const door = await openDoor();
+  const subscription = await door.subscribe();
+  const headers = { "aeg-sas-key": key, "content-encoding": "gzip" };
+  const whole = eventText() + " ".repeat(1_048_576 - Buffer.byteLength(eventText()));
+  await door.publish(gzipSync(whole), { headers });
+  assert.equal((await door.waiting(subscription)).length, 1);
+  const words = /^The request is too large: at most 1048576/;
+  await refused(door.publish(gzipSync(`${whole} `), { headers }), "PayloadTooLarge", words);
+  // A thousandfold: 200 MB in 200 kB.
+  const bomb = gzipSync(Buffer.alloc(200_000_000));
+  assert.ok(bomb.length < 1_048_576);
+  await refused(door.publish(bomb, { headers }), "PayloadTooLarge", words);
+});
+
+test("a body that is not what its encoding says, or of another encoding, is refused", async () => {
+  const door = await openDoor();
+  const publish = (encoding: string, body: Uint8Array) =>
+    door.publish(body, { headers: { "aeg-sas-key": key, "content-encoding": encoding } });
+  const packed = gzipSync(eventText());
+  for (const body of [Buffer.from(eventText()), packed.subarray(0, -9), Buffer.of()]) {
+    await refused(publish("gzip", body), "InputJsonInvalid", /^The body is not valid gzip\.$/);
+  }
+  for (const encoding of ["deflate", "br", "gzip, gzip", "zstd"]) {
+    const words = /^The Content-Encoding must be 'gzip' or 'identity'/;
+    await refused(publish(encoding, packed), "InvalidContentEncoding", words);
+  }
+});
+
+test("nothing is unpacked for who has no key", async () => {
+  const door = await openDoor();
+  const headers = { "content-encoding": "gzip" };
+  await refused(door.publish("no gzip", { headers }), "Unauthorized", /^Request must contain/);
+});
+
+test("an API version may be left out or be any, as long as it can be one", async () => {
+  const door = await openDoor();
+  const versions = ["2018-01-01", "2024-06-01", "2025-07-15-preview", undefined];
+  for (const version of versions) {
+    const query = version === undefined ? {} : { "api-version": version };
+    assert.equal((await door.publish(eventText(), { query })).status, 200);
+  }
+  for (const version of ["", "1", "latest", "2018-1-1", "2018-01-01 "]) {
+    const asked = door.publish(eventText(), { query: { "Api-Version": version } });
+    await refused(asked, "InvalidApiVersion", /^'api-version' must be left out or be a date such/);
   }
 });

@@ -5,7 +5,6 @@
 // Deliberately absent: waiting and retrying. A store that cannot take the events now says so with a
 // refusal, and the publisher keeps them.
 
-import { isUtf8 } from "node:buffer";
 import type { Published } from "../core/event.ts";
 import type {
   Clock,
@@ -20,11 +19,15 @@ import type {
 } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Directory } from "../core/route.ts";
+import { type Content, readCloudEventRequest } from "../core/schema/binding.ts";
+import { readCustomEvents } from "../core/schema/custom.ts";
 import { readEventGridEvents } from "../core/schema/eventgrid.ts";
-import { publishLimits, refuseSize } from "../core/schema/limits.ts";
+import { publishLimits } from "../core/schema/limits.ts";
+import { type Reading, schemaNames } from "../core/schema/reading.ts";
 import { type Topic, topicArmId } from "../core/topic.ts";
 import { shownAs } from "../core/wording.ts";
 import { authorize } from "./auth.ts";
+import { openContent } from "./content.ts";
 
 export interface PublishGround {
   /** The catalog as it is now. */
@@ -79,7 +82,8 @@ async function publish(ground: PublishGround, name: string, request: Request): P
     if (!ground.isOpen()) throw refuseStopping();
     if (topic === undefined) throw refuseTopic(name);
     if (ground.auth) authorize(topic, request);
-    await accept(ground, { directory, topic, body: request.body });
+    checkVersion(request);
+    await accept(ground, { directory, topic, request });
     return accepted;
   } catch (error) {
     if (error instanceof Refusal) tellRefused(ground, topic, error);
@@ -90,21 +94,46 @@ async function publish(ground: PublishGround, name: string, request: Request): P
 interface Admission {
   readonly directory: Directory;
   readonly topic: Topic;
-  readonly body: Uint8Array;
+  readonly request: Request;
 }
 
-async function accept(ground: PublishGround, { directory, topic, body }: Admission) {
+async function accept(ground: PublishGround, { directory, topic, request }: Admission) {
   const now = ground.clock.now();
-  const published = readEventGridEvents(decode(body), {
+  const content = openContent(request, publishLimits.requestBytesMax);
+  const published = read(topic, request.headers, content, {
     topic: topic.name,
-    topicArmId: topicArmId(topic.name),
+    topicArmId: topicArmId(topic),
+    isDomain: topic.kind === "domain",
+    mapping: topic.mapping,
     publishedAt: now,
     systemId: () => ground.ids.next(),
     limits: publishLimits,
   });
   const routed = routeAll(directory, topic, published);
   if (routed.length > 0) await ground.store.append(routed, now);
-  tellPublished(ground, topic, { published, routed, bytes: body.length });
+  tellPublished(ground, topic, { published, routed, bytes: content.byteCount });
+}
+
+/**
+ * Only CloudEvents come in more than one form and are told apart by their content type. For the
+ * others any will do: the service's own examples post with whatever curl says by itself.
+ */
+function read(
+  { inputSchema }: Topic,
+  headers: Request["headers"],
+  content: Content,
+  reading: Reading,
+): readonly Published[] {
+  switch (inputSchema) {
+    case "EventGridSchema":
+      return readEventGridEvents(content.text(), reading);
+    case "CloudEventSchemaV1_0":
+      return readCloudEventRequest({ headers, content }, reading);
+    case "CustomEventSchema":
+      return readCustomEvents(content.text(), reading);
+    default:
+      return inputSchema satisfies never;
+  }
 }
 
 /** Events that match nobody are accepted all the same, and end here. */
@@ -114,29 +143,35 @@ function routeAll(
   published: readonly Published[],
 ): readonly Routed[] {
   const routed: Routed[] = [];
-  for (const { event, fields } of published) {
-    const to = directory.route(topic.name, fields);
+  for (const { event, fields, domainTopic } of published) {
+    const to = directory.route(topic.name, fields, domainTopic);
     if (to.length > 0) routed.push({ event, to });
   }
   return routed;
 }
 
-function decode(body: Uint8Array): string {
-  if (body.length > publishLimits.requestBytesMax) {
-    throw refuseSize("The request", publishLimits.requestBytesMax);
+/**
+ * Official clients send a version and curl does not. There has only ever been one, so another is
+ * taken for a client that is newer than we are; only what cannot be a version is a mistake.
+ */
+function checkVersion({ query }: Request): void {
+  for (const name in query) {
+    if (name.toLowerCase() !== "api-version") continue;
+    const version = query[name] ?? "";
+    if (/^\d{4}-\d{2}-\d{2}(?:-\w+)?$/.test(version)) continue;
+    throw new Refusal(
+      "InvalidApiVersion",
+      `'api-version' must be left out or be a date such as 2018-01-01, and is ${shownAs(version)}.`,
+    );
   }
-  // Decoding would put a replacement character where the publisher had another.
-  if (!isUtf8(body)) throw new Refusal("InputJsonInvalid", "The body is not valid UTF-8.");
-  const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString("utf8");
-  // A byte order mark is how some tools begin a file, and never part of the JSON.
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
 /** What the service answers to OPTIONS. It needs no key, and says nothing about the topic's own. */
 function describe(ground: PublishGround, name: string): Reply {
-  if (ground.directory().topic(name) === undefined) throw refuseTopic(name);
-  const headers = { allow: "POST, OPTIONS", "aeg-input-event-schema": "EventGridEvent" };
-  return { status: 200, headers };
+  const topic = ground.directory().topic(name);
+  if (topic === undefined) throw refuseTopic(name);
+  const schema = schemaNames[topic.inputSchema];
+  return { status: 200, headers: { allow: "POST, OPTIONS", "aeg-input-event-schema": schema } };
 }
 
 function refuseStopping(): Refusal {

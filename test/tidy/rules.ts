@@ -42,6 +42,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:tls": ["src/egress/"],
   "node:util": ["src/main.ts", "src/runtime/", "src/cli/"],
   "node:worker_threads": ["src/store/"],
+  "node:zlib": ["src/ingress/"],
 };
 
 /** Time, chance and the environment come in as values; only here are they real. */

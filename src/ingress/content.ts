@@ -1,0 +1,63 @@
+// The body of a publish: unpacked where it came compressed, and given as text or base64 when it is
+// asked for. Nothing grows beyond the limit on the way, whatever a small body claims to hold.
+//
+// It is unpacked here and not while it is read from the connection, so that only who has a key can
+// make us do so; in one go, because what there is fits into the limit.
+
+import { isUtf8 } from "node:buffer";
+import { gunzipSync } from "node:zlib";
+import type { Request } from "../core/ports.ts";
+import { Refusal } from "../core/refusal.ts";
+import type { Content } from "../core/schema/binding.ts";
+import { refuseSize } from "../core/schema/limits.ts";
+
+/** Refusals: PayloadTooLarge, InvalidContentEncoding, InputJsonInvalid (what is no gzip). */
+export function openContent({ headers, body }: Request, bytesMax: number): Content {
+  const plain = unpack(body, { encoding: headers["content-encoding"], bytesMax });
+  if (plain.length > bytesMax) throw refuseSize("The request", bytesMax);
+  const bytes = Buffer.from(plain.buffer, plain.byteOffset, plain.length);
+  return {
+    byteCount: bytes.length,
+    text: () => decode(bytes),
+    base64: () => bytes.toString("base64"),
+  };
+}
+
+interface Packing {
+  readonly encoding: string | string[] | undefined;
+  readonly bytesMax: number;
+}
+
+function unpack(body: Uint8Array, { encoding, bytesMax }: Packing): Uint8Array {
+  switch (String(encoding ?? "").toLowerCase()) {
+    case "":
+    case "identity":
+      return body;
+    case "gzip":
+    case "x-gzip":
+      return inflate(body, bytesMax);
+    default:
+      throw new Refusal(
+        "InvalidContentEncoding",
+        "The Content-Encoding must be 'gzip' or 'identity', or be left out.",
+      );
+  }
+}
+
+function inflate(body: Uint8Array, bytesMax: number): Uint8Array {
+  try {
+    return gunzipSync(body, { maxOutputLength: bytesMax });
+  } catch (error) {
+    const isTooLarge = error instanceof RangeError && "code" in error;
+    if (isTooLarge) throw refuseSize("The request", bytesMax);
+    throw new Refusal("InputJsonInvalid", "The body is not valid gzip.", { cause: error });
+  }
+}
+
+function decode(bytes: Buffer): string {
+  // Decoding would put a replacement character where the publisher had another.
+  if (!isUtf8(bytes)) throw new Refusal("InputJsonInvalid", "The body is not valid UTF-8.");
+  const text = bytes.toString("utf8");
+  // A byte order mark is how some tools begin a file, and never part of the JSON.
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}
