@@ -176,12 +176,16 @@ export interface Catalog {
 
 /**
  * Who may publish and who wants to hear. Names are compared without regard to letter case.
- * A write with `revision` is refused (PreconditionFailed) when the record is at another one.
+ * A write with `revision` is refused (PreconditionFailed) when the record is at another one; with 0,
+ * when there is one at all.
  */
 export interface Registry {
   catalog(): Promise<Catalog>;
   putTopic(draft: TopicDraft, revision?: number): Promise<Topic>;
-  /** Refusal: NotFound, when its topic is not there. Keeps the id of a subscription that exists. */
+  /**
+   * Refusal: NotFound, when its topic is not there. Keeps the id of a subscription that exists: one of the
+   * same name on the same topic, or on the same topic of the same domain.
+   */
   putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription>;
   /** Takes its subscriptions with it. Removing what is not there is no error. */
   removeTopic(name: string): Promise<void>;

@@ -195,7 +195,7 @@ export class MemoryStore implements Store, Ledger, Registry {
     const topic = this.#topics.get(draft.topic.toLowerCase());
     if (topic === undefined) throw new Refusal("NotFound", `There is no topic '${draft.topic}'.`);
     const old = [...this.#subscriptions.values()].find(
-      (one) => one.topic === topic.name && one.name.toLowerCase() === draft.name.toLowerCase(),
+      (one) => one.topic === topic.name && nameInTopic(one) === nameInTopic(draft),
     );
     checkRevision(old, revision);
     const subscription: Subscription = {
@@ -303,8 +303,12 @@ function placeOf(line: readonly Row[], row: Row): number {
   return low;
 }
 
+function nameInTopic({ domainTopic, name }: SubscriptionDraft): string {
+  return `${domainTopic ?? ""}/${name}`.toLowerCase();
+}
+
 export function checkRevision(old: { readonly revision: number } | undefined, wanted?: number) {
-  if (wanted === undefined || old?.revision === wanted) return;
+  if (wanted === undefined || (old?.revision ?? 0) === wanted) return;
   throw new Refusal("PreconditionFailed", "The record has been changed since it was read.");
 }
 

@@ -417,14 +417,16 @@ export class SqliteEngine {
   #putSubscription(draft: SubscriptionDraft, wanted: number | undefined): Subscription {
     const topic = this.#statements.topic.get(draft.topic);
     if (topic === undefined) throw new Refusal("NotFound", `There is no topic '${draft.topic}'.`);
-    const old = this.#statements.subscription.get(draft.topic, draft.name);
+    const key = nameInTopic(draft);
+    const old = this.#statements.subscription.get(draft.topic, key);
     checkRevision(old, wanted);
     const revision = ++this.#revisionsMade;
-    const name = (old?.name as string) ?? draft.name;
+    const kept = old && (JSON.parse(old.record as string) as SubscriptionDraft);
+    const name = kept?.name ?? draft.name;
     const record: SubscriptionDraft = { ...draft, topic: topic.name as string, name };
     const row = this.#statements.putSubscription.get(
       record.topic,
-      name,
+      key,
       revision,
       JSON.stringify(record),
     );
@@ -572,8 +574,13 @@ function pragma(database: DatabaseSync, name: string): number {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] as number;
 }
 
+/** Under the roof of a domain each of its topics has names of its own. A name has no slash. */
+function nameInTopic({ domainTopic, name }: SubscriptionDraft): string {
+  return domainTopic === null ? name : `${domainTopic}/${name}`;
+}
+
 function checkRevision(old: SqlRow | undefined, wanted: number | undefined): void {
-  if (wanted === undefined || old?.revision === wanted) return;
+  if (wanted === undefined || (old?.revision ?? 0) === wanted) return;
   throw new Refusal("PreconditionFailed", "The record has been changed since it was read.");
 }
 

@@ -92,6 +92,27 @@ export const registryCases: Cases = (on) => {
     await assert.rejects(write, refusal("PreconditionFailed"));
   });
 
+  on("a write with revision 0 is refused when there is a record", async ({ store }) => {
+    await assert.rejects(store.putTopic(topicDraft(), 0), refusal("PreconditionFailed"));
+    await assert.rejects(
+      store.putSubscription(subscriptionDraft(), 0),
+      refusal("PreconditionFailed"),
+    );
+    await store.putTopic(topicDraft({ name: "new" }), 0);
+    await store.putSubscription(subscriptionDraft({ topic: "new" }), 0);
+  });
+
+  on("each topic of a domain has names of its own", async ({ store, ids }) => {
+    const put = (domainTopic: string | null, name = "warehouse") =>
+      store.putSubscription(subscriptionDraft({ domainTopic, name }));
+    const one = await put("one");
+    const two = await put("two");
+    assert.equal(new Set([one.id, two.id, ids[0]]).size, 3);
+    assert.equal((await put(null)).id, ids[0]);
+    const again = await put("ONE", "WAREHOUSE");
+    assert.deepEqual([again.id, again.name], [one.id, "warehouse"]);
+  });
+
   on("a refused write leaves the others of its moment alone", async ({ store, ids: [id] }) => {
     const [append, refused, put] = await Promise.allSettled([
       store.append(routedTo([id], "one"), startAt),
