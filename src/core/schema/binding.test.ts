@@ -192,7 +192,8 @@ test("values are taken out of quotes and decoded once", () => {
     ['"in \\"quotes\\" \\\\ %41"', 'in "quotes" \\ A'],
     ['"', '"'],
     ["line%0D%0Aend%00", "line\r\nend\0"],
-    [Buffer.from("raw ü€").toString("latin1"), "raw ü€"],
+    [Buffer.from("raw ü€ %41").toString("latin1"), "raw ü€ A"],
+    ["Gr\xfc\xdfe %E2%82%AC", "Grüße €"],
   ];
   for (const [value, decoded] of table) {
     const parsed = readOne({ ...attributes, "ce-subject": value });
@@ -211,7 +212,7 @@ test("what an encoder of the specification writes is read back", () => {
 });
 
 test("bytes that are not UTF-8 are refused by the name of their header", () => {
-  for (const value of ["%C0%A0", "%ff", "caf\xe9", "%E2%82", "%ED%A0%80"]) {
+  for (const value of ["%C0%A0", "%ff", "%E2%82", "%ED%A0%80"]) {
     assert.match(
       refusal("InvalidCloudEventHeader", { ...attributes, "ce-subject": value }),
       /takes header 'ce-subject' only as percent-encoded UTF-8\.$/,

@@ -104,18 +104,28 @@ function addContent(members: string[], { content, mediaType }: Binary, reading: 
   members.push(`"data":${text}`);
 }
 
-/**
- * Quotes are taken off and percent-encoding is undone once. Bytes beyond ASCII, which Node gives as
- * Latin-1, are UTF-8 that its sender has not encoded.
- */
+/** Quotes are taken off and percent-encoding is undone once. */
 function decodeHeader(name: string, value: string): string {
   const quoted = /^"(.*)"$/.exec(value)?.[1];
   const plain = quoted === undefined ? value : quoted.replace(/\\(.)/g, "$1");
-  const encoded = plain.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
   try {
-    return encoded.replace(/(?:%[0-9a-f]{2})+/gi, decodeURIComponent);
+    return decodeBytes(plain).replace(/(?:%[0-9a-f]{2})+/gi, decodeURIComponent);
   } catch {
     throw refuseHeader(`takes header '${name}' only as percent-encoded UTF-8`);
+  }
+}
+
+/**
+ * Bytes beyond ASCII, which Node gives as Latin-1, should have been encoded. Those who do not bother
+ * send UTF-8, or Latin-1 indeed: the SDK for JavaScript does, as far as that goes.
+ */
+function decodeBytes(text: string): string {
+  const encode = (bytes: string) =>
+    bytes.replace(/./g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
+  try {
+    return text.replace(/[\x80-\xff]+/g, (bytes) => decodeURIComponent(encode(bytes)));
+  } catch {
+    return text;
   }
 }
 
