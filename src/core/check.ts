@@ -21,7 +21,9 @@ export function checkInteger(value: unknown, field: string, range: Range): numbe
     return value;
   }
   const allowed = `a whole number from ${range.min} to ${range.max}`;
-  throw new Refusal("InvalidSetting", `${field} must be ${allowed}, and is ${shapeOf(value)}`);
+  throw new Refusal("InvalidSetting", `${field} must be ${allowed}, and is ${shapeOf(value)}`, {
+    target: field,
+  });
 }
 
 /** What a value looks like, for a sentence: `the number 31`, `a text of 5 characters`. */

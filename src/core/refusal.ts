@@ -18,8 +18,12 @@ export type RefusalCode =
   /** The header meant to hold a key holds nothing. */
   | "InvalidSas"
   | "Unauthorized"
+  /** Whoever it is, not from there. */
+  | "Forbidden"
   | "NotFound"
   | "MethodNotAllowed"
+  /** What is there already stands in the way. */
+  | "Conflict"
   /** The record was changed by someone else since it was read. */
   | "PreconditionFailed"
   | "PayloadTooLarge"
@@ -32,14 +36,21 @@ export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: RefusalCode;
   readonly retryAfterMs: number | undefined;
+  /** The field that is at fault, as a path. */
+  readonly target: string | undefined;
 
   constructor(
     code: RefusalCode,
     message: string,
-    options: { readonly retryAfterMs?: number; readonly cause?: unknown } = {},
+    options: {
+      readonly retryAfterMs?: number;
+      readonly target?: string;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;
+    this.target = options.target;
   }
 }

@@ -24,7 +24,8 @@ export function refuseValue(wrong: {
   readonly secret?: boolean;
 }): Refusal {
   const found = wrong.secret ? shapeOf(wrong.value) : shownAs(wrong.value);
-  return new Refusal("InvalidSetting", `${wrong.field} must be ${wrong.allowed}, and is ${found}`);
+  const words = `${wrong.field} must be ${wrong.allowed}, and is ${found}`;
+  return new Refusal("InvalidSetting", words, { target: wrong.field });
 }
 
 /** The refusal of a name we do not know. `what` is what it would have been: "option". */
@@ -41,6 +42,7 @@ export function refuseName(wrong: {
   return new Refusal(
     "InvalidSetting",
     `there is no ${wrong.what} ${shownAs(wrong.name)}${where}; ${hint}`,
+    { target: wrong.where === undefined ? wrong.name : `${wrong.where}.${wrong.name}` },
   );
 }
 
