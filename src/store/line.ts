@@ -39,6 +39,12 @@ export class Line {
     this.held.set(event, hold);
   }
 
+  /** A hold that has ended is none, but its lease may still be settled. */
+  isHeld(event: number, now: Instant): boolean {
+    const hold = this.held.get(event);
+    return hold !== undefined && hold.until > now;
+  }
+
   release(event: number): void {
     const before = this.held.get(event);
     if (before === undefined) return;

@@ -231,18 +231,18 @@ export class SqliteEngine {
     let isCaughtUp = true;
     for (const row of this.#candidates(queue, line, want)) {
       const number = row.event as number;
-      const hold = line.held.get(number);
-      if (hold !== undefined && hold.until > want.now) continue;
-      const size = (row.text as string).length;
-      if (deliveries.length >= want.max || (chars > 0 && chars + size > want.charsMax)) {
-        isCaughtUp = false;
-        break;
+      if (!line.isHeld(number, want.now)) {
+        const size = (row.text as string).length;
+        if (deliveries.length >= want.max || (chars > 0 && chars + size > want.charsMax)) {
+          isCaughtUp = false;
+          break;
+        }
+        chars += size;
+        const lease = ++this.#leasesMade;
+        const leasedUntil = want.now + want.leaseMs;
+        line.hold(number, { lease, until: leasedUntil });
+        deliveries.push({ ...deliveryOf(row), lease, leasedUntil });
       }
-      chars += size;
-      const lease = ++this.#leasesMade;
-      const leasedUntil = want.now + want.leaseMs;
-      line.hold(number, { lease, until: leasedUntil });
-      deliveries.push({ ...deliveryOf(row), lease, leasedUntil });
       if (want.sinceBefore === undefined) {
         line.frontier = { dueAt: row.due_at as number, event: number };
       }
