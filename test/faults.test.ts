@@ -107,6 +107,23 @@ test("whichever statement fails, a restart finds all that was accepted", async (
   });
 });
 
+test("whichever statement fails, a publish is accepted if and only if it is kept", async () => {
+  const steps = await failEvery(async (n) => {
+    const database = openDatabase(memory);
+    const book = new Book();
+    const { id } = await subscribe(openFront(openInline(new SqliteEngine(memory, database))), book);
+    // An engine's first round also looks whether there is something to clean up.
+    const store = openFront(openInline(new SqliteEngine(memory, database)));
+    const disk = sabotage({ untouched: n - 1, failuresMax: 1 });
+    await publish(store, book, "one").finally(() => disk.end());
+    const waiting = await store.waiting(queueOf(id), { after: 0, limit: 10 });
+    assert.deepEqual(namesOf(waiting), [...book.accepted]);
+    await store.close();
+    return disk.failures > 0;
+  });
+  assert.ok(steps >= 6);
+});
+
 test("a full disk refuses publishes, keeps what it has and recovers by itself", async () => {
   const store = openFront(openInline(new SqliteEngine({ ...memory, pagesMax: 80 })));
   const book = new Book();
