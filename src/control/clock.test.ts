@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { plainRequest } from "../../test/fixtures/request.ts";
 import type { Reply } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import { VirtualClock } from "../runtime/virtual.ts";
@@ -14,8 +15,8 @@ function openDesk() {
   const ask = async (method: "GET" | "POST", text = ""): Promise<Record<string, unknown>> => {
     const route = routes.find((each) => each.path === "/clock" && each.method === method);
     assert.ok(route);
-    const plain = { method, params: {}, query: {}, headers: {}, body: Buffer.from(text) };
-    const reply: Reply = await route.handle(plain);
+    const body = Buffer.from(text);
+    const reply: Reply = await route.handle({ ...plainRequest, method, body });
     assert.equal(reply.status, 200);
     return JSON.parse(reply.body ?? "") as Record<string, unknown>;
   };

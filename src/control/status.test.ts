@@ -1,18 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { plainRequest } from "../../test/fixtures/request.ts";
 import { statusRoutes } from "./status.ts";
 
 function ask(path: string, why: string | null = null) {
   const routes = statusRoutes({ whyNotReady: () => why, metrics: () => "# nothing yet\n" });
   const route = routes.find((each) => each.path === path && each.method === "GET");
   assert.ok(route);
-  const reply = route.handle({
-    method: "GET",
-    params: {},
-    query: {},
-    headers: {},
-    body: Buffer.of(),
-  });
+  const reply = route.handle({ ...plainRequest, method: "GET" });
   assert.ok(!(reply instanceof Promise));
   return reply;
 }

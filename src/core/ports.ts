@@ -238,6 +238,10 @@ export interface Request {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Uint8Array;
+  /** Address of whoever is at the other end of the connection; empty when it has gone. */
+  readonly remote: string;
+  /** What the connection speaks; a proxy in front may have been spoken to otherwise. */
+  readonly scheme: "http" | "https";
 }
 
 export interface Reply {

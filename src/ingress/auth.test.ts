@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { plainRequest } from "../../test/fixtures/request.ts";
 import type { Request } from "../core/ports.ts";
 import { Refusal, type RefusalCode } from "../core/refusal.ts";
 import { plainTopic, type Topic } from "../core/topic.ts";
@@ -19,7 +20,7 @@ function request(
   query: Readonly<Record<string, string>> = {},
 ): Request {
   const host = "orders.example:5888";
-  return { method: "POST", params: {}, query, headers: { host, ...headers }, body: Buffer.of() };
+  return { ...plainRequest, query, headers: { host, ...headers } };
 }
 
 function refusal(asked: Request, code: RefusalCode): string {

@@ -7,21 +7,35 @@
 // processor time per request. So is its reply: ours is complete before the first byte is written,
 // and goes straight to the socket. Measured with small publishes, this costs what node:http costs.
 //
-// Deliberately absent: TLS, static files.
+// Over TLS it is the same: Fastify listens with a certificate, and everything else stays.
+//
+// Deliberately absent: static files.
 
-import { type ServerResponse, STATUS_CODES } from "node:http";
+import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { parse } from "node:querystring";
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  fastify,
+} from "fastify";
 import type { Ids, Log, Reply, Route } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import { readBody } from "./body.ts";
 import { type Fault, replyToFault, replyToRefusal } from "./edge.ts";
+import { admitPlain, type Identity, openWire, remoteOf, type Wire } from "./wire.ts";
 
 export interface ListenOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** Speaks TLS; without it, plain HTTP. */
+  readonly tls?: Identity | undefined;
+  /** Speaks plain HTTP beside TLS, on the same port. */
+  readonly takesPlain?: boolean;
   readonly log: Log;
   readonly ids: Ids;
   readonly bodyBytesMax: number;
@@ -39,6 +53,8 @@ export interface ListenOptions {
 export interface Listener {
   readonly url: string;
   readonly port: number;
+  /** What TLS connections made from now on are shown. */
+  present(identity: Identity): void;
   /** Stops accepting, finishes what is under way, closes idle connections. May be called twice. */
   close(): Promise<void>;
 }
@@ -76,7 +92,10 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
     if (request.is404) refuseUnknown(ground, request, reply);
     else done();
   });
-  const sockets = trackSockets(app, ground);
+  if (options.tls !== undefined && options.takesPlain) {
+    admitPlain(secureOf(app.server), options.headersTimeoutMs);
+  }
+  const wire = openWire(app.server);
   app.server.maxConnections = options.connectionsMax;
   app.server.on("drop", () => options.log.fact("warn", "connection.dropped", {}));
   await app.listen({ host: options.host, port: options.port });
@@ -84,21 +103,36 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
   const { port } = app.server.address() as AddressInfo;
   let closed: Promise<void> | undefined;
   return {
-    url: `http://${reachableHost(options.host)}:${port}`,
+    url: `${options.tls === undefined ? "http" : "https"}://${reachableHost(options.host)}:${port}`,
     port,
+    present(identity) {
+      if (options.tls !== undefined) secureOf(app.server).setSecureContext({ ...identity });
+    },
     close() {
       ground.isClosing = true;
-      closed ??= close(app, sockets, options.drainMs);
+      closed ??= close(app, wire, options.drainMs);
       return closed;
     },
   };
 }
 
+/** Fastify's types tell the two kinds of servers apart; to us they are one. */
+function secureOf(server: Server): SecureServer {
+  return server as unknown as SecureServer;
+}
+
 function openApp(
   ground: Ground,
-  options: Required<Pick<ListenOptions, "headersTimeoutMs" | "requestTimeoutMs" | "idleTimeoutMs">>,
+  options: Required<
+    Pick<ListenOptions, "headersTimeoutMs" | "requestTimeoutMs" | "idleTimeoutMs">
+  > &
+    Pick<ListenOptions, "tls">,
 ): FastifyInstance {
-  return fastify({
+  const limits = {
+    headersTimeout: options.headersTimeoutMs,
+    connectionsCheckingInterval: lookEveryMs,
+  };
+  const common = {
     logger: false,
     genReqId: () => ground.ids.next(),
     requestIdHeader: false,
@@ -108,10 +142,6 @@ function openApp(
     forceCloseConnections: "idle",
     requestTimeout: options.requestTimeoutMs,
     keepAliveTimeout: options.idleTimeoutMs,
-    http: {
-      headersTimeout: options.headersTimeoutMs,
-      connectionsCheckingInterval: lookEveryMs,
-    },
     routerOptions: {
       caseSensitive: false,
       ignoreDuplicateSlashes: true,
@@ -125,30 +155,23 @@ function openApp(
       else refuseUnknown(ground, request, reply);
     },
     clientErrorHandler: (error, socket) => answerBroken(error, socket, ground.ids.next()),
+  } as const satisfies FastifyServerOptions;
+  if (options.tls === undefined) return fastify({ ...common, http: limits });
+  const https = { ...limits, ...options.tls, handshakeTimeout: options.headersTimeoutMs };
+  const app = fastify({ ...common, https } as FastifyServerOptions);
+  // The usual one: a client that does not trust our certificate.
+  app.server.on("tlsClientError", (error: Error & { code?: string }, socket: Socket) => {
+    const { code } = error;
+    ground.log.fact("debug", "connection.failed", { remote: remoteOf(socket), code });
   });
+  return app;
 }
 
-function trackSockets(app: FastifyInstance, ground: Ground): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  app.server.on("connection", (socket) => {
-    if (ground.isClosing) socket.destroy();
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  return sockets;
-}
-
-async function close(
-  app: FastifyInstance,
-  sockets: ReadonlySet<Socket>,
-  drainMs: number,
-): Promise<void> {
-  const cut = setTimeout(() => app.server.closeAllConnections(), drainMs);
+async function close(app: FastifyInstance, wire: Wire, drainMs: number): Promise<void> {
+  const cut = setTimeout(() => wire.cut(), drainMs);
   try {
     const closed = app.close();
-    // To Node a connection is idle only after its first request; one that a client has opened ahead
-    // of need would keep us waiting.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    wire.close();
     await closed;
   } finally {
     clearTimeout(cut);
@@ -177,6 +200,7 @@ async function serve(
 ): Promise<void> {
   const { id: requestId } = request;
   try {
+    const { socket } = request.raw;
     const body = await readBody(request.raw, ground.bodyBytesMax);
     if (body === null) return;
     const reply = await route.handle({
@@ -185,6 +209,8 @@ async function serve(
       query: request.query as Record<string, string>,
       headers: request.headers,
       body,
+      remote: remoteOf(socket),
+      scheme: "encrypted" in socket ? "https" : "http",
     });
     write(ground, response, { reply, requestId, more: route.headers });
   } catch (error) {

@@ -1,0 +1,99 @@
+// The connections beneath a listener: which of them nobody uses, so that closing need not wait for
+// them, and which of the two ways in, plain or TLS, each has taken where a port offers both.
+//
+// It may assume that its server is Node's own, of either kind. Deliberately absent: HTTP.
+
+import type { Server } from "node:http";
+import type { Server as SecureServer } from "node:https";
+import type { Socket } from "node:net";
+
+/** What a TLS server shows and what proves it, as PEM. */
+export interface Identity {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Wire {
+  /** From now on new connections are refused, and those that were never used are ended. */
+  close(): void;
+  /** Ends every connection, whatever is under way. */
+  cut(): void;
+}
+
+export function openWire(server: Server | SecureServer): Wire {
+  const sockets = new Set<Socket>();
+  const isSecure = "setSecureContext" in server;
+  // By the other end's address: Node tells of a handshake's end with another socket than of its
+  // beginning.
+  const greeting = new Map<string, Socket>();
+  let isClosing = false;
+  const admit = (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  };
+  server.on("connection", (socket: Socket) => {
+    if (isClosing) socket.destroy();
+    if (!isSecure) return admit(socket);
+    const end = otherEndOf(socket);
+    greeting.set(end, socket);
+    socket.once("close", () => greeting.delete(end));
+  });
+  server.on("secureConnection", (socket: Socket) => {
+    greeting.delete(otherEndOf(socket));
+    admit(socket);
+  });
+  return {
+    close() {
+      isClosing = true;
+      for (const socket of greeting.values()) socket.destroy();
+      // To Node a connection is idle only after its first request; one that a client has opened
+      // ahead of need would keep us waiting.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    },
+    cut() {
+      for (const socket of [...sockets, ...greeting.values()]) socket.destroy();
+    },
+  };
+}
+
+function otherEndOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/** A handshake of TLS begins with this byte, and no method of HTTP does. */
+const handshakeByte = 0x16;
+
+/**
+ * Lets a TLS server also take plain HTTP: the first byte says which it is. A client has
+ * `patienceMs` for it. Must come before anything else listens for connections.
+ */
+export function admitPlain(server: SecureServer, patienceMs: number): void {
+  const secure = server.listeners("connection");
+  server.removeAllListeners("connection");
+  server.on("connection", (socket: Socket) => {
+    const giveUp = () => socket.destroy();
+    socket.setTimeout(patienceMs, giveUp);
+    socket.on("error", giveUp);
+    socket.once("data", (first: Buffer) => {
+      socket.setTimeout(0, giveUp);
+      socket.off("timeout", giveUp);
+      socket.off("error", giveUp);
+      socket.pause();
+      socket.unshift(first);
+      if (first[0] === handshakeByte) {
+        for (const listener of secure) listener.call(server, socket);
+      } else {
+        // What Node does with a plain connection and with a decrypted one is the same.
+        server.emit("secureConnection", socket);
+        socket.resume();
+      }
+    });
+  });
+}
+
+/** An IPv4 address that came over an IPv6 socket is told as what it is. */
+export function remoteOf({ remoteAddress = "" }: Socket): string {
+  return remoteAddress.startsWith("::ffff:") && remoteAddress.includes(".")
+    ? remoteAddress.slice(7)
+    : remoteAddress;
+}
