@@ -7,16 +7,10 @@ import { join } from "node:path";
 import type { Config } from "./config.ts";
 import { clockRoutes, type Tally } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
-import type { Called, HandshakeDesk } from "./control/desk.ts";
-import { Expiry } from "./control/expiry.ts";
-import { Handshakes } from "./control/handshake.ts";
 import { statusRoutes } from "./control/status.ts";
-import { type HandshakeRules, handshakeRules } from "./core/handshake.ts";
 import type { PolicyDefaults } from "./core/policy.ts";
 import type {
   Activity,
-  Ask,
-  Catalog,
   Chance,
   Clock,
   Ids,
@@ -33,7 +27,6 @@ import { type Directory, openDirectory } from "./core/route.ts";
 import { publishLimits } from "./core/schema/limits.ts";
 import type { DeadLetterDestination } from "./core/subscription.ts";
 import { Roster } from "./dispatch/roster.ts";
-import { openAsk } from "./egress/ask.ts";
 import { openWebhook } from "./egress/webhook.ts";
 import { publishRoutes } from "./ingress/publish.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
@@ -52,8 +45,6 @@ export interface Ground {
   readonly store: Store & Ledger & Registry;
   readonly sink: Sink;
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
-  /** Without it no endpoint is asked before it gets events. */
-  readonly ask?: Ask;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly ids: Ids;
@@ -67,16 +58,10 @@ export interface HouseRules {
   readonly auth: boolean;
   readonly defaults: PolicyDefaults;
   readonly endpointSendsMax: number;
-  readonly handshake?: HandshakeRules;
 }
 
 export interface House {
   readonly routes: readonly Route[];
-  readonly desk: HandshakeDesk;
-  /** As it was last read. */
-  catalog(): Catalog;
-  /** Goes on with the handshakes that a restart interrupted, once we can be called. */
-  resume(called: Called): Promise<void>;
   /** Resolves when every change of topics and subscriptions made before the call is in effect. */
   refresh(): Promise<void>;
   /** Null, or why publishes are not accepted. */
@@ -86,12 +71,10 @@ export interface House {
 }
 
 const catalogRetryMs = 1_000;
-const unasked: Ask = () => Promise.resolve({ kind: "noReply", why: "Nobody is asked." });
 
 export async function assemble(ground: Ground, rules: HouseRules): Promise<House> {
   const { store, clock, log, meter } = ground;
-  let catalog: Catalog = { topics: [], subscriptions: [] };
-  let directory: Directory = openDirectory(catalog);
+  let directory: Directory = openDirectory({ topics: [], subscriptions: [] });
   let isClosing = false;
   const roster = new Roster({
     ground,
@@ -102,12 +85,10 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     sendsMax: rules.endpointSendsMax,
   });
   const reload = async () => {
-    const read = await store.catalog();
+    const catalog = await store.catalog();
     if (isClosing) return;
-    catalog = read;
-    const inForce = expiry.sift(read);
-    directory = openDirectory(inForce);
-    roster.sync(inForce);
+    directory = openDirectory(catalog);
+    roster.sync(catalog);
   };
   // One reload at a time, so that an older catalog never replaces a newer one.
   let reloading = Promise.resolve();
@@ -125,22 +106,6 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
       if (!isClosing) callOff = clock.after(catalogRetryMs, follow);
     });
   };
-  const { ask = unasked } = ground;
-  const handshakes = new Handshakes({
-    ...ground,
-    registry: store,
-    catalog: () => catalog,
-    ask,
-    isAsking: ask !== unasked,
-    refresh,
-    rules: rules.handshake ?? handshakeRules,
-  });
-  const expiry = new Expiry({
-    ...ground,
-    registry: store,
-    refresh: follow,
-    tellDeleted: (subscription) => handshakes.tellDeleted(subscription),
-  });
   store.onChange(follow);
   store.onDropped((subscription, count) => {
     const reason = "SubscriptionDeleted";
@@ -149,18 +114,12 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
   });
   await refresh();
   return {
-    routes: [
-      ...publishRoutes({
-        ...ground,
-        directory: () => directory,
-        auth: rules.auth,
-        isOpen: () => !isClosing,
-      }),
-      ...handshakes.routes,
-    ],
-    desk: handshakes,
-    catalog: () => catalog,
-    resume: (called) => handshakes.resume(called),
+    routes: publishRoutes({
+      ...ground,
+      directory: () => directory,
+      auth: rules.auth,
+      isOpen: () => !isClosing,
+    }),
     refresh,
     whyNotReady() {
       if (isClosing) return "The broker is stopping.";
@@ -171,8 +130,6 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     async close(signal) {
       isClosing = true;
       callOff();
-      expiry.close();
-      await handshakes.close();
       await reloading;
       await roster.close(signal);
     },
@@ -227,18 +184,16 @@ export async function openBroker(
   const store = rooms.adopt(await openStore(config, { clock, activity, ...outside }), (open) =>
     open.close(),
   );
-  const ca = (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8"));
   const sink = rooms.adopt(
     openWebhook({
       clock,
       activity,
       connectionsMax: config.endpointSendsMax,
       lateMax: config.endpointSendsMax,
-      ca,
+      ca: (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8")),
     }),
     (open) => open.close(),
   );
-  const asker = rooms.adopt(openAsk({ clock, activity, ca }), (open) => open.close());
   const ids = realIds();
   if (config.topics !== null) {
     const declared = parseDeclaration(config.topics, {
@@ -253,7 +208,6 @@ export async function openBroker(
     store,
     sink,
     deadLetterSink: null,
-    ...(config.handshake ? { ask: asker.ask } : {}),
     clock,
     chance,
     ids,
@@ -279,7 +233,6 @@ export async function openBroker(
       }),
       (open) => open.close(),
     );
-  await house.resume({ baseUrl: http?.url ?? "http://localhost" });
   log.announce("broker.started", {
     http: http?.url ?? null,
     https: null,
@@ -311,11 +264,6 @@ function rulesOf(config: Config): HouseRules {
       ...(ttlMs === null ? {} : { ttlMs }),
     },
     endpointSendsMax: config.endpointSendsMax,
-    handshake: {
-      ...handshakeRules,
-      persistMs: config.handshakePersistMs,
-      windowMs: config.handshakeWindowMs,
-    },
   };
 }
 
