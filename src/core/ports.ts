@@ -216,6 +216,28 @@ export interface Sink<D = Destination> {
   ): Promise<Outcome>;
 }
 
+/** One request of our own to an endpoint: the handshake before any event, the notice after the last. */
+export type Ask = (question: {
+  readonly method: "POST" | "OPTIONS";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}) => Promise<Answer>;
+
+/** Never thrown for something the world did. A redirect is an answer; a long body is cut. */
+export type Answer =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      /** Names in lower case. */
+      readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+      readonly body: string;
+    }
+  /** `why` in words, without secrets. */
+  | { readonly kind: "noReply"; readonly why: string };
+
 // ── What is seen ──────────────────────────────────────────────────────────────────────────────
 
 export type Level = "debug" | "info" | "warn" | "error";
