@@ -1,0 +1,35 @@
+// How fast an endpoint lets us send, when it said so in its handshake: so many requests a minute,
+// evenly spaced. A law without a clock of its own; a pace belongs to one endpoint, whoever sends.
+
+import type { Instant } from "./ports.ts";
+
+export interface Pace {
+  readonly perMinute: number;
+  /** Not rounded, so that rates beyond a request a millisecond are kept as well. */
+  readonly nextAt: Instant;
+}
+
+const minuteMs = 60_000;
+/** What is taken in hand ahead of its turn: as much as may go out in so long. */
+const aheadMs = 1_000;
+
+/** Keeps the turn of an endpoint whose rate has changed. Null: as fast as we can. */
+export function changePace(pace: Pace | null, perMinute: number | null): Pace | null {
+  if (perMinute === null || perMinute === pace?.perMinute) return perMinute === null ? null : pace;
+  return { perMinute, nextAt: pace?.nextAt ?? 0 };
+}
+
+/** When the next request may go out. */
+export function turnAt({ nextAt }: Pace): Instant {
+  return Math.floor(nextAt);
+}
+
+/** After a request that went out now. */
+export function takeTurn({ perMinute, nextAt }: Pace, now: Instant): Pace {
+  return { perMinute, nextAt: Math.max(nextAt, now) + minuteMs / perMinute };
+}
+
+/** How many requests to have ready. */
+export function readyAhead({ perMinute }: Pace): number {
+  return Math.max(1, Math.floor((perMinute * aheadMs) / minuteMs));
+}
