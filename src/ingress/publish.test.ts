@@ -180,6 +180,15 @@ test("a request above 1 MB is too large", async () => {
   );
 });
 
+test("a binary CloudEvent above 1 MB is too large", async () => {
+  const door = await openDoor({ topic: { inputSchema: "CloudEventSchemaV1_0" } });
+  const attributes = { "ce-specversion": "1.0", "ce-id": "1", "ce-source": "/", "ce-type": "t" };
+  const headers = { "aeg-sas-key": key, "content-type": "image/png", ...attributes };
+  await door.publish(Buffer.alloc(1_048_576), { headers });
+  const asked = door.publish(Buffer.alloc(1_048_577), { headers });
+  await refused(asked, "PayloadTooLarge", /^The request is too large: at most 1048576/);
+});
+
 test("what a full store refuses is not counted as published", async () => {
   class FullStore extends MemoryStore {
     override async append(): Promise<void> {
@@ -324,8 +333,16 @@ test("events of a domain carry the ARM id of the topic they name", async () => {
   const door = await openDoor({ topic: { kind: "domain" } });
   const subscription = await door.subscribe();
   await door.publish(eventText({ topic: "foo" }));
-  const [kept] = await door.waiting(subscription);
-  assert.match(JSON.parse(kept?.text ?? "").topic, /\/domains\/orders\/topics\/foo$/);
+  const ofFoo = await door.subscribe({ name: "foo-only", domainTopic: "foo" });
+  const ofBar = await door.subscribe({ name: "bar-only", domainTopic: "bar" });
+  await door.publish(eventText({ topic: "foo" }));
+  const kept = await door.waiting(subscription);
+  for (const { text } of kept) {
+    assert.match(JSON.parse(text).topic, /\/domains\/orders\/topics\/foo$/);
+  }
+  assert.equal(kept.length, 2);
+  assert.equal((await door.waiting(ofFoo)).length, 1);
+  assert.equal((await door.waiting(ofBar)).length, 0);
   await refused(door.publish(eventText()), "InputJsonInvalid", /requires 'topic' property/);
 });
 
@@ -359,6 +376,9 @@ test("what a gzip body holds is bounded like any other", async () => {
   const bomb = gzipSync(Buffer.alloc(200_000_000));
   assert.ok(bomb.length < 1_048_576);
   await refused(door.publish(bomb, { headers }), "PayloadTooLarge", words);
+  // Its second half is not even looked at.
+  const half = bomb.subarray(0, bomb.length / 2);
+  await refused(door.publish(half, { headers }), "PayloadTooLarge", words);
 });
 
 test("a body that is not what its encoding says, or of another encoding, is refused", async () => {

@@ -153,6 +153,8 @@ test("no path reaches into a prototype, and a path through something else finds 
   for (const sourceField of fields) {
     assert.equal(envelopeOf(text, { id: { sourceField } }).id, "system-1", sourceField);
   }
+  const twice = '{"myEventTypeField":"T","a":{"b":"first","b":"last"}}';
+  assert.equal(envelopeOf(twice, { id: { sourceField: "a.b" } }).id, "last");
   const own = '{"myEventTypeField":"T","__proto__":{"x":"mine"}}';
   assert.equal(envelopeOf(own, { id: { sourceField: "__proto__.x" } }).id, "mine");
 });
