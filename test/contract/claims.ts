@@ -273,16 +273,20 @@ export const claimCases: Cases = (on) => {
     await store.append([age("young", old + 2), age("young but early", startAt)], old);
     await store.append([age("old, appended late", old)], startAt);
     const sinceBefore = old + 1;
-    const few = await store.claim(queueOf(id), want({ sinceBefore, max: 1 }));
-    assert.equal(few.deliveries.length, 1);
-    const rest = await store.claim(queueOf(id), want({ sinceBefore }));
-    assert.deepEqual(namesOf([...few.deliveries, ...rest.deliveries]).toSorted(), [
+    const found = [];
+    for (let left = 4; left > 0; left--) {
+      const claim = await store.claim(queueOf(id), want({ sinceBefore, max: 1 }));
+      found.push(...namesOf(claim.deliveries));
+    }
+    assert.deepEqual(found.toSorted(), [
       "old, appended late",
       "old, tried",
       "old, untried",
       "on the edge",
     ]);
-    assert.ok(rest.nextDueAt !== null && rest.nextDueAt <= startAt, "the young are due as well");
+    const none = await store.claim(queueOf(id), want({ sinceBefore }));
+    assert.deepEqual(none.deliveries, []);
+    assert.ok(none.nextDueAt !== null && none.nextDueAt <= startAt, "the young are due as well");
     const young = await store.claim(queueOf(id), want());
     assert.deepEqual(namesOf(young.deliveries).toSorted(), ["young", "young but early"]);
     const last = await store.claim(queueOf(id), want({ sinceBefore, now: startAt + 1 }));
