@@ -1,110 +1,170 @@
-// Who may publish: whoever holds one of the topic's two keys, in the header or the query parameter
-// `aeg-sas-key`. Texts follow Event Grid's:
+// Who may publish: whoever holds one of the topic's two keys, shows a signature made with one, or
+// has a bearer token that is good. Texts follow Event Grid's:
 // https://learn.microsoft.com/azure/event-grid/authenticate-with-access-keys-shared-access-signatures
 //
-// Deliberately absent for now: SAS tokens and bearer tokens. They are refused in words when they
-// are all that was given, because "no credential" would send their owner looking in the wrong
-// place.
+// The key path runs on every publish and is synchronous; a promise is made for bearer tokens alone.
+// Deliberately absent: roles. *Differs:* the service asks whether the bearer of a token may send to
+// this topic; here every good token may send to every topic.
 
-import { hash, timingSafeEqual } from "node:crypto";
-import type { Request } from "../core/ports.ts";
+import { type KeyObject, timingSafeEqual } from "node:crypto";
+import type { Clock, Instant, Request } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import { isoInstant } from "../core/time.ts";
 import type { Topic } from "../core/topic.ts";
+import { shownAs } from "../core/wording.ts";
+import { covers, isSignedWith, parseSasToken, signerOf } from "./sas.ts";
 
-/** Refusals: Unauthorized, InvalidSas. */
-export function authorize(topic: Topic, request: Request): void {
-  const inHeader = single(request.headers["aeg-sas-key"]);
-  if (inHeader !== undefined) {
-    checkGiven(inHeader);
-    if (isKeyOf(topic, inHeader)) return;
-    throw refuseKey(topic, request);
+export interface AuthGround {
+  /** Signatures expire by it. */
+  readonly clock: Clock;
+  /** Null when a bearer token is good, else why not, as a sentence without secrets. */
+  readonly whyNoBearer?: (token: string) => Promise<string | null>;
+}
+
+/** Refusals: Unauthorized, InvalidSas, and those of `whyNoBearer`. */
+export function authorize(
+  topic: Topic,
+  request: Request,
+  ground: AuthGround,
+): Promise<void> | undefined {
+  const { scheme, credential } = authorizationOf(request);
+  if (topic.disableLocalAuth) {
+    if (scheme === "bearer") return checkBearer(credential, ground);
+    throw refuse("Local authentication is disabled for this topic: send a bearer token.");
   }
-  const inQuery = findParameter(request, "aeg-sas-key");
-  if (inQuery !== undefined) {
-    checkGiven(inQuery);
-    // Keys are base64, and a plus sign that nobody encoded is read as a blank.
-    if (isKeyOf(topic, inQuery) || isKeyOf(topic, inQuery.replaceAll(" ", "+"))) return;
-    throw refuseKey(topic, request);
+  const key = given(request, "aeg-sas-key");
+  if (key !== undefined) return checkKey(topic, request, key);
+  const token = given(request, "aeg-sas-token");
+  if (token !== undefined) return checkToken(topic, request, token.value, ground.clock.now());
+  if (scheme === "sharedaccesssignature") {
+    return checkToken(topic, request, credential, ground.clock.now());
   }
-  throw refuseOthers(request);
-}
-
-interface Digests {
-  readonly key1: Buffer;
-  readonly key2: Buffer;
-}
-
-/** A topic's record is a new value after each change, so what is kept with it cannot grow stale. */
-const digestsOf = new WeakMap<Topic, Digests>();
-
-/**
- * The time this takes says nothing about the keys: digests have one length and are compared to the
- * last byte, and the second comparison is made even when the first has succeeded.
- */
-function isKeyOf(topic: Topic, given: string): boolean {
-  let digests = digestsOf.get(topic);
-  if (digests === undefined) {
-    digests = { key1: digest(topic.key1), key2: digest(topic.key2) };
-    digestsOf.set(topic, digests);
-  }
-  const ours = digest(given);
-  const isFirst = timingSafeEqual(ours, digests.key1);
-  const isSecond = timingSafeEqual(ours, digests.key2);
-  return isFirst || isSecond;
-}
-
-function digest(key: string): Buffer {
-  return hash("sha256", key, "buffer");
-}
-
-function checkGiven(key: string): void {
-  if (key === "") throw new Refusal("InvalidSas", "The value of aeg-sas-key is empty.");
-}
-
-function refuseKey(topic: Topic, request: Request): Refusal {
-  const host = single(request.headers.host) || topic.name;
-  return new Refusal(
-    "Unauthorized",
-    `The request authorization key is not authorized for ${host.toUpperCase()}.`,
+  if (scheme === "bearer") return checkBearer(credential, ground);
+  throw refuse(
+    scheme === ""
+      ? "Request must contain one of the following authorization signature: aeg-sas-token, aeg-sas-key."
+      : "Request has an unsupported Authorization scheme (must be SharedAccessSignature or Bearer).",
   );
 }
 
-/** *Differs:* the service also takes SAS tokens and bearer tokens. */
-function refuseOthers(request: Request): Refusal {
-  const authorization = single(request.headers.authorization);
-  const scheme = authorization?.trimStart().split(" ", 1)[0]?.toLowerCase();
-  const isToken =
-    scheme === "sharedaccesssignature" ||
-    request.headers["aeg-sas-token"] !== undefined ||
-    findParameter(request, "aeg-sas-token") !== undefined;
-  if (isToken) return refuseUnsupported("SAS tokens");
-  if (scheme === "bearer") return refuseUnsupported("bearer tokens");
-  if (scheme !== undefined) {
-    return new Refusal(
-      "Unauthorized",
-      "Request has an unsupported Authorization scheme (must be SharedAccessSignature or Bearer).",
-    );
+/** The scheme in lower case, and what stands behind it. */
+function authorizationOf({ headers }: Request) {
+  const text = (headers.authorization ?? "").toString().trim();
+  const blank = text.indexOf(" ");
+  return blank < 0
+    ? { scheme: text.toLowerCase(), credential: "" }
+    : { scheme: text.slice(0, blank).toLowerCase(), credential: text.slice(blank + 1).trim() };
+}
+
+interface Given {
+  readonly value: string;
+  readonly isInQuery: boolean;
+}
+
+/** In the header, else in the query, whose names are compared without regard to letter case. */
+function given({ headers, query }: Request, name: string): Given | undefined {
+  const header = headers[name];
+  const inHeader = Array.isArray(header) ? header[0] : header;
+  if (inHeader !== undefined) return checkGiven(name, { value: inHeader, isInQuery: false });
+  for (const each in query) {
+    if (each.toLowerCase() !== name) continue;
+    return checkGiven(name, { value: query[each] ?? "", isInQuery: true });
   }
-  return new Refusal(
-    "Unauthorized",
-    "Request must contain one of the following authorization signature: " +
-      "aeg-sas-token, aeg-sas-key.",
-  );
-}
-
-function refuseUnsupported(what: string): Refusal {
-  return new Refusal(
-    "Unauthorized",
-    `This broker does not support ${what}: send one of the topic's keys as aeg-sas-key.`,
-  );
-}
-
-/** Names of parameters are compared without regard to letter case. */
-function findParameter({ query }: Request, name: string): string | undefined {
-  for (const each in query) if (each.toLowerCase() === name) return query[each];
   return undefined;
 }
 
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
+function checkGiven(name: string, found: Given): Given {
+  if (found.value !== "") return found;
+  throw new Refusal("InvalidSas", `The value of ${name} is empty.`);
+}
+
+function checkKey(topic: Topic, request: Request, { value, isInQuery }: Given): undefined {
+  if (isKeyOf(topic, value)) return;
+  // Keys are base64, and a plus sign that nobody encoded is read as a blank.
+  if (isInQuery && isKeyOf(topic, value.replaceAll(" ", "+"))) return;
+  const host = (request.headers.host || topic.name).toString().toUpperCase();
+  throw refuse(`The request authorization key is not authorized for ${host}.`);
+}
+
+function checkToken(topic: Topic, request: Request, text: string, now: Instant): undefined {
+  const token = parseSasToken(text);
+  if (token === null) {
+    throw refuse("The SAS token is malformed: it must be r=<resource>&e=<expiry>&s=<signature>.");
+  }
+  const { signers } = locksOf(topic);
+  if (signers.length === 0) {
+    const words =
+      "SAS tokens are signed with a base64 key, and the keys of this topic are not base64";
+    throw refuse(`${words}: send one as aeg-sas-key, or give the topic a base64 key.`);
+  }
+  if (!signers.some((signer) => isSignedWith(token, signer))) {
+    throw refuse("The signature of the SAS token was made with neither key of this topic.");
+  }
+  const host = (request.headers.host ?? "").toString();
+  const isByPath = request.params.topic !== undefined;
+  if (!covers(token.resource, { topic: topic.name, host, isByPath })) {
+    throw refuse(`The SAS token is for ${shownAs(token.resource)}, which is not this topic.`);
+  }
+  if (token.expiresAt <= now) {
+    throw refuse(`The SAS token has expired: it was good until ${isoInstant(token.expiresAt)}.`);
+  }
+}
+
+async function checkBearer(token: string, { whyNoBearer }: AuthGround): Promise<void> {
+  if (token === "") throw refuse("The bearer token is empty.");
+  if (whyNoBearer === undefined) throw refuse("This broker takes no bearer tokens.");
+  const why = await whyNoBearer(token);
+  if (why !== null) throw refuse(why);
+}
+
+function refuse(words: string): Refusal {
+  return new Refusal("Unauthorized", words);
+}
+
+interface Locks {
+  readonly key1: Buffer;
+  readonly key2: Buffer;
+  /** The keys that can sign. */
+  readonly signers: readonly KeyObject[];
+}
+
+/** A topic's record is a new value after each change, so what is kept with it cannot grow stale. */
+const locks = new WeakMap<Topic, Locks>();
+
+function locksOf(topic: Topic): Locks {
+  const known = locks.get(topic);
+  if (known !== undefined) return known;
+  const { key1, key2 } = topic;
+  const made = {
+    key1: Buffer.from(padded(key1)),
+    key2: Buffer.from(padded(key2)),
+    signers: [signerOf(key1), signerOf(key2)].filter((key) => key !== null),
+  };
+  locks.set(topic, made);
+  return made;
+}
+
+const keyBytesMax = 256;
+const lengthBytes = 2;
+const pad = Buffer.alloc(lengthBytes + keyBytesMax);
+
+/** How long a key is, its bytes, and zeros: for all keys of one length. Good until the next call. */
+function padded(key: string): Buffer {
+  pad.fill(0);
+  pad.writeUInt16LE(Math.min(Buffer.byteLength(key), 0xffff));
+  pad.write(key, lengthBytes);
+  return pad;
+}
+
+/**
+ * The time this takes says nothing about the keys: buffers of one length are compared to the last
+ * byte, and the second comparison is made even when the first has succeeded.
+ */
+function isKeyOf(topic: Topic, value: string): boolean {
+  if (Buffer.byteLength(value) > keyBytesMax) return false;
+  const { key1, key2 } = locksOf(topic);
+  const ours = padded(value);
+  const isFirst = timingSafeEqual(ours, key1);
+  const isSecond = timingSafeEqual(ours, key2);
+  return isFirst || isSecond;
 }

@@ -6,17 +6,7 @@
 // refusal, and the publisher keeps them.
 
 import type { Published } from "../core/event.ts";
-import type {
-  Clock,
-  Ids,
-  Log,
-  Meter,
-  Reply,
-  Request,
-  Route,
-  Routed,
-  Store,
-} from "../core/ports.ts";
+import type { Ids, Log, Meter, Reply, Request, Route, Routed, Store } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Directory } from "../core/route.ts";
 import { type Content, readCloudEventRequest } from "../core/schema/binding.ts";
@@ -26,18 +16,18 @@ import { publishLimits } from "../core/schema/limits.ts";
 import { type Reading, schemaNames } from "../core/schema/reading.ts";
 import { type Topic, topicArmId } from "../core/topic.ts";
 import { shownAs } from "../core/wording.ts";
-import { authorize } from "./auth.ts";
+import { type AuthGround, authorize } from "./auth.ts";
 import { openContent } from "./content.ts";
+import { checkNetwork } from "./network.ts";
 
-export interface PublishGround {
+export interface PublishGround extends AuthGround {
   /** The catalog as it is now. */
   readonly directory: () => Directory;
   readonly store: Store;
-  readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   readonly meter: Meter;
-  /** Whether keys are asked for. */
+  /** Whether keys, signatures and tokens are asked for. */
   readonly auth: boolean;
   /** False once the broker is stopping. */
   readonly isOpen: () => boolean;
@@ -56,6 +46,11 @@ export function publishRoutes(ground: PublishGround): readonly Route[] {
     ...routesAt(ground, "/topics/:topic/api/events", ({ params }) => params.topic ?? ""),
     ...routesAt(ground, "/api/events", ({ headers }) => firstLabel(headers.host)),
   ];
+}
+
+/** For a port of the topic's own: whatever the client calls the host, it means this topic. */
+export function topicRoutes(ground: PublishGround, topic: string): readonly Route[] {
+  return routesAt(ground, "/api/events", () => topic);
 }
 
 function routesAt(
@@ -81,7 +76,9 @@ async function publish(ground: PublishGround, name: string, request: Request): P
   try {
     if (!ground.isOpen()) throw refuseStopping();
     if (topic === undefined) throw refuseTopic(name);
-    if (ground.auth) authorize(topic, request);
+    checkNetwork(topic, request);
+    const checking = ground.auth ? authorize(topic, request, ground) : undefined;
+    if (checking !== undefined) await checking;
     checkVersion(request);
     await accept(ground, { directory, topic, request });
     return accepted;

@@ -1,0 +1,59 @@
+// From where a topic may be published to: its firewall, which comes before any key. Addresses are
+// those of connections; what a proxy says of whoever it speaks for is not looked at, because
+// anybody can say it.
+
+import { BlockList, isIP } from "node:net";
+import type { Request } from "../core/ports.ts";
+import { Refusal } from "../core/refusal.ts";
+import type { Topic } from "../core/topic.ts";
+
+/** Refusal: Forbidden. */
+export function checkNetwork(topic: Topic, request: Request): void {
+  if (!topic.publicNetworkAccess) {
+    const words = `Publishing to ${nameOf(topic, request)} is rejected`;
+    throw new Refusal("Forbidden", `${words} because its public network access is disabled.`);
+  }
+  if (topic.inboundIpRules.length === 0 || isAllowed(topic, request.remote)) return;
+  const words = `Publishing to ${nameOf(topic, request)} by client ${request.remote} is rejected`;
+  throw new Refusal("Forbidden", `${words} because of IpAddress filtering rules.`);
+}
+
+function nameOf(topic: Topic, { headers }: Request): string {
+  return (headers.host || topic.name).toString().toUpperCase();
+}
+
+/** A topic's record is a new value after each change, so what is kept with it cannot grow stale. */
+const allowedBy = new WeakMap<Topic, BlockList>();
+
+function isAllowed(topic: Topic, remote: string): boolean {
+  let allowed = allowedBy.get(topic);
+  if (allowed === undefined) {
+    allowed = listOf(topic.inboundIpRules);
+    allowedBy.set(topic, allowed);
+  }
+  // An address of a link has the name of the link behind it.
+  const [address = ""] = remote.split("%", 1);
+  const family = familyOf(address);
+  return family !== null && allowed.check(address, family);
+}
+
+/** Rules are checked when they are written; one that is none allows nobody. */
+function listOf(rules: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const rule of rules) {
+    const [address = "", length, ...rest] = rule.trim().split("/");
+    const family = familyOf(address);
+    if (family === null || rest.length > 0) continue;
+    const bitsMax = family === "ipv4" ? 32 : 128;
+    if (length === undefined) list.addAddress(address, family);
+    else if (/^\d{1,3}$/.test(length) && Number(length) <= bitsMax) {
+      list.addSubnet(address, Number(length), family);
+    }
+  }
+  return list;
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" | null {
+  const version = isIP(address);
+  return version === 0 ? null : version === 4 ? "ipv4" : "ipv6";
+}
