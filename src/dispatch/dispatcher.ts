@@ -169,7 +169,7 @@ export class Dispatcher {
 
   /** What to claim now, or until when to rest. */
   #plan(now: Instant): Want | Instant {
-    const { endpoint, policy } = this.#options;
+    const { endpoint, policy, batch } = this.#options;
     const gate = endpoint.gate(now);
     const dueAt = this.#nextDueAt ?? never;
     if (gate.kind === "closed") {
@@ -183,10 +183,11 @@ export class Dispatcher {
       return { ...this.#want(expiredPageMax, now), sinceBefore: now - policy.ttlMs };
     }
     const window = isProbe ? 1 : Math.min(this.#window, 2 * gate.atOnce);
+    const ahead = endpoint.ahead * (batch?.maxEvents ?? 1);
     const mine = this.#hand.length + this.#sending;
-    const room = window - mine;
+    const room = Math.min(window - mine, ahead - this.#hand.length);
     // A claim for every single place would be many; for half a window at a time they are few.
-    const isWorthIt = mine === 0 || room * 2 >= window;
+    const isWorthIt = mine === 0 || room * 2 >= Math.min(window, ahead);
     const isWanted = isDue || (this.#standing === 0 && !isProbe);
     if (room > 0 && isWorthIt && isWanted && this.#charsInHand < charsInHandMax) {
       return this.#want(room, now);

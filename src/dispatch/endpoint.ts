@@ -1,5 +1,6 @@
-// An endpoint as all its dispatchers see it: how it is, and how many sends to it are under way. The
-// law of its health is core/health.ts; here its state is kept, and those who wait are told.
+// An endpoint as all its dispatchers see it: how it is, how many sends to it are under way, and how
+// fast it lets us send. The laws of its health and its pace are core/health.ts and core/rate.ts; here
+// their state is kept, and those who wait are told.
 
 import {
   fold,
@@ -9,7 +10,8 @@ import {
   type HealthFact,
   healthyStart,
 } from "../core/health.ts";
-import type { Instant, Log } from "../core/ports.ts";
+import type { Clock, Instant, Log } from "../core/ports.ts";
+import { changePace, type Pace, readyAhead, takeTurn, turnAt } from "../core/rate.ts";
 
 export interface EndpointOptions {
   /** What people call it: the URL without its query. */
@@ -17,6 +19,7 @@ export interface EndpointOptions {
   readonly sendsMax: number;
   /** Whether the profile leaves a sick endpoint alone for a while (P-10). */
   readonly delayedDelivery: boolean;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -25,6 +28,9 @@ const alwaysOpen: Gate = { kind: "open", atOnce: Number.POSITIVE_INFINITY };
 export class Endpoint {
   readonly #options: EndpointOptions;
   #health: Health = healthyStart;
+  #pace: Pace | null = null;
+  /** Whether those who wait will be told when the next send may go out. */
+  #isTurnAwaited = false;
   #sends = 0;
   /** In the order of their turns: whoever was told last is told first next time. */
   readonly #waiting: (() => void)[] = [];
@@ -46,16 +52,30 @@ export class Endpoint {
     return health.kind === "unhealthy" && health.until <= now ? health.until : null;
   }
 
-  /** How many more sends may begin now. */
+  /** How many more sends may begin now; with a pace it is one at a time. */
   room(now: Instant): number {
     const state = this.gate(now);
     if (state.kind === "closed") return 0;
+    if (this.#pace !== null && turnAt(this.#pace) > now) return 0;
     return Math.max(0, Math.min(this.#options.sendsMax, state.atOnce) - this.#sends);
+  }
+
+  /** How many sends to have ready beside those under way: no more than may soon go out. */
+  get ahead(): number {
+    return this.#pace === null ? Number.POSITIVE_INFINITY : readyAhead(this.#pace);
+  }
+
+  /** Requests a minute, as the endpoint allowed them; null: as fast as we can. */
+  setRate(perMinute: number | null): void {
+    this.#pace = changePace(this.#pace, perMinute);
   }
 
   begin(now: Instant): void {
     this.#sends += 1;
     this.#fold({ kind: "sent", at: now }, now);
+    if (this.#pace === null) return;
+    this.#pace = takeTurn(this.#pace, now);
+    this.#awaitTurn(this.#pace, now);
   }
 
   /** `unsent`: we broke it off ourselves, which says nothing about the endpoint. */
@@ -79,6 +99,19 @@ export class Endpoint {
       const place = this.#waiting.indexOf(nudge);
       if (place >= 0) this.#waiting.splice(place, 1);
     };
+  }
+
+  #awaitTurn(pace: Pace, now: Instant): void {
+    if (this.#isTurnAwaited) return;
+    this.#isTurnAwaited = true;
+    const { clock } = this.#options;
+    clock.after(Math.max(0, turnAt(pace) - now), () => {
+      this.#isTurnAwaited = false;
+      const rungAt = clock.now();
+      // More may have gone out within the same millisecond.
+      if (this.#pace !== null && turnAt(this.#pace) > rungAt) this.#awaitTurn(this.#pace, rungAt);
+      else this.#tell();
+    });
   }
 
   #tell(): void {

@@ -1,11 +1,11 @@
-// Who is on duty: a dispatcher for each queue of each subscription in the catalog. When a subscription
-// appears, changes or goes, the roster starts, replaces or stops its dispatchers and no others. A
-// replaced dispatcher takes nothing new; its sends under way end and settle by themselves, while the
-// new one is already at work.
+// Who is on duty: a dispatcher for each queue of each active subscription in the catalog. When a
+// subscription appears, changes or goes, the roster starts, replaces or stops its dispatchers and no
+// others. A replaced dispatcher takes nothing new; its sends under way end and settle by themselves,
+// while the new one is already at work.
 
 import type { BatchPolicy } from "../core/batch.ts";
 import { type PolicyDefaults, policyOf } from "../core/policy.ts";
-import type { Catalog, Log, Sink, Stage, Wake } from "../core/ports.ts";
+import type { Catalog, Sink, Stage, Wake } from "../core/ports.ts";
 import { type ProfileName, profiles } from "../core/profile.ts";
 import {
   type DeadLetterDestination,
@@ -30,9 +30,13 @@ export interface RosterOptions {
 /** Dead letters of one subscription are gathered into few blobs (L-3). */
 const deadLetterBatch: BatchPolicy = { maxEvents: 1000, preferredBytes: 1024 * 1024 };
 const deadLetterSendsMax = 2;
+const unlimited = Number.POSITIVE_INFINITY;
 
 interface Post {
+  /** Of the record that was last looked at: the same one need not be looked at again. */
+  revision: number;
   /** What the dispatchers were started with: a change of any of it replaces them. */
+  readonly profile: ProfileName;
   readonly terms: string;
   readonly dispatchers: Readonly<Record<Stage, Dispatcher>>;
 }
@@ -59,20 +63,39 @@ export class Roster {
   /** Brings the dispatchers in line with the catalog. */
   sync(catalog: Catalog): void {
     const topics = new Map(catalog.topics.map((topic) => [topic.name, topic]));
-    const there = new Set(catalog.subscriptions.map(({ id }) => id));
+    const active = catalog.subscriptions.filter(({ isActive }) => isActive);
+    const there = new Set(active.map(({ id }) => id));
     for (const id of this.#posts.keys()) if (!there.has(id)) this.#dismiss(id);
-    const endpoints = new Set<string>();
-    for (const subscription of catalog.subscriptions) {
+    /** With what each lets us send in a minute. */
+    const endpoints = new Map<string, number>();
+    for (const subscription of active) {
       const profile = topics.get(subscription.topic)?.profile ?? this.#options.profile;
-      endpoints.add(this.#endpointKey(subscription, profile));
-      const terms = `${subscription.revision}/${profile}`;
-      if (this.#posts.get(subscription.id)?.terms === terms) continue;
-      this.#dismiss(subscription.id);
-      this.#posts.set(subscription.id, { terms, dispatchers: this.#start(subscription, profile) });
+      const key = this.#endpointKey(subscription, profile);
+      const rate = subscription.handshake?.allowedRate ?? unlimited;
+      endpoints.set(key, Math.min(rate, endpoints.get(key) ?? unlimited));
+      this.#post(subscription, profile);
     }
-    for (const key of this.#endpoints.keys()) {
-      if (!endpoints.has(key)) this.#endpoints.delete(key);
+    for (const [key, endpoint] of this.#endpoints) {
+      const rate = endpoints.get(key);
+      if (rate === undefined) this.#endpoints.delete(key);
+      else endpoint.setRate(rate === unlimited ? null : rate);
     }
+  }
+
+  /** A record may have changed in ways that concern no dispatcher: its handshake, its filter. */
+  #post(subscription: Subscription, profile: ProfileName): void {
+    const { id, revision } = subscription;
+    const post = this.#posts.get(id);
+    const isSameProfile = post?.profile === profile;
+    if (isSameProfile && post.revision === revision) return;
+    const terms = termsOf(subscription);
+    if (isSameProfile && post.terms === terms) {
+      post.revision = revision;
+      return;
+    }
+    this.#dismiss(id);
+    const dispatchers = this.#start(subscription, profile);
+    this.#posts.set(id, { revision, profile, terms, dispatchers });
   }
 
   /** Sends under way may end until the signal aborts; what is left then is due again. */
@@ -111,7 +134,6 @@ export class Roster {
 
   #start(subscription: Subscription, profileName: ProfileName): Post["dispatchers"] {
     const { ground, sink, deadLetterSink, defaults, sendsMax } = this.#options;
-    const { log } = ground;
     const profile = profiles[profileName];
     const { deadLetter, destination } = subscription;
     const open = (queue: {
@@ -145,7 +167,7 @@ export class Roster {
           deadLetterSink === null || deadLetter === null
             ? null
             : (parcel, limits) => deadLetterSink.send(parcel, deadLetter, limits),
-        endpoint: quietEndpoint(`dead letters of ${subscription.name}`, log),
+        endpoint: quietEndpoint(`dead letters of ${subscription.name}`, ground),
         batch: deadLetterBatch,
         sendsMax: deadLetterSendsMax,
       }),
@@ -161,7 +183,7 @@ export class Roster {
       name: endpointOf(subscription.destination),
       sendsMax: this.#options.sendsMax,
       delayedDelivery: profiles[profile].delayedDelivery,
-      log: this.#options.ground.log,
+      ...this.#options.ground,
     });
     this.#endpoints.set(key, endpoint);
     return endpoint;
@@ -172,7 +194,13 @@ export class Roster {
   }
 }
 
+/** What a dispatcher sees of a subscription. */
+function termsOf(subscription: Subscription): string {
+  const { revision, state, handshake, filter, labels, expiresAt, origin, ...seen } = subscription;
+  return JSON.stringify(seen);
+}
+
 /** Dead-letter stores have a schedule and a limit of their own (L-4), and no health. */
-function quietEndpoint(name: string, log: Log): Endpoint {
-  return new Endpoint({ name, sendsMax: deadLetterSendsMax, delayedDelivery: false, log });
+function quietEndpoint(name: string, { clock, log }: DispatchGround): Endpoint {
+  return new Endpoint({ name, sendsMax: deadLetterSendsMax, delayedDelivery: false, clock, log });
 }
