@@ -36,9 +36,10 @@ export interface Called {
 export interface HandshakeDesk {
   /**
    * A handshake about to begin, with a new code, for terms that are to come into force with it.
-   * Null when endpoints are not asked at all: the terms are then in force at once.
+   * Null when endpoints are not asked at all: the terms are then in force at once. The rate that
+   * was allowed in the handshake `before` holds until this one is decided.
    */
-  prepare(pending: SubscriptionTerms | null): Handshake | null;
+  prepare(pending: SubscriptionTerms | null, before?: Handshake | null): Handshake | null;
   /**
    * Asks the endpoint of a subscription as it was just written. Resolves when that is decided, or
    * waits for a person; never rejects for something the world did. A newer write of the same

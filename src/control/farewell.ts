@@ -1,0 +1,42 @@
+// What an endpoint is told when its subscription is gone: once, without waiting for an answer, and
+// only if it had agreed to hear from us.
+
+import type { Ask, Catalog, Clock, Ids, Log } from "../core/ports.ts";
+import { farewellOf, type Occasion } from "../core/question.ts";
+import { endpointOf, type Subscription, type SubscriptionTerms } from "../core/subscription.ts";
+import { localPlace, topicArmId } from "../core/topic.ts";
+
+export interface OccasionGround {
+  readonly catalog: () => Catalog;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** What a word of our own to an endpoint is about. */
+export function occasionOf(
+  { catalog, ids, clock }: OccasionGround,
+  { topic, domainTopic, name }: Subscription,
+  terms: SubscriptionTerms,
+): Occasion {
+  const found = catalog().topics.find((one) => one.name === topic);
+  const parent = topicArmId(found ?? { kind: "topic", name: topic, place: localPlace });
+  const topicId = domainTopic === null ? parent : `${parent}/topics/${domainTopic}`;
+  return { name, terms, topicId, eventId: ids.next(), now: clock.now() };
+}
+
+export async function sayFarewell(
+  ground: OccasionGround & { readonly ask: Ask; readonly log: Log },
+  subscription: Subscription,
+  limits: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const { topic, name, destination } = subscription;
+  const occasion = occasionOf(ground, subscription, subscription);
+  const armId = `${occasion.topicId}/providers/Microsoft.EventGrid/eventSubscriptions/${name}`;
+  const answer = await ground.ask({ ...farewellOf(occasion, armId), ...limits });
+  ground.log.fact("info", "subscription.toldDeleted", {
+    topic,
+    subscription: name,
+    endpoint: endpointOf(destination),
+    ...(answer.kind === "answered" ? { status: answer.status } : { why: answer.why }),
+  });
+}
