@@ -7,10 +7,16 @@ import { join } from "node:path";
 import type { Config } from "./config.ts";
 import { clockRoutes, type Tally } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
+import type { Called, HandshakeDesk } from "./control/desk.ts";
+import { Expiry } from "./control/expiry.ts";
+import { Handshakes } from "./control/handshake.ts";
 import { statusRoutes } from "./control/status.ts";
+import { type HandshakeRules, handshakeRules } from "./core/handshake.ts";
 import type { PolicyDefaults } from "./core/policy.ts";
 import type {
   Activity,
+  Ask,
+  Catalog,
   Chance,
   Clock,
   Ids,
@@ -27,6 +33,7 @@ import { type Directory, openDirectory } from "./core/route.ts";
 import { publishLimits } from "./core/schema/limits.ts";
 import type { DeadLetterDestination } from "./core/subscription.ts";
 import { Roster } from "./dispatch/roster.ts";
+import { openAsk } from "./egress/ask.ts";
 import { openWebhook } from "./egress/webhook.ts";
 import { publishRoutes } from "./ingress/publish.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
@@ -45,6 +52,8 @@ export interface Ground {
   readonly store: Store & Ledger & Registry;
   readonly sink: Sink;
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
+  /** Without it endpoints are neither asked nor told anything beside events. */
+  readonly ask?: Ask;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly ids: Ids;
@@ -58,10 +67,17 @@ export interface HouseRules {
   readonly auth: boolean;
   readonly defaults: PolicyDefaults;
   readonly endpointSendsMax: number;
+  /** Null: every subscription is in force at once, and no endpoint is asked. */
+  readonly handshake?: HandshakeRules | null;
 }
 
 export interface House {
   readonly routes: readonly Route[];
+  readonly desk: HandshakeDesk;
+  /** As it was last read. */
+  catalog(): Catalog;
+  /** Goes on with the handshakes that a restart interrupted, once we can be called. */
+  resume(called: Called): Promise<void>;
   /** Resolves when every change of topics and subscriptions made before the call is in effect. */
   refresh(): Promise<void>;
   /** Null, or why publishes are not accepted. */
@@ -71,10 +87,12 @@ export interface House {
 }
 
 const catalogRetryMs = 1_000;
+const unasked: Ask = () => Promise.resolve({ kind: "noReply", why: "Nobody is asked." });
 
 export async function assemble(ground: Ground, rules: HouseRules): Promise<House> {
   const { store, clock, log, meter } = ground;
-  let directory: Directory = openDirectory({ topics: [], subscriptions: [] });
+  let catalog: Catalog = { topics: [], subscriptions: [] };
+  let directory: Directory = openDirectory(catalog);
   let isClosing = false;
   const roster = new Roster({
     ground,
@@ -85,10 +103,12 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     sendsMax: rules.endpointSendsMax,
   });
   const reload = async () => {
-    const catalog = await store.catalog();
+    const read = await store.catalog();
     if (isClosing) return;
-    directory = openDirectory(catalog);
-    roster.sync(catalog);
+    catalog = read;
+    const inForce = expiry.sift(read);
+    directory = openDirectory(inForce);
+    roster.sync(inForce);
   };
   // One reload at a time, so that an older catalog never replaces a newer one.
   let reloading = Promise.resolve();
@@ -106,6 +126,22 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
       if (!isClosing) callOff = clock.after(catalogRetryMs, follow);
     });
   };
+  const { ask = unasked } = ground;
+  const handshakes = new Handshakes({
+    ...ground,
+    registry: store,
+    catalog: () => catalog,
+    ask,
+    isAsking: ask !== unasked && rules.handshake !== null,
+    refresh,
+    rules: rules.handshake ?? handshakeRules,
+  });
+  const expiry = new Expiry({
+    ...ground,
+    registry: store,
+    refresh: follow,
+    tellDeleted: (subscription) => handshakes.tellDeleted(subscription),
+  });
   store.onChange(follow);
   store.onDropped((subscription, count) => {
     const reason = "SubscriptionDeleted";
@@ -114,12 +150,18 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
   });
   await refresh();
   return {
-    routes: publishRoutes({
-      ...ground,
-      directory: () => directory,
-      auth: rules.auth,
-      isOpen: () => !isClosing,
-    }),
+    routes: [
+      ...publishRoutes({
+        ...ground,
+        directory: () => directory,
+        auth: rules.auth,
+        isOpen: () => !isClosing,
+      }),
+      ...handshakes.routes,
+    ],
+    desk: handshakes,
+    catalog: () => catalog,
+    resume: (called) => handshakes.resume(called),
     refresh,
     whyNotReady() {
       if (isClosing) return "The broker is stopping.";
@@ -130,6 +172,8 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     async close(signal) {
       isClosing = true;
       callOff();
+      expiry.close();
+      await handshakes.close();
       await reloading;
       await roster.close(signal);
     },
@@ -184,19 +228,21 @@ export async function openBroker(
   const store = rooms.adopt(await openStore(config, { clock, activity, ...outside }), (open) =>
     open.close(),
   );
+  const ca = (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8"));
   const sink = rooms.adopt(
     openWebhook({
       clock,
       activity,
       connectionsMax: config.endpointSendsMax,
       lateMax: config.endpointSendsMax,
-      ca: (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8")),
+      ca,
     }),
     (open) => open.close(),
   );
+  const asker = rooms.adopt(openAsk({ clock, activity, ca }), (open) => open.close());
   const ids = realIds();
-  if (config.topics !== null) {
-    const declared = parseDeclaration(config.topics, {
+  if (config.topics !== null || config.domains !== null) {
+    const declared = parseDeclaration(config, {
       auth: config.auth,
       profile: config.profile,
       makeKey,
@@ -208,6 +254,7 @@ export async function openBroker(
     store,
     sink,
     deadLetterSink: null,
+    ask: asker.ask,
     clock,
     chance,
     ids,
@@ -233,6 +280,7 @@ export async function openBroker(
       }),
       (open) => open.close(),
     );
+  await house.resume({ baseUrl: http?.url ?? "http://localhost" });
   log.announce("broker.started", {
     http: http?.url ?? null,
     https: null,
@@ -264,6 +312,13 @@ function rulesOf(config: Config): HouseRules {
       ...(ttlMs === null ? {} : { ttlMs }),
     },
     endpointSendsMax: config.endpointSendsMax,
+    handshake: config.handshake
+      ? {
+          ...handshakeRules,
+          persistMs: config.handshakePersistMs,
+          windowMs: config.handshakeWindowMs,
+        }
+      : null,
   };
 }
 

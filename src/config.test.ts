@@ -63,12 +63,16 @@ test("without any setting the defaults are in force, and cannot be changed", () 
       logLevel: "info",
       logFormat: "auto",
       endpointSendsMax: 64,
+      handshake: true,
+      handshakePersistMs: 120_000,
+      handshakeWindowMs: 600_000,
       publishQueueBytesMax: 64 * 1024 * 1024,
       stopGraceMs: 8_000,
       tlsCaFiles: null,
       defaultMaxDeliveryAttempts: null,
       defaultEventTimeToLiveMs: null,
       topics: null,
+      domains: null,
     },
   );
   assert.ok(Object.isFrozen(config));
@@ -270,9 +274,11 @@ test("the limits of the IoT Edge module are read from its own variables (E-1)", 
   );
 });
 
-test("declared topics are handed on as they stand", () => {
+test("declared topics and domains are handed on as they stand", () => {
   const topics = { orders: { key1: "hush" } };
-  assert.deepEqual(parse({ args: ["--config", "f"], files: { f: { topics } } }).topics, topics);
+  const domains = { shop: { key1: "hush" } };
+  const config = parse({ args: ["--config", "f"], files: { f: { topics, domains } } });
+  assert.deepEqual([config.topics, config.domains], [topics, domains]);
 });
 
 test("a secret is masked in the list and described by its shape in a refusal", () => {

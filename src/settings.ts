@@ -148,6 +148,27 @@ export const settings = {
     example: "8",
     about: "How many requests to one endpoint may be under way at once.",
   }),
+  handshake: setting({
+    name: "handshake",
+    kind: onOrOff(),
+    default: "on",
+    example: "off",
+    about: "Whether webhooks are asked before they get events. What a file declares is not asked.",
+  }),
+  handshakePersistMs: setting({
+    name: "handshake-persist",
+    kind: duration("PT1H"),
+    default: "PT2M",
+    example: "PT15S",
+    about: "How long a webhook that fails its validation is asked again before it has failed.",
+  }),
+  handshakeWindowMs: setting({
+    name: "handshake-window",
+    kind: duration("P1D"),
+    default: "PT10M",
+    example: "PT1H",
+    about: "How long the validation URL may be called, by a person or by the webhook itself.",
+  }),
   publishQueueBytesMax: setting({
     name: "publish-queue-bytes",
     kind: wholeNumber({ min: 1_048_576, max: 17_179_869_184 }),

@@ -1,6 +1,6 @@
 // Retires subscriptions whose end has come, as if someone had removed them. Whoever reads the
-// catalog sifts it here; the alarm for the next expiry asks for it to be read again, so that nothing
-// looks at the time on the path of an event.
+// catalog sifts it here; the alarm for the next expiry asks for it to be read again, so that
+// nothing looks at the time on the path of an event.
 
 import { siftExpired } from "../core/expiry.ts";
 import type { Catalog, Clock, Log, Registry } from "../core/ports.ts";

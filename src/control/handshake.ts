@@ -1,11 +1,11 @@
-// The desk at which endpoints are asked whether they want our events. The laws are core/handshake.ts
-// and core/question.ts; here they are carried out: ask, write what came of it, wait, and let the
-// validation URL be called.
+// The desk at which endpoints are asked whether they want our events. The laws are in
+// core/handshake.ts and core/question.ts; here they are carried out: ask, write what came of it,
+// wait, and let the validation URL be called.
 //
-// The truth is the subscription's record. A run only holds its latest version, and every write names
-// the revision it was made from, so that whatever else was written meanwhile (by a caller, by the
-// validation URL) is seen and never undone. The crash line: an answer that was not written is asked
-// for again, with the same code.
+// The truth is the subscription's record. A run only holds its latest version, and every write
+// names the revision it was made from, so that whatever else was written meanwhile (by a caller, by
+// the validation URL) is seen and never undone. The crash line: an answer that was not written is
+// asked for again, with the same code.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import {

@@ -216,7 +216,7 @@ export interface Sink<D = Destination> {
   ): Promise<Outcome>;
 }
 
-/** One request of our own to an endpoint: the handshake before any event, the notice after the last. */
+/** A request of our own to an endpoint: the handshake before any event, the notice after all. */
 export type Ask = (question: {
   readonly method: "POST" | "OPTIONS";
   readonly url: string;

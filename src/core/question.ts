@@ -23,8 +23,8 @@ export type Finding =
 const origin = "eventgrid.azure.net";
 
 /**
- * Requests a minute that we ask for. High, because some endpoints grant what they are asked for, and
- * that is then kept.
+ * Requests a minute that we ask for. High, because some endpoints grant what they are asked for,
+ * and that is then kept.
  */
 const requestRate = 600_000;
 

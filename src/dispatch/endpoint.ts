@@ -1,6 +1,6 @@
 // An endpoint as all its dispatchers see it: how it is, how many sends to it are under way, and how
-// fast it lets us send. The laws of its health and its pace are core/health.ts and core/rate.ts; here
-// their state is kept, and those who wait are told.
+// fast it lets us send. The laws of its health and its pace are in core/health.ts and core/rate.ts;
+// here their state is kept, and those who wait are told.
 
 import {
   fold,
@@ -44,8 +44,8 @@ export class Endpoint {
   }
 
   /**
-   * While a sick endpoint waits for the send that tests it (H-2): which turn that is, so that each turn
-   * can be told from the next. Null otherwise.
+   * While a sick endpoint waits for the send that tests it (H-2): which turn that is, so that each
+   * turn can be told from the next. Null otherwise.
    */
   probeTurn(now: Instant): Instant | null {
     const health = this.#health;

@@ -1,7 +1,7 @@
 // Who is on duty: a dispatcher for each queue of each active subscription in the catalog. When a
-// subscription appears, changes or goes, the roster starts, replaces or stops its dispatchers and no
-// others. A replaced dispatcher takes nothing new; its sends under way end and settle by themselves,
-// while the new one is already at work.
+// subscription appears, changes or goes, the roster starts, replaces or stops its dispatchers and
+// no others. A replaced dispatcher takes nothing new; its sends under way end and settle by
+// themselves, while the new one is already at work.
 
 import type { BatchPolicy } from "../core/batch.ts";
 import { type PolicyDefaults, policyOf } from "../core/policy.ts";
