@@ -15,9 +15,14 @@ type Settings = typeof settings;
 export type Config = {
   readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never;
 } & {
-  /** The `topics` section of the file as it stands there, or null. It is checked when applied. */
-  readonly topics: unknown;
+  /** Sections of the file as they stand there, or null. They are checked when applied. */
+  readonly [K in Section]: unknown;
 };
+
+/** What a file may declare beside settings. */
+const sections = ["topics", "domains"] as const;
+
+type Section = (typeof sections)[number];
 
 export interface ConfigInput {
   /** What follows the command. */
@@ -98,9 +103,11 @@ function survey(input: ConfigInput): Survey {
       rows.push({ ...row, problem: error.message });
     }
   }
-  if (file.topics !== null)
-    rows.push({ name: "topics", value: namesIn(file.topics), from: "file" });
-  const config = Object.freeze({ ...values, topics: file.topics }) as Config;
+  for (const name of sections) {
+    const section = file.declared[name];
+    if (section !== null) rows.push({ name, value: namesIn(section), from: "file" });
+  }
+  const config = Object.freeze({ ...values, ...file.declared }) as Config;
   if (problems.length === 0) problems.push(...contradictionsIn(config));
   return { config, rows, problems };
 }
@@ -157,23 +164,25 @@ function readConfigFile(
   named: Found | undefined,
   readFile: ConfigInput["readFile"],
   problems: Refusal[],
-): { readonly found: FoundByName; readonly topics: unknown } {
+): { readonly found: FoundByName; readonly declared: Readonly<Record<Section, unknown>> } {
   const found: FoundByName = new Map();
-  if (typeof named?.value !== "string") return { found, topics: null };
+  const declared: Record<Section, unknown> = { topics: null, domains: null };
+  if (typeof named?.value !== "string") return { found, declared };
   const where = `file ${named.value}`;
-  let topics: unknown = null;
   try {
     const keys = settingList.filter(({ isKey }) => isKey).map(({ name }) => name);
     for (const [key, value] of Object.entries(readObject(named.value, readFile))) {
-      if (key === "topics") topics = value;
+      const section = sections.find((name) => name === key);
+      if (section !== undefined) declared[section] = value;
       else if (keys.includes(key)) found.set(key, { value, from: "file", where });
-      else problems.push(refuseName({ what: "key", name: key, where, known: [...keys, "topics"] }));
+      else
+        problems.push(refuseName({ what: "key", name: key, where, known: [...keys, ...sections] }));
     }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     problems.push(error);
   }
-  return { found, topics };
+  return { found, declared };
 }
 
 /** What is wrong is told by its line and never by its text, which may be a key. */
@@ -267,8 +276,8 @@ function textOf(value: unknown, isList: boolean): string | null {
 }
 
 /** Names alone: what is below them has keys. */
-function namesIn(topics: unknown): string {
-  return typeof topics === "object" && topics !== null ? Object.keys(topics).join(", ") : "";
+function namesIn(section: unknown): string {
+  return typeof section === "object" && section !== null ? Object.keys(section).join(", ") : "";
 }
 
 function splitOnce(text: string, separator: string): [string, string?] {

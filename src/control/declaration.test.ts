@@ -26,10 +26,15 @@ function wished({ topic = {}, subscription = {}, properties = {} }: Wish = {}) {
 }
 
 function parse(
-  value: unknown,
-  { auth = true, profile = "azure" as ProfileName, makeKey = keys() } = {},
+  topics: unknown,
+  {
+    auth = true,
+    profile = "azure" as ProfileName,
+    makeKey = keys(),
+    domains = null as unknown,
+  } = {},
 ): Declaration {
-  return parseDeclaration(value, { auth, profile, makeKey });
+  return parseDeclaration({ topics, domains }, { auth, profile, makeKey });
 }
 
 function keys(): () => string {
@@ -155,7 +160,13 @@ test("bad members are refused by their path, with what is allowed (R-5, B-1)", (
     [wished({ topic: { subscriptions: { ab: {} } } }), /3 to 64 letters, digits and hyphens/],
     [sub({ destination: undefined }), `${at}.destination must be an object, and is missing`],
     [sub({ destination: { endpointType: "EventHub" } }), /endpointType must be WebHook/],
-    [sub({ expirationTimeUtc: "x" }), /there is no member "expirationTimeUtc"/],
+    [sub({ expirationTimeUtc: "x" }), /expirationTimeUtc must be an ISO 8601 instant/],
+    [sub({ labels: "a" }), /labels must be a list of at most 100 texts/],
+    [sub({ eventDeliverySchema: "CustomInputSchema" }), /because the topic takes EventGridSchema/],
+    [wished({ topic: { inputSchema: "Own" } }), /inputSchema must be EventGridSchema, CloudEvent/],
+    [wished({ topic: { inputSchema: "CustomEventSchema" } }), /eventType must have a sourceField/],
+    [wished({ topic: { port: 0 } }), /port must be a whole number from 1 to 65535/],
+    [wished({ topic: { autoCreateTopicWithFirstSubscription: true } }), /there is no member/],
     [sub({ filter: { advancedFilter: [] } }), /"advancedFilter" in .*billing\.filter; did you/],
     [
       sub({
@@ -380,4 +391,89 @@ test("what was made over HTTP is never touched, and the log says what was left",
     "declaration.left orders billing it was made over HTTP",
     "declaration.left returns it has subscriptions that were made over HTTP",
   ]);
+});
+
+const shop = {
+  shop: {
+    key1: "local-key",
+    inputSchema: "CloudEventSchemaV1_0",
+    autoDeleteTopicWithLastSubscription: false,
+    subscriptions: wished().orders.subscriptions,
+    topics: { "tenant-1": { subscriptions: wished().orders.subscriptions }, "tenant-2": {} },
+  },
+};
+
+test("a domain is declared with its topics and the subscriptions of both", () => {
+  const { topics, subscriptions } = parse(null, { domains: shop });
+  assert.deepEqual(
+    topics.map(({ kind, name, inputSchema, domain }) => ({ kind, name, inputSchema, domain })),
+    [
+      {
+        kind: "domain",
+        name: "shop",
+        inputSchema: "CloudEventSchemaV1_0",
+        domain: {
+          autoCreateTopics: true,
+          autoDeleteTopics: false,
+          topics: ["tenant-1", "tenant-2"],
+        },
+      },
+    ],
+  );
+  assert.deepEqual(
+    subscriptions.map(({ topic, domainTopic, name, deliverySchema }) => [
+      ...[topic, domainTopic, name, deliverySchema],
+    ]),
+    [
+      ["shop", null, "billing", "CloudEventSchemaV1_0"],
+      ["shop", "tenant-1", "billing", "CloudEventSchemaV1_0"],
+    ],
+  );
+  assert.match(
+    refused(null, { domains: { shop: { ...shop.shop, topics: { a: {} } } } }),
+    /a name in domains\.shop\.topics must be 3 to 128 letters, digits/,
+  );
+});
+
+test("a topic and a domain of one name are refused", () => {
+  const words = refused({ SHOP: { key1: "local-key" } }, { domains: shop });
+  assert.match(words, /topics and domains must have names .* and have "SHOP" and "shop"/);
+});
+
+test("a declared domain keeps the topics that were made over HTTP", async () => {
+  const { store, apply } = openRegistry();
+  assert.equal(await apply({}, { domains: shop }), 3);
+  assert.equal(await apply({}, { domains: shop }), 0);
+  const [domain] = (await store.catalog()).topics;
+  assert.ok(domain?.domain);
+  const { revision: _, ...draft } = domain;
+  const topics = [...domain.domain.topics, "made-later"];
+  await store.putTopic({ ...draft, domain: { ...domain.domain, topics } });
+  assert.equal(await apply({}, { domains: shop }), 0);
+});
+
+test("a subscription is read with headers, labels, schema and expiration", () => {
+  const [parsed] = parse(
+    wished({
+      properties: {
+        deliveryAttributeMappings: [
+          { name: "x-tenant", type: "Static", properties: { value: "contoso" } },
+          { name: "x-key", type: "dynamic", properties: { sourceField: "data.key1" } },
+        ],
+      },
+      subscription: {
+        labels: ["a"],
+        eventDeliverySchema: "cloudeventschemav1_0",
+        expirationTimeUtc: "2020-01-01T00:00:00",
+      },
+    }),
+  ).subscriptions;
+  assert.deepEqual(parsed?.headers, [
+    { name: "x-tenant", kind: "static", value: "contoso", isSecret: false },
+    { name: "x-key", kind: "dynamic", sourceField: "data.key1" },
+  ]);
+  assert.deepEqual(parsed?.labels, ["a"]);
+  assert.equal(parsed?.deliverySchema, "CloudEventSchemaV1_0");
+  // One that has passed is no mistake in a file that is read again.
+  assert.equal(parsed?.expiresAt, Date.UTC(2020, 0, 1));
 });

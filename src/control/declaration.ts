@@ -5,20 +5,26 @@
 // before and no longer does is removed; what was made over HTTP is never touched.
 
 import { shapeOf } from "../core/check.ts";
-import { checkMembers } from "../core/members.ts";
+import { checkMembers, type Members } from "../core/members.ts";
 import type { Log, Registry } from "../core/ports.ts";
-import { type ProfileName, profileNames } from "../core/profile.ts";
+import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
-import { oneOf } from "../core/setting.ts";
 import {
   plainSubscription,
   type Subscription,
   type SubscriptionDraft,
   subscriptionNameRule,
 } from "../core/subscription.ts";
-import { plainTopic, type Topic, type TopicDraft, topicNameRule } from "../core/topic.ts";
+import {
+  domainTopicNameRule,
+  plainTopic,
+  type Topic,
+  type TopicDraft,
+  topicNameRule,
+} from "../core/topic.ts";
 import { refuseValue } from "../core/wording.ts";
-import { checkSubscription } from "./subscription.ts";
+import { checkTerms } from "./subscription.ts";
+import { checkTopic, newTerms, topicMembers } from "./topic.ts";
 
 export interface DeclaredTopic extends TopicDraft {
   /** Keys that the file leaves to us; one that is stored already is kept. */
@@ -30,48 +36,123 @@ export interface Declaration {
   readonly subscriptions: readonly SubscriptionDraft[];
 }
 
+/** The two sections of the file as they stand there; null: not there. */
+export interface Declared {
+  readonly topics: unknown;
+  readonly domains: unknown;
+}
+
+export interface DeclarationRules {
+  readonly auth: boolean;
+  readonly profile: ProfileName;
+  readonly makeKey: () => string;
+}
+
 /** What a request header can carry without being changed on the way. */
 const keyRule = /^[\x21-\x7e]{1,256}$/;
 
 /** Refusal: InvalidSetting, naming the field as the path to it: `topics.orders.key1`. */
 export function parseDeclaration(
-  value: unknown,
-  rules: {
-    readonly auth: boolean;
-    readonly profile: ProfileName;
-    readonly makeKey: () => string;
-  },
+  { topics, domains }: Declared,
+  rules: DeclarationRules,
 ): Declaration {
-  const topics: DeclaredTopic[] = [];
-  const subscriptions: SubscriptionDraft[] = [];
-  for (const [name, declared] of namedIn(value, "topics", topicNameRule)) {
-    const field = `topics.${name}`;
-    const members = checkMembers(declared, field, ["key1", "key2", "profile", "subscriptions"]);
-    const profile = checkProfile(members.profile, `${field}.profile`);
-    const key1 = checkKey(members.key1, { field: `${field}.key1`, isRequired: rules.auth });
-    const key2 = checkKey(members.key2, { field: `${field}.key2`, isRequired: false });
-    topics.push({
-      ...plainTopic,
-      name,
-      key1: key1 ?? rules.makeKey(),
-      key2: key2 ?? rules.makeKey(),
-      profile,
-      origin: "file",
-      isMadeUp: { key1: key1 === null, key2: key2 === null },
-    });
-    const inside = `${field}.subscriptions`;
-    for (const [own, given] of namedIn(members.subscriptions ?? {}, inside, subscriptionNameRule)) {
-      const checked = checkSubscription(given, `${inside}.${own}`, profile ?? rules.profile);
-      subscriptions.push({
-        ...plainSubscription,
-        ...checked,
-        topic: name,
-        name: own,
-        origin: "file",
-      });
-    }
+  const resources = [
+    ...namedIn(topics ?? {}, "topics", topicNameRule).map(([name, given]) =>
+      parseTopic(given, { kind: "topic", name, field: `topics.${name}` }, rules),
+    ),
+    ...namedIn(domains ?? {}, "domains", topicNameRule).map(([name, given]) =>
+      parseTopic(given, { kind: "domain", name, field: `domains.${name}` }, rules),
+    ),
+  ];
+  const twice = findTwice(resources.map(({ topic }) => topic.name));
+  if (twice !== null) {
+    const words = "topics and domains must have names that differ in more than letter case";
+    throw new Refusal("InvalidSetting", `${words}, and have "${twice[0]}" and "${twice[1]}"`);
   }
-  return { topics, subscriptions };
+  return {
+    topics: resources.map(({ topic }) => topic),
+    subscriptions: resources.flatMap(({ subscriptions }) => subscriptions),
+  };
+}
+
+interface Heading {
+  readonly kind: TopicDraft["kind"];
+  readonly name: string;
+  readonly field: string;
+}
+
+interface Resource {
+  readonly topic: DeclaredTopic;
+  readonly subscriptions: readonly SubscriptionDraft[];
+}
+
+function parseTopic(
+  given: unknown,
+  { kind, name, field }: Heading,
+  rules: DeclarationRules,
+): Resource {
+  const inside = kind === "domain" ? ["subscriptions", "topics"] : ["subscriptions"];
+  const members = checkMembers(given, field, ["key1", "key2", ...topicMembers(kind), ...inside]);
+  const terms = checkTopic(members, field, { kind, base: newTerms(kind) });
+  const key1 = checkKey(members.key1, { field: `${field}.key1`, isRequired: rules.auth });
+  const key2 = checkKey(members.key2, { field: `${field}.key2`, isRequired: false });
+  const parts = kind === "domain" ? topicsOfDomain(members, field) : [];
+  const topic: DeclaredTopic = {
+    ...plainTopic,
+    ...terms,
+    kind,
+    name,
+    key1: key1 ?? rules.makeKey(),
+    key2: key2 ?? rules.makeKey(),
+    domain: terms.domain && { ...terms.domain, topics: parts.map((part) => part.name) },
+    origin: "file",
+    isMadeUp: { key1: key1 === null, key2: key2 === null },
+  };
+  const subscriptions = [
+    ...parseSubscriptions(members, { topic, domainTopic: null, field }, rules),
+    ...parts.flatMap((part) =>
+      parseSubscriptions(
+        part.members,
+        { topic, domainTopic: part.name, field: `${field}.topics.${part.name}` },
+        rules,
+      ),
+    ),
+  ];
+  return { topic, subscriptions };
+}
+
+function topicsOfDomain({ topics }: Members, field: string) {
+  return namedIn(topics ?? {}, `${field}.topics`, domainTopicNameRule).map(([name, given]) => ({
+    name,
+    members: checkMembers(given, `${field}.topics.${name}`, ["subscriptions"]),
+  }));
+}
+
+function parseSubscriptions(
+  { subscriptions }: Members,
+  spot: {
+    readonly topic: DeclaredTopic;
+    readonly domainTopic: string | null;
+    readonly field: string;
+  },
+  rules: DeclarationRules,
+): SubscriptionDraft[] {
+  const { topic, domainTopic } = spot;
+  const field = `${spot.field}.subscriptions`;
+  return namedIn(subscriptions ?? {}, field, subscriptionNameRule).map(([name, given]) => ({
+    ...plainSubscription,
+    ...checkTerms(given, `${field}.${name}`, {
+      profile: topic.profile ?? rules.profile,
+      inputSchema: topic.inputSchema,
+      stored: null,
+      keepsRest: false,
+      now: null,
+    }),
+    topic: topic.name,
+    domainTopic,
+    name,
+    origin: "file",
+  }));
 }
 
 /** The members of an object whose names are names of resources. */
@@ -79,21 +160,34 @@ function namedIn(value: unknown, field: string, rule: RegExp): [string, unknown]
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw refuseValue({ field, value, allowed: "an object with a member for each" });
   }
-  const seen = new Map<string, string>();
-  for (const name of Object.keys(value)) {
-    if (!rule.test(name)) {
-      const [, least, most] = /\{(\d+),(\d+)\}/.exec(rule.source) ?? [];
-      const allowed = `${least} to ${most} letters, digits and hyphens`;
-      throw refuseValue({ field: `a name in ${field}`, value: name, allowed });
-    }
-    const other = seen.get(name.toLowerCase());
-    if (other !== undefined) {
-      const words = `${field} must have names that differ in more than letter case`;
-      throw new Refusal("InvalidSetting", `${words}, and has "${other}" and "${name}"`);
-    }
-    seen.set(name.toLowerCase(), name);
+  const names = Object.keys(value);
+  for (const name of names) {
+    if (rule.test(name)) continue;
+    throw refuseValue({ field: `a name in ${field}`, value: name, allowed: wordsOfRule(rule) });
+  }
+  const twice = findTwice(names);
+  if (twice !== null) {
+    const words = `${field} must have names that differ in more than letter case`;
+    throw new Refusal("InvalidSetting", `${words}, and has "${twice[0]}" and "${twice[1]}"`);
   }
   return Object.entries(value);
+}
+
+function wordsOfRule(rule: RegExp): string {
+  const [, least, most] = /\{(\d+),(\d+)\}/.exec(rule.source) ?? [];
+  const more = rule === domainTopicNameRule ? ", dots, underscores and tildes" : "";
+  return `${least} to ${most} letters, digits and hyphens${more}`;
+}
+
+/** Two names that are one without regard to letter case. */
+function findTwice(names: readonly string[]): readonly [string, string] | null {
+  const seen = new Map<string, string>();
+  for (const name of names) {
+    const other = seen.get(name.toLowerCase());
+    if (other !== undefined) return [other, name];
+    seen.set(name.toLowerCase(), name);
+  }
+  return null;
 }
 
 function checkKey(
@@ -108,13 +202,6 @@ function checkKey(
     "InvalidSetting",
     `${field} must be ${allowed}${hint}, and is ${shapeOf(value)}`,
   );
-}
-
-function checkProfile(value: unknown, field: string): ProfileName | null {
-  if (value === undefined || value === null) return null;
-  const { allowed, parse } = oneOf(profileNames);
-  if (typeof value === "string") return parse(value, field);
-  throw refuseValue({ field, value, allowed });
 }
 
 /** Rejects as the registry does; what was written until then stays, and is not written again. */
@@ -165,10 +252,20 @@ async function applyTopic(
     ...declared,
     key1: (isMadeUp.key1 && stored?.key1) || declared.key1,
     key2: (isMadeUp.key2 && stored?.key2) || declared.key2,
+    domain: declared.domain && {
+      ...declared.domain,
+      topics: joined(stored?.domain?.topics ?? [], declared.domain.topics),
+    },
   };
   if (stored !== undefined && holds(stored, { ...draft, name: stored.name })) return;
   await registry.putTopic(draft);
   tell(log, stored === undefined ? "created" : "updated", draft);
+}
+
+/** Topics of a domain come and go with their subscriptions, whoever makes those. */
+function joined(stored: readonly string[], declared: readonly string[]): readonly string[] {
+  const isNew = (name: string) => !stored.some((known) => isSameName(known, name));
+  return [...stored, ...declared.filter(isNew)];
 }
 
 async function applySubscription(
@@ -191,11 +288,12 @@ function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-function isSameSubscription(
-  one: Pick<SubscriptionDraft, "topic" | "name">,
-  other: Pick<SubscriptionDraft, "topic" | "name">,
-): boolean {
-  return isSameName(one.topic, other.topic) && isSameName(one.name, other.name);
+function isSameSubscription(one: SubscriptionDraft, other: SubscriptionDraft): boolean {
+  return (
+    isSameName(one.topic, other.topic) &&
+    isSameName(one.domainTopic ?? "", other.domainTopic ?? "") &&
+    isSameName(one.name, other.name)
+  );
 }
 
 /** Whether everything that is wanted is there already, whatever else is. */

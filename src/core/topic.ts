@@ -55,6 +55,9 @@ export interface Topic extends TopicDraft {
 
 export const topicNameRule = /^[A-Za-z0-9-]{3,50}$/;
 
+/** *Differs:* the service does not tell its rule; this one takes host names and the like. */
+export const domainTopicNameRule = /^[A-Za-z0-9._~-]{3,128}$/;
+
 /** Where things are that were made without saying where. */
 export const localPlace: ArmPlace = {
   subscriptionId: "00000000-0000-0000-0000-000000000000",
