@@ -445,6 +445,26 @@ test("an endpoint is told once when its subscription is gone, and asked no more"
   assert.equal(fact?.fields.status, 200);
 });
 
+test("an endpoint is told the whole id also when the topic is gone, too", async (t) => {
+  const { desk, endpoint } = await open(t);
+  const [topic] = desk.house.catalog().topics;
+  assert.ok(topic);
+  const place = { ...topic.place, resourceGroup: "shop" };
+  const moved = await desk.store.putTopic({ ...topic, place });
+  await (await desk.create({ url: endpoint.url })).verdict;
+  const record = await desk.record();
+  assert.ok(record);
+  await desk.store.removeTopic("orders");
+  await desk.house.refresh();
+  desk.house.desk.tellDeleted(record, moved);
+  await desk.advance(0);
+  const [event] = JSON.parse(endpoint.asked.at(-1)?.arrived.body ?? "");
+  assert.match(
+    event.topic,
+    /\/resourceGroups\/shop\/providers\/Microsoft\.EventGrid\/topics\/orders$/,
+  );
+});
+
 test("a subscription removed before it was valid is neither asked again nor told", async (t) => {
   const { desk, endpoint } = await open(t, { reaction: () => ({ status: 503 }) });
   const { subscription, verdict } = await desk.create({ url: endpoint.url });

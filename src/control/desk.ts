@@ -8,6 +8,7 @@ import type {
   SubscriptionId,
   SubscriptionTerms,
 } from "../core/subscription.ts";
+import type { Topic } from "../core/topic.ts";
 
 /** How asking an endpoint ended, or that it now waits for a person. */
 export type Verdict =
@@ -48,6 +49,9 @@ export interface HandshakeDesk {
   begin(subscription: Subscription, called: Called): Promise<Verdict>;
   /** Begins again with a new code, also after success. Refusal: NotFound. */
   rerun(id: SubscriptionId, called: Called): Promise<Verdict>;
-  /** Stops asking and tells the endpoint that its subscription is gone. Returns at once. */
-  tellDeleted(subscription: Subscription): void;
+  /**
+   * Stops asking and tells the endpoint that its subscription is gone, perhaps together with its
+   * topic. Returns at once.
+   */
+  tellDeleted(subscription: Subscription, topic?: Topic): void;
 }

@@ -4,7 +4,7 @@
 import type { Ask, Catalog, Clock, Ids, Log } from "../core/ports.ts";
 import { farewellOf, type Occasion } from "../core/question.ts";
 import { endpointOf, type Subscription, type SubscriptionTerms } from "../core/subscription.ts";
-import { localPlace, topicArmId } from "../core/topic.ts";
+import { localPlace, type Topic, topicArmId } from "../core/topic.ts";
 
 export interface OccasionGround {
   readonly catalog: () => Catalog;
@@ -17,20 +17,28 @@ export function occasionOf(
   { catalog, ids, clock }: OccasionGround,
   { topic, domainTopic, name }: Subscription,
   terms: SubscriptionTerms,
+  gone?: Topic,
 ): Occasion {
-  const found = catalog().topics.find((one) => one.name === topic);
+  const found = gone ?? catalog().topics.find((one) => one.name === topic);
   const parent = topicArmId(found ?? { kind: "topic", name: topic, place: localPlace });
   const topicId = domainTopic === null ? parent : `${parent}/topics/${domainTopic}`;
   return { name, terms, topicId, eventId: ids.next(), now: clock.now() };
 }
 
+export interface Farewell {
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  /** The topic, if it has gone together with its subscriptions. */
+  readonly goneTopic?: Topic | undefined;
+}
+
 export async function sayFarewell(
   ground: OccasionGround & { readonly ask: Ask; readonly log: Log },
   subscription: Subscription,
-  limits: { readonly waitMs: number; readonly signal: AbortSignal },
+  { goneTopic, ...limits }: Farewell,
 ): Promise<void> {
   const { topic, name, destination } = subscription;
-  const occasion = occasionOf(ground, subscription, subscription);
+  const occasion = occasionOf(ground, subscription, subscription, goneTopic);
   const armId = `${occasion.topicId}/providers/Microsoft.EventGrid/eventSubscriptions/${name}`;
   const answer = await ground.ask({ ...farewellOf(occasion, armId), ...limits });
   ground.log.fact("info", "subscription.toldDeleted", {

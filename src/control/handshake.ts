@@ -32,6 +32,7 @@ import {
   type SubscriptionTerms,
 } from "../core/subscription.ts";
 import { sleep } from "../core/time.ts";
+import type { Topic } from "../core/topic.ts";
 import type { Called, HandshakeDesk, Verdict } from "./desk.ts";
 import { occasionOf, sayFarewell } from "./farewell.ts";
 import { type Call, validationRoutes } from "./validate.ts";
@@ -126,12 +127,12 @@ export class Handshakes implements HandshakeDesk {
     }
   }
 
-  tellDeleted(subscription: Subscription): void {
+  tellDeleted(subscription: Subscription, goneTopic?: Topic): void {
     this.#dismiss(subscription.id, "The subscription is gone.");
     if (!subscription.isActive) return;
     const { waitMs } = this.#rules;
     const signal = this.#closing.signal;
-    this.#follow(sayFarewell(this.#ground, subscription, { waitMs, signal }));
+    this.#follow(sayFarewell(this.#ground, subscription, { waitMs, signal, goneTopic }));
   }
 
   async close(): Promise<void> {
