@@ -113,7 +113,7 @@ ${settingList
 
 ## Topics and subscriptions in the file
 
-The file may also declare topics and their subscriptions, with Event Grid's own property names:
+The file may also declare topics, domains and their subscriptions, with Event Grid's own property names:
 
 \`\`\`json
 ${JSON.stringify(fileExample, null, 2)}
@@ -121,12 +121,18 @@ ${JSON.stringify(fileExample, null, 2)}
 
 The broker applies this at every start. Applying the same file again changes nothing. What an earlier file declared
 and this one no longer does is removed, together with what waits for it; what was made over HTTP is never touched.
-Without a \`topics\` section nothing is removed, so that a start without the file costs nothing.
+Without the sections \`topics\` and \`domains\` nothing is removed, so that a start without the file costs nothing.
 
 - \`key1\` is required while \`auth\` is on. A \`key2\` that is not given is made up once and kept.
 - \`profile\` overrides the broker's for the topic.
+- A topic may also have \`inputSchema\`, \`inputSchemaMapping\`, \`disableLocalAuth\`, \`publicNetworkAccess\` and
+  \`inboundIpRules\`, as Event Grid writes them, and a \`port\` of its own for clients that keep only host and port.
+- A domain takes what a topic takes, and \`autoCreateTopicWithFirstSubscription\`,
+  \`autoDeleteTopicWithLastSubscription\` and \`topics\`, each of which may have \`subscriptions\`.
 - Of a subscription only \`destination\` with its \`endpointUrl\` is required. Everything else takes the default shown by
   the profile; batching is off unless one of its two settings is given.
+- A subscription may also have \`labels\`, \`expirationTimeUtc\`, \`eventDeliverySchema\` and, in the destination's
+  properties, \`deliveryAttributeMappings\`.
 - A setting that the topic's profile does not know (a retry policy under \`ga-2018\`, for one) is refused.
 `;
 }
