@@ -92,6 +92,8 @@ export class Dispatcher {
   #standing = 0;
   /** When something is due at the latest; null: nothing waits. At first we do not know. */
   #nextDueAt: Instant | null = 0;
+  /** `#nextDueAt` may be the end of a lease of our own, which nobody has to wait for once it is settled. */
+  #isDoubtful = false;
   /** The earliest due time told by a wake while a claim was under way, which may not have seen it. */
   #heardAt: Instant | null = null;
   /** The turn of a sick endpoint for which the expired have been cleared away. */
@@ -172,9 +174,12 @@ export class Dispatcher {
     const { endpoint, policy, batch } = this.#options;
     const gate = endpoint.gate(now);
     const dueAt = this.#nextDueAt ?? never;
+    const mine = this.#hand.length + this.#sending;
+    const isDoubtful = this.#isDoubtful && mine === 0;
     if (gate.kind === "closed") {
       // A standing claim would go on bringing what cannot be sent.
-      return this.#standing > 0 ? this.#want(0, now) : Math.max(gate.until, dueAt);
+      const isToLook = this.#standing > 0 || isDoubtful;
+      return isToLook ? this.#want(0, now) : Math.max(gate.until, dueAt);
     }
     const isDue = dueAt <= now;
     const turn = endpoint.probeTurn(now);
@@ -184,11 +189,10 @@ export class Dispatcher {
     }
     const window = isProbe ? 1 : Math.min(this.#window, 2 * gate.atOnce);
     const ahead = endpoint.ahead * (batch?.maxEvents ?? 1);
-    const mine = this.#hand.length + this.#sending;
     const room = Math.min(window - mine, ahead - this.#hand.length);
     // A claim for every single place would be many; for half a window at a time they are few.
     const isWorthIt = mine === 0 || room * 2 >= Math.min(window, ahead);
-    const isWanted = isDue || (this.#standing === 0 && !isProbe);
+    const isWanted = isDue || isDoubtful || (this.#standing === 0 && !isProbe);
     if (room > 0 && isWorthIt && isWanted && this.#charsInHand < charsInHandMax) {
       return this.#want(room, now);
     }
@@ -201,6 +205,7 @@ export class Dispatcher {
   }
 
   #claimed(want: Want, claim: Claim): void {
+    this.#isDoubtful = claim.deliveries.length + this.#hand.length + this.#sending > 0;
     this.#nextDueAt =
       this.#heardAt === null ? claim.nextDueAt : earlier(claim.nextDueAt, this.#heardAt);
     this.#standing = 0;
