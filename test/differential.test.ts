@@ -25,7 +25,7 @@ import { type Kind, kinds, Pair, type Round, type Step } from "./differential/pa
 type Registering = Extract<Round, { readonly draws: readonly number[] }>;
 
 const roundsPerRun = 40;
-const runs = 60;
+const runs = 40;
 /** A failure is made smaller for so long. */
 const shrinkMsMax = 30_000;
 /** How often more runs are made because some kind of operation has not succeeded yet. */
