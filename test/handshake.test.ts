@@ -2,60 +2,12 @@
 // clock that waits for them.
 
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
-import { filterForAll } from "../src/core/filter.ts";
-import {
-  type Desk,
-  type DeskOptions,
-  echo,
-  minutes,
-  openDesk,
-  openEndpoint,
-  type Reaction,
-  type Said,
-  seconds,
-} from "./fixtures/desk.ts";
-
-async function open(t: TestContext, options: DeskOptions & { reaction?: Reaction } = {}) {
-  const held: { desk: Desk | null } = { desk: null };
-  const desk = () => held.desk as Desk;
-  const endpoint = await openEndpoint(t, desk, options);
-  held.desk = await openDesk(t, options);
-  return {
-    desk: held.desk,
-    endpoint,
-    /** Another broker on the same store, as after a restart. */
-    async restart(startAt: number) {
-      const { store } = desk();
-      await desk().close();
-      held.desk = await openDesk(t, { ...options, store, startAt });
-      return held.desk;
-    },
-    endpointFor: (reaction: Reaction = echo) => openEndpoint(t, desk, { reaction }),
-  };
-}
-
-const silent: Reaction = () => ({ status: 200 });
-
-/** A reaction that waits until it is told what to say. */
-function hold() {
-  const said = Promise.withResolvers<Said>();
-  const asked = Promise.withResolvers<string>();
-  const reaction: Reaction = (one) => {
-    asked.resolve(one.code);
-    return said.promise;
-  };
-  return { reaction, say: said.resolve, asked: asked.promise };
-}
-
-async function stateOf(desk: Desk, name?: string) {
-  const record = await desk.record(name);
-  return [record?.state, record?.isActive];
-}
+import { test } from "node:test";
+import { echo, hold, minutes, openPair, seconds, silent, stateOf } from "./fixtures/desk.ts";
 
 test("an endpoint that says the code back gets events from then on, and none from before", async (t) => {
   const { reaction, say, asked } = hold();
-  const { desk, endpoint } = await open(t, { reaction });
+  const { desk, endpoint } = await openPair(t, { reaction });
   const { verdict, subscription } = await desk.create({ url: endpoint.url });
   const code = await asked;
   assert.equal(code, subscription.handshake?.code);
@@ -75,7 +27,7 @@ test("an endpoint that says the code back gets events from then on, and none fro
 });
 
 test("a person may agree within ten minutes, by the URL in the validation event", async (t) => {
-  const { desk, endpoint } = await open(t, { reaction: silent });
+  const { desk, endpoint } = await openPair(t, { reaction: silent });
   const { verdict } = await desk.create({ url: endpoint.url });
   assert.deepEqual(await verdict, { state: "AwaitingManualAction" });
   assert.deepEqual(await stateOf(desk), ["AwaitingManualAction", false]);
@@ -98,7 +50,7 @@ test("a person may agree within ten minutes, by the URL in the validation event"
 });
 
 test("after ten minutes it has failed, and nobody can agree any more", async (t) => {
-  const { desk, endpoint } = await open(t, { reaction: silent });
+  const { desk, endpoint } = await openPair(t, { reaction: silent });
   await (await desk.create({ url: endpoint.url })).verdict;
   await desk.advance(10 * minutes);
   assert.deepEqual(await stateOf(desk), ["Failed", false]);
@@ -119,7 +71,7 @@ test("after ten minutes it has failed, and nobody can agree any more", async (t)
 });
 
 test("an endpoint may call the URL before it answers, and then need not say the code", async (t) => {
-  const { desk, endpoint } = await open(t, {
+  const { desk, endpoint } = await openPair(t, {
     async reaction({ url }) {
       const { status } = await fetch(url);
       return { status };
@@ -134,7 +86,7 @@ test("an endpoint may call the URL before it answers, and then need not say the 
 });
 
 test("calling the URL and saying the code together is one success", async (t) => {
-  const { desk, endpoint } = await open(t, {
+  const { desk, endpoint } = await openPair(t, {
     async reaction(asked) {
       await fetch(asked.url);
       return echo(asked);
@@ -149,7 +101,7 @@ test("calling the URL and saying the code together is one success", async (t) =>
 });
 
 test("a URL with another code, another subscription or none agrees to nothing", async (t) => {
-  const { desk, endpoint } = await open(t, { reaction: silent });
+  const { desk, endpoint } = await openPair(t, { reaction: silent });
   await (await desk.create({ url: endpoint.url })).verdict;
   const good = new URL(endpoint.asked[0]?.url ?? "");
   for (const [name, value] of [
@@ -169,7 +121,7 @@ test("a URL with another code, another subscription or none agrees to nothing", 
 
 test("an endpoint that comes up a little later is asked again until it agrees", async (t) => {
   let count = 0;
-  const { desk, endpoint } = await open(t, {
+  const { desk, endpoint } = await openPair(t, {
     reaction: (asked) => (++count < 4 ? { status: 503 } : echo(asked)),
   });
   const { verdict } = await desk.create({ url: endpoint.url });
@@ -188,7 +140,9 @@ test("an endpoint that comes up a little later is asked again until it agrees", 
 });
 
 test("an endpoint that fails for two minutes has failed, and may be asked anew", async (t) => {
-  const { desk, endpoint } = await open(t, { reaction: () => ({ status: 404, body: "no hook" }) });
+  const { desk, endpoint } = await openPair(t, {
+    reaction: () => ({ status: 404, body: "no hook" }),
+  });
   const { verdict, subscription } = await desk.create({ url: `${endpoint.url}?code=secret` });
   await desk.advance(2 * minutes);
   assert.deepEqual(await verdict, {
@@ -209,12 +163,12 @@ test("an endpoint that fails for two minutes has failed, and may be asked anew",
 });
 
 test("what is not there cannot be asked anew", async (t) => {
-  const { desk } = await open(t);
+  const { desk } = await openPair(t);
   await assert.rejects(desk.house.desk.rerun(77, { baseUrl: desk.url }), { code: "NotFound" });
 });
 
 test("an endpoint that does not answer is given up on and asked again", async (t) => {
-  const { desk, endpoint } = await open(t, {
+  const { desk, endpoint } = await openPair(t, {
     patienceMs: 50,
     reaction: () => new Promise(() => {}),
   });
@@ -233,7 +187,7 @@ test("an endpoint that does not answer is given up on and asked again", async (t
 const cloudEvents = { deliverySchema: "CloudEventSchemaV1_0" } as const;
 
 test("a CloudEvents endpoint agrees by its header, for our origin or for all", async (t) => {
-  const { desk, endpoint } = await open(t);
+  const { desk, endpoint } = await openPair(t);
   for (const [index, origin] of ["eventgrid.azure.net", "*"].entries()) {
     endpoint.react(() => ({ status: 200, headers: { "WebHook-Allowed-Origin": origin } }));
     const name = `sub-${index}`;
@@ -251,7 +205,7 @@ test("a CloudEvents endpoint agrees by its header, for our origin or for all", a
 });
 
 test("a CloudEvents endpoint that withholds its header may call back later, and set a rate", async (t) => {
-  const { desk, endpoint } = await open(t, { reaction: silent });
+  const { desk, endpoint } = await openPair(t, { reaction: silent });
   const { verdict } = await desk.create({ url: endpoint.url, ...cloudEvents });
   assert.deepEqual(await verdict, { state: "AwaitingManualAction" });
   await desk.advance(3 * minutes);
@@ -263,7 +217,7 @@ test("a CloudEvents endpoint that withholds its header may call back later, and 
 });
 
 test("a CloudEvents endpoint that does not know OPTIONS has failed after two minutes", async (t) => {
-  const { desk, endpoint } = await open(t, { reaction: () => ({ status: 405 }) });
+  const { desk, endpoint } = await openPair(t, { reaction: () => ({ status: 405 }) });
   const { verdict } = await desk.create({ url: endpoint.url, ...cloudEvents });
   await desk.advance(2 * minutes);
   assert.deepEqual(await verdict, {
@@ -274,7 +228,7 @@ test("a CloudEvents endpoint that does not know OPTIONS has failed after two min
 
 test("no more requests a minute are sent than the endpoint allowed", async (t) => {
   const headers = { "WebHook-Allowed-Origin": "*", "WebHook-Allowed-Rate": "30" };
-  const { desk, endpoint } = await open(t, { reaction: () => ({ status: 200, headers }) });
+  const { desk, endpoint } = await openPair(t, { reaction: () => ({ status: 200, headers }) });
   await (await desk.create({ url: endpoint.url, ...cloudEvents })).verdict;
   await desk.publish("a", "b", "c", "d", "e");
   await desk.advance(1 * minutes);
@@ -290,118 +244,8 @@ test("no more requests a minute are sent than the endpoint allowed", async (t) =
   assert.deepEqual(endpoint.events.at(-1), { id: "f", atMs: 60_000 });
 });
 
-test("an update takes effect as a whole when it is valid, and every event arrives once", async (t) => {
-  const { desk, endpoint: old, endpointFor } = await open(t);
-  const { reaction, say, asked } = hold();
-  const next = await endpointFor(reaction);
-  await (await desk.create({ url: old.url })).verdict;
-  await desk.publish("before");
-  await desk.advance(0);
-  const { verdict } = await desk.update("billing", {
-    destination: { kind: "webhook", url: next.url },
-    filter: { ...filterForAll, subjectBeginsWith: "myapp" },
-  });
-  const code = await asked;
-  assert.deepEqual(await stateOf(desk), ["Updating", true]);
-  await desk.publish("during-1", "during-2");
-  await old.reached(4);
-  say({ status: 200, body: JSON.stringify({ validationResponse: code }) });
-  // Published while the terms change: by the old ones or the new, but once.
-  const racing = Array.from({ length: 20 }, (_, index) => `racing-${index}`);
-  await Promise.all([verdict, ...racing.map((id) => desk.publish(id))]);
-  assert.deepEqual(await stateOf(desk), ["Succeeded", true]);
-  await desk.publish("after");
-  await desk.advance(1 * minutes);
-  assert.deepEqual(old.ids().slice(0, 3), ["before", "during-1", "during-2"]);
-  assert.equal(next.ids().at(-1), "after");
-  const all = [...old.ids(), ...next.ids()].toSorted();
-  assert.deepEqual(all, ["before", "during-1", "during-2", ...racing, "after"].toSorted());
-});
-
-test("an update that fails leaves the subscription as it was", async (t) => {
-  const { desk, endpoint: old, endpointFor } = await open(t);
-  const next = await endpointFor(() => ({ status: 500 }));
-  await (await desk.create({ url: old.url })).verdict;
-  const { verdict } = await desk.update("billing", {
-    destination: { kind: "webhook", url: next.url },
-  });
-  await desk.advance(2 * minutes);
-  assert.equal((await verdict).state, "Failed");
-  assert.deepEqual(await stateOf(desk), ["Succeeded", true]);
-  assert.equal((await fetch(next.asked[0]?.url ?? "")).status, 410, "its URL is of no use");
-  await desk.publish("one");
-  await desk.advance(0);
-  assert.deepEqual([old.ids(), next.ids()], [["one"], []]);
-});
-
-test("a newer update ends the asking for an older one, whose code is of no use", async (t) => {
-  const { desk, endpoint: old, endpointFor } = await open(t);
-  const second = await endpointFor(silent);
-  const third = await endpointFor();
-  await (await desk.create({ url: old.url })).verdict;
-  const to = (url: string) => ({ destination: { kind: "webhook" as const, url } });
-  const earlier = await desk.update("billing", to(second.url));
-  assert.equal((await earlier.verdict).state, "AwaitingManualAction");
-  const later = await desk.update("billing", to(third.url));
-  assert.deepEqual(await later.verdict, { state: "Succeeded" });
-  assert.equal((await fetch(second.asked[0]?.url ?? "")).status, 404);
-  assert.equal((await desk.record())?.destination.url, third.url);
-});
-
-test("a broker that restarts goes on asking where it was, with the same code", async (t) => {
-  const { desk, endpoint, restart } = await open(t, { reaction: () => ({ status: 503 }) });
-  await desk.create({ url: endpoint.url });
-  await desk.advance(10 * seconds);
-  assert.equal(endpoint.asked.length, 2);
-  endpoint.react(echo);
-  const next = await restart(desk.clock.now());
-  await next.advance(5 * seconds - 1);
-  assert.deepEqual(await stateOf(next), ["Creating", false]);
-  await next.advance(1);
-  assert.deepEqual(await stateOf(next), ["Succeeded", true]);
-  assert.deepEqual(
-    endpoint.asked.map(({ atMs }) => atMs),
-    [0, 5 * seconds, 15 * seconds],
-  );
-  assert.equal(new Set(endpoint.asked.map(({ code }) => code)).size, 1);
-  await next.publish("one");
-  await next.advance(0);
-  assert.deepEqual(endpoint.ids(), ["one"]);
-});
-
-test("a window for a person survives a restart, and ends when it would have ended", async (t) => {
-  const { desk, endpoint, restart } = await open(t, { reaction: silent });
-  await (await desk.create({ url: endpoint.url })).verdict;
-  await (await desk.create({ url: endpoint.url, name: "other" })).verdict;
-  const next = await restart(desk.clock.now() + 9 * minutes);
-  const called = new URL(endpoint.asked[0]?.url ?? "");
-  assert.equal((await fetch(next.url + called.pathname + called.search)).status, 200);
-  assert.deepEqual(await stateOf(next), ["Succeeded", true]);
-  await next.advance(1 * minutes);
-  assert.deepEqual(await stateOf(next, "other"), ["Failed", false]);
-  assert.equal(endpoint.asked.length, 2, "nobody is asked again");
-});
-
-test("a store that fails for a while delays a verdict and loses none", async (t) => {
-  const { desk, endpoint } = await open(t);
-  const put = desk.store.putSubscription.bind(desk.store);
-  const { reaction, say, asked } = hold();
-  endpoint.react(reaction);
-  const { verdict } = await desk.create({ url: endpoint.url });
-  const code = await asked;
-  let failures = 3;
-  desk.store.putSubscription = (...given) =>
-    failures-- > 0 ? Promise.reject(new Error("the disk is gone")) : put(...given);
-  say({ status: 200, body: JSON.stringify({ validationResponse: code }) });
-  await desk.advance(3 * seconds);
-  assert.deepEqual(await verdict, { state: "Succeeded" });
-  assert.equal(endpoint.asked.length, 1);
-  const unwritten = desk.facts.filter(({ name }) => name === "handshake.unwritten");
-  assert.equal(unwritten.length, 3);
-});
-
 test("every question and every verdict is a fact in the log, without code or query", async (t) => {
-  const { desk, endpoint } = await open(t);
+  const { desk, endpoint } = await openPair(t);
   const { verdict } = await desk.create({ url: `${endpoint.url}?code=secret` });
   await verdict;
   const facts = desk.facts.filter(({ name }) => name.startsWith("handshake."));
@@ -421,119 +265,4 @@ test("every question and every verdict is a fact in the log, without code or que
   const told = JSON.stringify(desk.facts);
   assert.ok(!told.includes(endpoint.asked[0]?.code ?? "?"));
   assert.ok(!told.includes("secret"));
-});
-
-test("an endpoint is told once when its subscription is gone, and asked no more", async (t) => {
-  const { desk, endpoint } = await open(t);
-  const { subscription, verdict } = await desk.create({ url: endpoint.url });
-  await verdict;
-  const record = await desk.record();
-  assert.ok(record);
-  await desk.store.removeSubscription(subscription.id);
-  desk.house.desk.tellDeleted(record);
-  await desk.advance(1 * minutes);
-  const told = endpoint.asked.at(-1);
-  assert.equal(told?.kind, "deletion");
-  assert.equal(endpoint.asked.length, 2);
-  const [event] = JSON.parse(told?.arrived.body ?? "");
-  assert.equal(event.eventType, "Microsoft.EventGrid.SubscriptionDeletedEvent");
-  assert.match(
-    event.data.eventSubscriptionId,
-    /\/topics\/orders\/providers\/Microsoft\.EventGrid\/eventSubscriptions\/billing$/,
-  );
-  const fact = desk.facts.find(({ name }) => name === "subscription.toldDeleted");
-  assert.equal(fact?.fields.status, 200);
-});
-
-test("an endpoint is told the whole id also when the topic is gone, too", async (t) => {
-  const { desk, endpoint } = await open(t);
-  const [topic] = desk.house.catalog().topics;
-  assert.ok(topic);
-  const place = { ...topic.place, resourceGroup: "shop" };
-  const moved = await desk.store.putTopic({ ...topic, place });
-  await (await desk.create({ url: endpoint.url })).verdict;
-  const record = await desk.record();
-  assert.ok(record);
-  await desk.store.removeTopic("orders");
-  await desk.house.refresh();
-  desk.house.desk.tellDeleted(record, moved);
-  await desk.advance(0);
-  const [event] = JSON.parse(endpoint.asked.at(-1)?.arrived.body ?? "");
-  assert.match(
-    event.topic,
-    /\/resourceGroups\/shop\/providers\/Microsoft\.EventGrid\/topics\/orders$/,
-  );
-});
-
-test("a subscription removed before it was valid is neither asked again nor told", async (t) => {
-  const { desk, endpoint } = await open(t, { reaction: () => ({ status: 503 }) });
-  const { subscription, verdict } = await desk.create({ url: endpoint.url });
-  await endpoint.reached(1);
-  await desk.store.removeSubscription(subscription.id);
-  desk.house.desk.tellDeleted(subscription);
-  assert.equal((await verdict).state, "Failed");
-  await desk.advance(10 * minutes);
-  assert.equal(endpoint.asked.length, 1);
-});
-
-test("a subscription that is gone without a word ends its handshake by itself", async (t) => {
-  const { desk, endpoint } = await open(t, { reaction: () => ({ status: 503 }) });
-  const { subscription, verdict } = await desk.create({ url: endpoint.url });
-  await desk.advance(1 * seconds);
-  await desk.store.removeSubscription(subscription.id);
-  await desk.advance(10 * minutes);
-  assert.equal((await verdict).state, "Failed");
-  assert.equal(endpoint.asked.length, 2);
-  assert.equal(await desk.record(), undefined);
-});
-
-test("a subscription gets nothing from the moment it expires, and is removed and told", async (t) => {
-  const { desk, endpoint } = await open(t);
-  const expiresAt = desk.clock.now() + 1 * minutes;
-  await (await desk.create({ url: endpoint.url, expiresAt })).verdict;
-  await (await desk.create({ url: endpoint.url, name: "other" })).verdict;
-  await desk.publish("one");
-  await desk.advance(1 * minutes - 1);
-  await desk.publish("two");
-  await desk.advance(1);
-  assert.equal(await desk.record(), undefined);
-  await desk.publish("three");
-  await desk.advance(1 * minutes);
-  assert.deepEqual(endpoint.ids(), ["one", "one", "two", "two", "three"]);
-  assert.deepEqual(
-    desk.facts.filter(({ name }) => name === "subscription.expired").map(({ fields }) => fields),
-    [{ topic: "orders", subscription: "billing", expiresAt: new Date(expiresAt).toISOString() }],
-  );
-  assert.equal(endpoint.asked.filter(({ kind }) => kind === "deletion").length, 1);
-});
-
-test("what expired while the broker was away gets nothing when it is back", async (t) => {
-  const { desk, endpoint, restart } = await open(t);
-  const expiresAt = desk.clock.now() + 1 * minutes;
-  await (await desk.create({ url: endpoint.url, expiresAt })).verdict;
-  await (await desk.create({ url: endpoint.url, name: "other" })).verdict;
-  const next = await restart(expiresAt);
-  await next.publish("one");
-  await next.advance(0);
-  assert.deepEqual(endpoint.ids(), ["one"]);
-  assert.equal(await next.record(), undefined);
-});
-
-test("an expiry that the store refuses is tried again, and nothing is sent meanwhile", async (t) => {
-  const { desk, endpoint } = await open(t);
-  const remove = desk.store.removeSubscription.bind(desk.store);
-  let failures = 2;
-  desk.store.removeSubscription = (id) =>
-    failures-- > 0 ? Promise.reject(new Error("the disk is gone")) : remove(id);
-  const expiresAt = desk.clock.now() + 1 * minutes;
-  await (await desk.create({ url: endpoint.url, expiresAt })).verdict;
-  await desk.advance(1 * minutes);
-  await desk.publish("one");
-  assert.ok(await desk.record());
-  await desk.advance(2 * seconds);
-  assert.equal(await desk.record(), undefined);
-  await (await desk.create({ url: endpoint.url, name: "other" })).verdict;
-  await desk.publish("two");
-  await desk.advance(0);
-  assert.deepEqual(endpoint.ids(), ["two"]);
 });
