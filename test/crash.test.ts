@@ -1,6 +1,6 @@
-// The crash proof: the real broker on the real disk, published to from several connections, killed with SIGKILL
-// at random moments while its endpoints fail now and then. At the end every accepted event is accounted
-// for: delivered, or still waiting. The ledger is printed.
+// The crash proof: the real broker on the real disk, published to from several connections, killed
+// with SIGKILL at random moments while its endpoints fail now and then. At the end every accepted
+// event is accounted for: delivered, or still waiting. The ledger is printed.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -42,8 +42,8 @@ test(`nothing accepted is lost over ${kills} kills of the process (D-1, D-2)`, a
   crowd.isOver = true;
   await Promise.all(publishing);
 
-  // Calm: endpoints are well. What failed at the last is due again within its schedule, so not all of it
-  // arrives while we watch; the rest must be waiting in the store.
+  // Calm: endpoints are well. What failed at the last is due again within its schedule, so not all
+  // of it arrives while we watch; the rest must be waiting in the store.
   weather.isCalm = true;
   await seen.steady.has(accepted);
   assert.equal(await program.end("SIGTERM"), 0);

@@ -1,5 +1,5 @@
-// What became of one send, as a value. The sink says what the world did; whether that is a success is a law
-// of the profile (P-1) and not the sink's business.
+// What became of one send, as a value. The sink says what the world did; whether that is a success
+// is a law of the profile (P-1) and not the sink's business.
 
 /** Why there was no answer. */
 export type Silence =

@@ -34,7 +34,9 @@ export interface Ids {
 
 /** Tells a virtual clock that something real is under way, so that time waits for it. */
 export interface Activity {
-  /** The answer says that it is over. `outside`: it hangs on an endpoint, which may never answer. */
+  /**
+   * The answer says that it is over. `outside`: it hangs on an endpoint, which may never answer.
+   */
   begin(kind: "inside" | "outside"): () => void;
 }
 
@@ -101,7 +103,9 @@ export interface Want {
 
 export interface Claim {
   readonly deliveries: readonly Delivery[];
-  /** When to ask again at the latest: the next one due, or the end of a lease; null: nothing waits. */
+  /**
+   * When to ask again at the latest: the next one due, or the end of a lease; null: nothing waits.
+   */
   readonly nextDueAt: Instant | null;
 }
 
@@ -125,7 +129,9 @@ export interface Wake {
   readonly queue: Queue;
   /** When the earliest of what came is due. */
   readonly dueAt: Instant;
-  /** Deliveries the store has leased to the queue's standing claim, to be sent like claimed ones. */
+  /**
+   * Deliveries the store has leased to the queue's standing claim, to be sent like claimed ones.
+   */
   readonly deliveries: readonly Delivery[];
 }
 
@@ -141,13 +147,14 @@ export interface Store {
    */
   append(routed: readonly Routed[], now: Instant): Promise<void>;
   /**
-   * Leases due deliveries, earliest first. A claim that finds less than `max` stays standing until the queue's
-   * next claim: the store may lease to it what is appended later, and hand it over with the wake.
+   * Leases due deliveries, earliest first. A claim that finds less than `max` stays standing until
+   * the queue's next claim: the store may lease to it what is appended later, and hand it over with
+   * the wake.
    */
   claim(queue: Queue, want: Want): Promise<Claim>;
   /**
-   * The only way a delivery changes or ends. Ignored unless it names the latest lease, and if the delivery or its
-   * subscription is gone. The answer says for each whether it counted.
+   * The only way a delivery changes or ends. Ignored unless it names the latest lease, and if the
+   * delivery or its subscription is gone. The answer says for each whether it counted.
    */
   settle(settlements: readonly Settlement[]): Promise<readonly boolean[]>;
   onWake(listener: (wake: Wake) => void): void;
@@ -156,7 +163,9 @@ export interface Store {
 /** Looking and counting, for people and tests. Never changes anything and never leases. */
 export interface Ledger {
   counts(): Promise<readonly QueueCount[]>;
-  /** Waiting deliveries of a queue in the order of their events, `limit` at a time (at most 1,000). */
+  /**
+   * Waiting deliveries of a queue in the order of their events, `limit` at a time (at most 1,000).
+   */
   waiting(
     queue: Queue,
     page: { readonly after: number; readonly limit: number },
@@ -176,15 +185,15 @@ export interface Catalog {
 
 /**
  * Who may publish and who wants to hear. Names are compared without regard to letter case.
- * A write with `revision` is refused (PreconditionFailed) when the record is at another one; with 0,
- * when there is one at all.
+ * A write with `revision` is refused (PreconditionFailed) when the record is at another one; with
+ * 0, when there is one at all.
  */
 export interface Registry {
   catalog(): Promise<Catalog>;
   putTopic(draft: TopicDraft, revision?: number): Promise<Topic>;
   /**
-   * Refusal: NotFound, when its topic is not there. Keeps the id of a subscription that exists: one of the
-   * same name on the same topic, or on the same topic of the same domain.
+   * Refusal: NotFound, when its topic is not there. Keeps the id of a subscription that exists: one
+   * of the same name on the same topic, or on the same topic of the same domain.
    */
   putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription>;
   /** Takes its subscriptions with it. Removing what is not there is no error. */
@@ -206,8 +215,9 @@ export interface Parcel {
 
 export interface Sink<D = Destination> {
   /**
-   * Sends the events of one parcel in one request. Never throws for something the world did, and answers
-   * within `waitMs`: a request still open then may go on until `lateMs`, and is told by `late`.
+   * Sends the events of one parcel in one request. Never throws for something the world did, and
+   * answers within `waitMs`: a request still open then may go on until `lateMs`, and is told by
+   * `late`.
    */
   send(
     parcel: Parcel,
@@ -243,7 +253,10 @@ export type Answer =
 export type Level = "debug" | "info" | "warn" | "error";
 
 export interface Log {
-  /** One wide line per thing that happened, named as a fact: `delivery.attempted`. No secrets, no event bodies. */
+  /**
+   * One wide line per thing that happened, named as a fact: `delivery.attempted`. No secrets, no
+   * event bodies.
+   */
   fact(level: Level, name: string, fields: Readonly<Record<string, unknown>>): void;
 }
 

@@ -6,7 +6,9 @@ import { type Filter, filterForAll } from "./filter.ts";
 import type { Instant } from "./ports.ts";
 import type { Origin } from "./topic.ts";
 
-/** Given by the registry, never used again: a subscription made anew under an old name is another. */
+/**
+ * Given by the registry, never used again: a subscription made anew under an old name is another.
+ */
 export type SubscriptionId = number;
 
 export interface WebHookDestination {
@@ -83,7 +85,9 @@ export interface Handshake {
   readonly pending: SubscriptionTerms | null;
   /** What was said, the latest last; bounded. */
   readonly exchanges: readonly HandshakeExchange[];
-  /** Requests a minute that the endpoint allows (CloudEvents' `WebHook-Allowed-Rate`); null: any. */
+  /**
+   * Requests a minute that the endpoint allows (CloudEvents' `WebHook-Allowed-Rate`); null: any.
+   */
   readonly allowedRate: number | null;
 }
 

@@ -1,5 +1,5 @@
-// The topic: the resource publishers post to. An event domain is a topic, too, with many names under
-// one roof: who publishes to it says with each event which of its topics is meant.
+// The topic: the resource publishers post to. An event domain is a topic, too, with many names
+// under one roof: who publishes to it says with each event which of its topics is meant.
 
 import type { InputSchema } from "./event.ts";
 import type { ProfileName } from "./profile.ts";

@@ -1,4 +1,5 @@
-// Dispatch seen from the endpoints: when requests come, how many, with what, and what is left in the store.
+// Dispatch seen from the endpoints: when requests come, how many, with what, and what is left in
+// the store.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

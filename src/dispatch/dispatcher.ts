@@ -2,11 +2,12 @@
 //
 // A dispatcher is in one of three moods:
 //
-//   claiming   It has room, and something is or may be due. Ends with the store's answer, which also
-//              says when to look again.
-//   resting    Nothing is due, there is no room, or the endpoint is sick. Ends with a nudge (a wake
-//              from the store, a send that ended, a change of the endpoint) or with the alarm for the
-//              next due time. A lost nudge costs latency only, because the alarm remains.
+//   claiming   It has room, and something is or may be due. Ends with the store's answer, which
+//              also says when to look again.
+//   resting    Nothing is due, there is no room, or the endpoint is sick. Ends with a nudge (a
+//              wake from the store, a send that ended, a change of the endpoint) or with the
+//              alarm for the next due time. A lost nudge costs latency only, because the alarm
+//              remains.
 //   closed     For good. What is in hand is given back; sends under way end by themselves.
 //
 // Sends go on beside all three: `#fill` starts them whenever there is something in hand and room at
@@ -92,9 +93,9 @@ export class Dispatcher {
   #standing = 0;
   /** When something is due at the latest; null: nothing waits. At first we do not know. */
   #nextDueAt: Instant | null = 0;
-  /** `#nextDueAt` may be the end of a lease of our own, which nobody has to wait for once it is settled. */
+  /** `#nextDueAt` may be the end of a lease of our own, which is nothing once it is settled. */
   #isDoubtful = false;
-  /** The earliest due time told by a wake while a claim was under way, which may not have seen it. */
+  /** The earliest due time told by a wake during a claim, which may not have seen it. */
   #heardAt: Instant | null = null;
   /** The turn of a sick endpoint for which the expired have been cleared away. */
   #clearedTurn: Instant | null = null;
@@ -391,8 +392,8 @@ export class Dispatcher {
   }
 
   /**
-   * Settles beside everything else, and tells of it afterwards. Never within this call: a store that
-   * wakes us while it settles would begin sends for room that our caller has counted on.
+   * Settles beside everything else, and tells of it afterwards. Never within this call: a store
+   * that wakes us while it settles would begin sends for room that our caller has counted on.
    */
   #finish(settlements: readonly Settlement[], tell: (counted: readonly boolean[]) => void): void {
     this.#sending += settlements.length;

@@ -1,5 +1,5 @@
-// What a decision means to the store, and what is told of it: one settlement, one wide line, one count
-// each. Nothing is decided here.
+// What a decision means to the store, and what is told of it: one settlement, one wide line, one
+// count each. Nothing is decided here.
 
 import type { Outcome } from "../core/outcome.ts";
 import type { Delivery, Instant, LastAttempt, Log, Meter, Settlement } from "../core/ports.ts";
