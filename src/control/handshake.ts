@@ -288,7 +288,9 @@ export class Handshakes implements HandshakeDesk {
     if (!isSame(call.code, handshake.code)) return "unknown";
     const now = clock.now();
     if (now >= handshake.until) return "over";
-    if (run === undefined) return record.state === "Succeeded" ? "agreed" : "over";
+    if (run === undefined || !isOpen(record.state)) {
+      return record.state === "Succeeded" ? "agreed" : "over";
+    }
     if (call.isLook) return "agreed";
     const why = "The validation URL was called.";
     const decision = { kind: "succeed", allowedRate: call.allowedRate, why } as const;
