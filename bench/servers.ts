@@ -98,6 +98,7 @@ function brokerArgs(dataFolder: string, to: Receiver): string[] {
     "serve",
     ...["--config", file],
     ...["--http", "127.0.0.1:0"],
+    ...["--https", "off"],
     ...["--data", join(dataFolder, "store")],
     ...["--endpoint-concurrency", String(to.connections)],
     ...["--log-level", "warn"],

@@ -1,15 +1,16 @@
-// The floor plan: the only file that knows every room. `assemble` joins the rooms on whatever ground it is
-// given, real or simulated; `openBroker` lays the real ground, opens the rooms in order and closes them
-// in reverse.
+// The floor plan: the only file that knows every room. `assemble` joins the rooms on whatever
+// ground it is given, real or simulated; `openBroker` lays the real ground, opens the rooms in
+// order and closes them in reverse.
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
 import { clockRoutes, type Tally } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
 import type { Called, HandshakeDesk } from "./control/desk.ts";
 import { Expiry } from "./control/expiry.ts";
 import { Handshakes } from "./control/handshake.ts";
+import { signinRoutes } from "./control/signin.ts";
 import { statusRoutes } from "./control/status.ts";
 import { type HandshakeRules, handshakeRules } from "./core/handshake.ts";
 import type { PolicyDefaults } from "./core/policy.ts";
@@ -35,13 +36,16 @@ import type { DeadLetterDestination } from "./core/subscription.ts";
 import { Roster } from "./dispatch/roster.ts";
 import { openAsk } from "./egress/ask.ts";
 import { openWebhook } from "./egress/webhook.ts";
-import { publishRoutes } from "./ingress/publish.ts";
+import { type PublishGround, publishRoutes, topicRoutes } from "./ingress/publish.ts";
+import { givenCertificates, keptCertificates } from "./runtime/certificate.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
 import { realActivity, realClock } from "./runtime/clock.ts";
-import { listen } from "./runtime/http.ts";
+import { openFrontage } from "./runtime/frontage.ts";
 import { makeKey, realIds } from "./runtime/ids.ts";
+import { keepSecret } from "./runtime/keepsake.ts";
 import { type LogStream, openLog } from "./runtime/log.ts";
 import { openMeter } from "./runtime/meter.ts";
+import { openTokens, tokenLifeMs } from "./runtime/tokens.ts";
 import { VirtualClock } from "./runtime/virtual.ts";
 import { FrontStore } from "./store/front.ts";
 import { MemoryStore } from "./store/memory.ts";
@@ -54,6 +58,8 @@ export interface Ground {
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
   /** Without it endpoints are neither asked nor told anything beside events. */
   readonly ask?: Ask;
+  /** Null when a bearer token may publish, else why not. Without it none may. */
+  readonly whyNoBearer?: (token: string) => Promise<string | null>;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly ids: Ids;
@@ -73,6 +79,10 @@ export interface HouseRules {
 
 export interface House {
   readonly routes: readonly Route[];
+  /** For a port on which one topic alone is published to. */
+  routesOf(topic: string): readonly Route[];
+  /** Tells of the catalog in force, now and whenever it has changed. */
+  watch(listener: (catalog: Catalog) => void): void;
   readonly desk: HandshakeDesk;
   /** As it was last read. */
   catalog(): Catalog;
@@ -109,7 +119,9 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     const inForce = expiry.sift(read);
     directory = openDirectory(inForce);
     roster.sync(inForce);
+    for (const listener of watchers) listener(inForce);
   };
+  const watchers: ((catalog: Catalog) => void)[] = [];
   // One reload at a time, so that an older catalog never replaces a newer one.
   let reloading = Promise.resolve();
   const refresh = () => {
@@ -149,16 +161,19 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { subscription, count, reason });
   });
   await refresh();
+  const publishing: PublishGround = {
+    ...ground,
+    directory: () => directory,
+    auth: rules.auth,
+    isOpen: () => !isClosing,
+  };
   return {
-    routes: [
-      ...publishRoutes({
-        ...ground,
-        directory: () => directory,
-        auth: rules.auth,
-        isOpen: () => !isClosing,
-      }),
-      ...handshakes.routes,
-    ],
+    routes: [...publishRoutes(publishing), ...handshakes.routes],
+    routesOf: (topic) => topicRoutes(publishing, topic),
+    watch(listener) {
+      watchers.push(listener);
+      listener(catalog);
+    },
     desk: handshakes,
     catalog: () => catalog,
     resume: (called) => handshakes.resume(called),
@@ -183,11 +198,12 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
 export interface Broker {
   /** Where it listens; null where it does not. */
   readonly http: string | null;
+  readonly https: string | null;
   /** May be called twice. Sends under way may end until the signal aborts. */
   close(signal: AbortSignal): Promise<void>;
 }
 
-/** How long a round of the embedded store waits for company, and a refused publisher for its turn. */
+/** How long a round of the store waits for company, and a refused publisher for its turn. */
 const gatherMs = 1;
 const retryAfterMs = 1_000;
 
@@ -250,11 +266,13 @@ export async function openBroker(
     await applyDeclaration(store, declared, log);
   }
   const chance = config.seed === null ? realChance() : seededChance(config.seed);
+  const tokens = openTokens({ adminKey: adminKeyOf(config), entra: entraOf(config), log });
   const ground: Ground = {
     store,
     sink,
     deadLetterSink: null,
     ask: asker.ask,
+    whyNoBearer: tokens.whyNoBearer,
     clock,
     chance,
     ids,
@@ -268,23 +286,35 @@ export async function openBroker(
     ...house.routes,
     ...statusRoutes({ whyNotReady: house.whyNotReady, metrics: () => meter.text() }),
     ...(virtual === null ? [] : clockRoutes({ clock: virtual, tally })),
+    ...signinRoutes({
+      ...tokens,
+      ...(config.auth ? {} : { isAdminKey: () => true }),
+      whyNoAdmin: config.auth ? tokens.whyNoAdmin : null,
+      tokenLifeMs,
+      log,
+    }),
   ];
-  const http =
-    config.http &&
-    rooms.adopt(
-      await listen(routes, {
-        ...config.http,
-        log,
-        ids,
-        bodyBytesMax: publishLimits.requestBytesMax,
-      }),
-      (open) => open.close(),
+  const certificates = certificatesOf(config);
+  const frontage = rooms.adopt(
+    await openFrontage({
+      ...{ http: config.http, https: config.https, certificates, routes, log, ids },
+      routesOf: house.routesOf,
+      bodyBytesMax: publishLimits.requestBytesMax,
+    }),
+    (open) => open.close(),
+  );
+  const { http, https } = frontage;
+  house.watch(({ topics }) => {
+    frontage.offer(
+      topics.flatMap(({ name, port }) => (port === null ? [] : { topic: name, port })),
     );
-  await house.resume({ baseUrl: http?.url ?? "http://localhost" });
+  });
+  await house.resume({ baseUrl: http ?? https ?? "http://localhost" });
   log.announce("broker.started", {
-    http: http?.url ?? null,
-    https: null,
-    data: config.store === "sqlite" ? config.dataFolder : null,
+    http,
+    https,
+    ca: https && certificates.caFile,
+    data: config.dataFolder,
     store: config.store,
     profile: config.profile,
     clock: config.clock,
@@ -292,7 +322,8 @@ export async function openBroker(
   });
   const opened = rooms.move();
   return {
-    http: http?.url ?? null,
+    http,
+    https,
     async close(given) {
       signal = given;
       await opened.disposeAsync();
@@ -320,6 +351,26 @@ function rulesOf(config: Config): HouseRules {
         }
       : null,
   };
+}
+
+/** Where nobody is asked for it, it need not be found again. */
+function adminKeyOf({ adminKey, auth, dataFolder }: Config): string {
+  if (adminKey !== null || !auth) return adminKey ?? makeKey();
+  return keepSecret(join(dataFolder, "admin.key"), makeKey);
+}
+
+function entraOf({ entraIssuer, entraAudiences, entraJwks }: Config) {
+  if (entraIssuer === null || entraJwks === null) return null;
+  return { issuer: entraIssuer, audiences: entraAudiences, jwks: entraJwks };
+}
+
+function certificatesOf({ tlsCertFile, tlsKeyFile, dataFolder, https }: Config) {
+  if (tlsCertFile !== null && tlsKeyFile !== null) {
+    return givenCertificates({ certFile: tlsCertFile, keyFile: tlsKeyFile });
+  }
+  const everywhere = ["0.0.0.0", "::"];
+  const hosts = https === null || everywhere.includes(https.host) ? [] : [https.host];
+  return keptCertificates({ folder: resolve(dataFolder), hosts });
 }
 
 async function openStore(

@@ -51,6 +51,9 @@ test("without any setting the defaults are in force, and cannot be changed", () 
     { ...config },
     {
       http: { host: "127.0.0.1", port: 5888 },
+      https: { host: "127.0.0.1", port: 4438 },
+      tlsCertFile: null,
+      tlsKeyFile: null,
       dataFolder: "./posthorn-data",
       store: "sqlite",
       profile: "azure",
@@ -59,6 +62,10 @@ test("without any setting the defaults are in force, and cannot be changed", () 
       clockPatienceMs: 2_000,
       seed: null,
       auth: true,
+      adminKey: null,
+      entraIssuer: null,
+      entraAudiences: ["https://eventgrid.azure.net"],
+      entraJwks: null,
       configFile: null,
       logLevel: "info",
       logFormat: "auto",
@@ -90,11 +97,19 @@ test("an option wins over the environment, the environment over the file, that o
   assert.equal(parse({}).seed, null);
 });
 
+const companions: Readonly<Record<string, string[]>> = {
+  "clock-start": ["--clock", "virtual"],
+  "tls-cert": ["--tls-key", "a.key"],
+  "tls-key": ["--tls-cert", "a.pem"],
+  "entra-issuer": ["--entra-jwks", "keys.json"],
+  "entra-jwks": ["--entra-issuer", "https://issuer.example/"],
+};
+
 test("every setting can be given in every way the table allows, with its own example", () => {
   for (const { name, env, example, isOption, isKey } of settingList) {
     if (name === "config") continue;
     // Some examples make sense only together with another setting.
-    const rest = name === "clock-start" ? ["--clock", "virtual"] : [];
+    const rest = companions[name] ?? [];
     const ways: TestInput[] = [{ args: rest, env: { [env]: example } }];
     if (isOption) ways.push({ args: [...rest, `--${name}`, example] });
     if (isKey) {
@@ -102,7 +117,7 @@ test("every setting can be given in every way the table allows, with its own exa
     }
     const parsed = ways.map((way) => ({ ...parse(way), configFile: null }));
     for (const config of parsed) assert.deepEqual(config, parsed[0], name);
-    assert.notDeepEqual(parsed[0], { ...parse({ args: rest }) }, `${name} changes something`);
+    assert.notDeepEqual(parsed[0], parse({}), `${name} changes something`);
   }
 });
 
@@ -243,13 +258,50 @@ test("a file that is missing or no JSON is refused by its line, and never quoted
 });
 
 test("authentication can be switched off only where every listener is on loopback", () => {
-  const off = (http: string) => ["--auth", "off", "--http", http];
-  for (const http of ["127.0.0.1:0", "127.8.9.1:80", "localhost:80", "[::1]:80", "off"]) {
-    assert.equal(parse({ args: off(http) }).auth, false, http);
+  for (const [name, other] of [
+    ["http", "https"],
+    ["https", "http"],
+  ] as const) {
+    const off = (at: string) => ["--auth", "off", `--${name}`, at, `--${other}`, "127.0.0.1:0"];
+    for (const at of ["127.0.0.1:0", "127.8.9.1:80", "localhost:80", "[::1]:80", "off"]) {
+      assert.equal(parse({ args: off(at) }).auth, false, at);
+    }
+    const words = new RegExp(`^auth must be on unless ${name} is on 127`);
+    for (const at of ["0.0.0.0:80", "10.0.0.1:80", "[::]:80", "127.evil.example:80"]) {
+      assert.match(refused({ args: off(at) }), words, at);
+    }
   }
-  for (const http of ["0.0.0.0:80", "10.0.0.1:80", "[::]:80", "127.evil.example:80"]) {
-    assert.match(refused({ args: off(http) }), /^auth must be on unless http is on 127/, http);
+});
+
+test("a broker that listens nowhere is refused", () => {
+  assert.equal(parse({ args: ["--http", "off"] }).http, null);
+  assert.equal(parse({ args: ["--https", "off"] }).https, null);
+  assert.match(
+    refused({ args: ["--http", "off", "--https=off"] }),
+    /^http must be HOST:PORT where/,
+  );
+});
+
+test("settings that are of use only together are refused alone", () => {
+  for (const [one, other] of [
+    ["tls-cert", "tls-key"],
+    ["entra-issuer", "entra-jwks"],
+  ]) {
+    const words = `${one} and ${other} must be given together, and one is missing`;
+    assert.equal(refused({ args: [`--${one}`, "https://x"] }), words);
+    assert.equal(refused({ args: [`--${other}`, "https://x"] }), words);
   }
+});
+
+test("the admin key is never shown, neither in the list nor in a refusal", () => {
+  const { rows } = listConfig(inputOf({ args: ["--admin-key", "hush-hush"] }));
+  assert.equal(rows.find(({ name }) => name === "admin-key")?.value, "********");
+  assert.equal(parse({ env: { POSTHORN_ADMIN_KEY: "hush-hush" } }).adminKey, "hush-hush");
+  assert.equal(
+    refused({ args: ["--admin-key", "hush hush"] }),
+    "admin-key must be 1 to 256 visible ASCII characters without blanks, " +
+      "and is a text of 9 characters (option --admin-key)",
+  );
 });
 
 test("a start for the clock is refused while the clock is real", () => {

@@ -249,8 +249,19 @@ export function parseValue(
 function contradictionsIn(config: Config): Refusal[] {
   const refusals: Refusal[] = [];
   const refuse = (words: string) => refusals.push(new Refusal("InvalidSetting", words));
-  if (!config.auth && config.http !== null && !isLoopback(config.http.host)) {
-    refuse(`auth must be on unless http is on 127.0.0.1, ::1 or localhost, and is off`);
+  for (const name of ["http", "https"] as const) {
+    const { [name]: listener, auth } = config;
+    if (auth || listener === null || isLoopback(listener.host)) continue;
+    refuse(`auth must be on unless ${name} is on 127.0.0.1, ::1 or localhost, and is off`);
+  }
+  if (config.http === null && config.https === null) {
+    refuse("http must be HOST:PORT where https is off, and is off, too");
+  }
+  for (const [one, other, isFine] of [
+    ["tls-cert", "tls-key", (config.tlsCertFile === null) === (config.tlsKeyFile === null)],
+    ["entra-issuer", "entra-jwks", (config.entraIssuer === null) === (config.entraJwks === null)],
+  ] as const) {
+    if (!isFine) refuse(`${one} and ${other} must be given together, and one is missing`);
   }
   if (config.clock === "real" && config.clockStartAt !== null) {
     refuse("clock must be virtual where clock-start is set, and is real");

@@ -15,6 +15,7 @@ import {
   onOrOff,
   path,
   seconds,
+  text,
   wholeNumber,
 } from "./core/setting.ts";
 
@@ -63,12 +64,37 @@ export const settings = {
     example: "0.0.0.0:5888",
     about: "Where publishers and operators are listened to; port 0 takes a free one.",
   }),
+  https: setting({
+    name: "https",
+    kind: address(),
+    default: "127.0.0.1:4438",
+    example: "0.0.0.0:4438",
+    about: "The same over TLS, which clients ask for when they send bearer tokens.",
+  }),
+  tlsCertFile: setting({
+    name: "tls-cert",
+    kind: path(),
+    default: null,
+    example: "/etc/posthorn/server.pem",
+    about:
+      "PEM file with the certificate to show, and its chain; read again every day. Without it a " +
+      "local authority is made in the data folder, to be trusted as `ca.pem`.",
+  }),
+  tlsKeyFile: setting({
+    name: "tls-key",
+    kind: path(),
+    default: null,
+    example: "/etc/posthorn/server.key",
+    about: "PEM file with the key of that certificate.",
+  }),
   dataFolder: setting({
     name: "data",
     kind: path(),
     default: "./posthorn-data",
     example: "/var/lib/posthorn",
-    about: "The folder of the embedded store; made if it is not there. One broker at a time.",
+    about:
+      "The folder of the embedded store, and of keys and certificates whatever the store; made if " +
+      "it is not there. One broker at a time.",
   }),
   store: setting({
     name: "store",
@@ -117,7 +143,39 @@ export const settings = {
     kind: onOrOff(),
     default: "on",
     example: "off",
-    about: "Whether publishers must show a topic's key. `off` needs every listener on loopback.",
+    about: "Whether keys and tokens are asked for. `off` needs every listener on loopback.",
+  }),
+  adminKey: setting({
+    name: "admin-key",
+    kind: text("1 to 256 visible ASCII characters without blanks", /^[\x21-\x7e]{1,256}$/),
+    default: null,
+    example: "c29tZXRoaW5nIGxvbmcgYW5kIHJhbmRvbQ==",
+    about:
+      "What the control plane asks for, and the secret to sign in with. Without it one is made " +
+      "once and kept in the data folder as `admin.key`.",
+    isSecret: true,
+  }),
+  entraIssuer: setting({
+    name: "entra-issuer",
+    kind: text("a URL", /^https?:\/\/\S+$/),
+    default: null,
+    example: "https://sts.windows.net/11111111-2222-3333-4444-555555555555/",
+    about: "Whose bearer tokens may publish: the issuer as tokens name it (`iss`), sign for sign.",
+  }),
+  entraAudiences: setting({
+    name: "entra-audience",
+    kind: listOf(text("a text without blanks", /^\S+$/)),
+    default: "https://eventgrid.azure.net",
+    example: "https://eventgrid.azure.net,11111111-2222-3333-4444-555555555555",
+    about: "For whom such tokens must be made (`aud`).",
+    isList: true,
+  }),
+  entraJwks: setting({
+    name: "entra-jwks",
+    kind: path("a path or a URL"),
+    default: null,
+    example: "https://login.microsoftonline.com/common/discovery/keys",
+    about: "The issuer's public keys, as a JSON Web Key Set; read when the first token comes.",
   }),
   configFile: setting({
     name: "config",

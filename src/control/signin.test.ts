@@ -105,7 +105,7 @@ test("an application signs in with the admin key as its secret, under any name",
     { iss, aud, tid, sub, appid },
     { iss: `${base}/adfs`, aud: base, tid: tenantId, sub: "app", appid: "app" },
   );
-  const told = { client: '"app"', user: null, remote: "127.0.0.1" };
+  const told = { client: "app", user: null, remote: "127.0.0.1" };
   assert.deepEqual(facts, [["signin.granted", told]]);
 });
 

@@ -172,7 +172,7 @@ async function give(
   const token = await ground.issue("access", { ...about, aud: audience, appid: client });
   const seconds = ground.tokenLifeMs / 1000;
   const who = { aud: client, upn: user ?? "", unique_name: user ?? "" };
-  const whom = { client: shownAs(client), user: user === undefined ? null : shownAs(user) };
+  const whom = { client: told(client), user: user === undefined ? null : told(user) };
   ground.log.fact("info", "signin.granted", { ...whom, remote: request.remote });
   return json(200, {
     token_type: "Bearer",
@@ -191,12 +191,17 @@ function resourceOf(form: URLSearchParams): string | null {
   return form.get("resource") || scope?.replace(/\/+\.default$/, "") || null;
 }
 
+/** Names are anything that somebody sent. */
+function told(name: string): string {
+  return name.slice(0, 100);
+}
+
 function deny(
   { log }: SigninGround,
   client: string,
   { status, error, why }: { readonly status: number; readonly error: string; readonly why: string },
 ): Reply {
-  log.fact("warn", "signin.refused", { client: shownAs(client), error });
+  log.fact("warn", "signin.refused", { client: told(client), error });
   return json(status, { error, error_description: why });
 }
 

@@ -74,8 +74,13 @@ export function instant(): Kind<Instant> {
   };
 }
 
-export function path(): Kind<string> {
-  return kind("a path", (text) => (text.includes("\u0000") ? undefined : text));
+export function path(allowed = "a path"): Kind<string> {
+  return kind(allowed, (text) => (text.includes("\u0000") ? undefined : text));
+}
+
+/** Any text that fits the rule. */
+export function text(allowed: string, rule: RegExp): Kind<string> {
+  return kind(allowed, (given) => (rule.test(given) ? given : undefined));
 }
 
 /** Null: off. */

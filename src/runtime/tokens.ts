@@ -37,10 +37,10 @@ const types = { access: "at+jwt", id: "JWT" } as const;
 export function openTokens(ground: {
   readonly adminKey: string;
   readonly entra: EntraTerms | null;
-  readonly now: () => number;
+  readonly now?: () => number;
   readonly log: Log;
 }): Tokens {
-  const { adminKey, entra, now, log } = ground;
+  const { adminKey, entra, now = Date.now, log } = ground;
   const secret = new Uint8Array(hkdfSync("sha256", adminKey, "", "posthorn sign-in", 32));
   const keyDigest = digest(adminKey);
   const issuerKeys = entra && openKeys(entra.jwks, log);

@@ -1,0 +1,87 @@
+// Everything a broker listens on: plain HTTP, TLS, and the ports of topics' own. All serve plain
+// routes; the two great ones serve the same.
+//
+// A port of a topic's own speaks TLS where there is a certificate and plain HTTP where that is
+// listened to, both on the one port: the oldest clients keep nothing of an address but host and
+// port, and speak TLS whatever it said.
+
+import type { Ids, Log, Route } from "../core/ports.ts";
+import type { Address } from "../core/setting.ts";
+import { type Certificates, renewDaily } from "./certificate.ts";
+import { listen } from "./http.ts";
+import { type OwnPort, PortKeeper } from "./portkeeper.ts";
+import type { Identity } from "./wire.ts";
+
+export interface FrontageOptions {
+  /** Null: off. */
+  readonly http: Address | null;
+  readonly https: Address | null;
+  readonly certificates: Certificates;
+  readonly routes: readonly Route[];
+  readonly routesOf: (topic: string) => readonly Route[];
+  readonly log: Log;
+  readonly ids: Ids;
+  readonly bodyBytesMax: number;
+}
+
+export interface Frontage {
+  /** Where it listens; null where it does not. */
+  readonly http: string | null;
+  readonly https: string | null;
+  /** Opens these ports and closes others. */
+  offer(ports: readonly OwnPort[]): void;
+  /** Stops accepting, finishes what is under way. May be called twice. */
+  close(): Promise<void>;
+}
+
+/** Refusal: InvalidSetting, for a certificate that is none. */
+export async function openFrontage(options: FrontageOptions): Promise<Frontage> {
+  await using doors = new AsyncDisposableStack();
+  const { http, https, certificates, log, ids, bodyBytesMax } = options;
+  const common = { log, ids, bodyBytesMax };
+  const open = async (address: Address, tls?: Identity) =>
+    doors.adopt(await listen(options.routes, { ...address, ...common, tls }), (listener) =>
+      listener.close(),
+    );
+  let identity = https === null ? undefined : await certificates.identity();
+  const plain = http && (await open(http));
+  const secure = https && (await open(https, identity));
+  const host = (http ?? https)?.host ?? "127.0.0.1";
+  const keeper = doors.adopt(
+    new PortKeeper({
+      log,
+      open: ({ topic, port }) =>
+        listen(options.routesOf(topic), {
+          ...common,
+          ...{ host, port, tls: identity, takesPlain: http !== null },
+        }),
+    }),
+    (closing) => closing.close(),
+  );
+  if (secure !== null) {
+    doors.defer(
+      keepFresh(certificates, log, (renewed) => {
+        identity = renewed;
+        for (const each of [secure, keeper]) each.present(renewed);
+      }),
+    );
+  }
+  const opened = doors.move();
+  return {
+    http: plain?.url ?? null,
+    https: secure?.url ?? null,
+    offer: (ports) => keeper.sync(ports),
+    close: () => opened.disposeAsync(),
+  };
+}
+
+function keepFresh(
+  certificates: Certificates,
+  log: Log,
+  renewed: (identity: Identity) => void,
+): () => void {
+  return renewDaily(certificates, {
+    renewed,
+    failed: (error) => log.fact("error", "certificate.failed", { error: String(error) }),
+  });
+}
