@@ -42,8 +42,13 @@ export function refuseName(wrong: {
   return new Refusal(
     "InvalidSetting",
     `there is no ${wrong.what} ${shownAs(wrong.name)}${where}; ${hint}`,
-    { target: wrong.where === undefined ? wrong.name : `${wrong.where}.${wrong.name}` },
+    { target: isPath(wrong.where) ? `${wrong.where}.${wrong.name}` : wrong.name },
   );
+}
+
+/** And not words such as `the request`. */
+function isPath(where: string | undefined): boolean {
+  return where !== undefined && !where.includes(" ");
 }
 
 /** The known name that was probably meant, or null when none is near. */

@@ -1,0 +1,273 @@
+// What a path of Azure Resource Manager asks for. A path is a scope, `providers/Microsoft.EventGrid`
+// and what is wanted there; the scope may itself be a resource of Event Grid's. Segments are
+// compared without regard to letter case, and names keep theirs. Nothing is looked up here.
+//
+// Assumes a path that is already percent-decoded. A slash that was encoded separates like any
+// other: no name here has one.
+
+/** The group in which Azure would have a resource. */
+export interface Group {
+  readonly subscriptionId: string;
+  readonly resourceGroup: string;
+}
+
+/** Whose events are listened to. */
+export type Source =
+  | { readonly kind: "topic" | "domain"; readonly group: Group; readonly name: string }
+  | {
+      readonly kind: "domainTopic";
+      readonly group: Group;
+      readonly domain: string;
+      readonly name: string;
+    }
+  /** Something that Azure has and we do not: a storage account, a whole resource group. */
+  | { readonly kind: "foreign"; readonly id: string };
+
+/** Whether a subscription is asked for as an extension of its source, or as a part of it. */
+export type Form = "scope" | "nested";
+
+/** Whose subscriptions are to be listed when it is not one source's. */
+export interface Region {
+  readonly subscriptionId: string;
+  readonly resourceGroup: string | null;
+  readonly location: string | null;
+  readonly topicType: string | null;
+}
+
+export type Asked =
+  | { readonly kind: "azureSubscriptions" | "operations" | "topicTypes" }
+  | { readonly kind: "azureSubscription" | "locations"; readonly subscriptionId: string }
+  | { readonly kind: "groups" | "providers"; readonly subscriptionId: string }
+  | { readonly kind: "group"; readonly group: Group }
+  | { readonly kind: "provider"; readonly subscriptionId: string; readonly namespace: string }
+  | { readonly kind: "registration"; readonly subscriptionId: string; readonly namespace: string }
+  | { readonly kind: "topicType" | "topicTypeEventTypes"; readonly name: string }
+  | { readonly kind: "operation"; readonly id: string }
+  | { readonly kind: "topics"; readonly of: TopicKind; readonly within: Within }
+  | { readonly kind: "topic" | "keys" | "newKey"; readonly source: TopicSource }
+  | { readonly kind: "domainTopics"; readonly source: TopicSource }
+  | { readonly kind: "domainTopic"; readonly source: DomainTopicSource }
+  | { readonly kind: "subscriptionsIn"; readonly region: Region }
+  | { readonly kind: "subscriptionsOf"; readonly source: Source; readonly form: Form }
+  | ({ readonly kind: SubscriptionAsk } & Named)
+  | { readonly kind: "eventTypes" | "extensionTopic"; readonly source: Source }
+  | { readonly kind: "unknown" };
+
+export type TopicKind = "topic" | "domain";
+export type TopicSource = Extract<Source, { kind: TopicKind }>;
+export type DomainTopicSource = Extract<Source, { kind: "domainTopic" }>;
+export type Within = Pick<Region, "subscriptionId" | "resourceGroup">;
+
+export interface Named {
+  readonly source: Source;
+  readonly form: Form;
+  readonly name: string;
+}
+
+/** A subscription itself, or something it is asked. The last two are ours alone. */
+export type SubscriptionAsk =
+  | "subscription"
+  | "fullUrl"
+  | "deliveryAttributes"
+  | "validation"
+  | "handshake";
+
+const subscriptionAsks: ReadonlyMap<string, SubscriptionAsk> = new Map([
+  ["getfullurl", "fullUrl"],
+  ["getdeliveryattributes", "deliveryAttributes"],
+  ["validate", "validation"],
+  ["handshake", "handshake"],
+]);
+
+type Segments = readonly string[];
+
+export function parsePath(path: string): Asked {
+  const segments = path.split("/").filter((segment) => segment !== "");
+  const provider = lastProvider(segments);
+  if (provider < 0) return parseOutside(segments);
+  const scope = segments.slice(0, provider);
+  const inside = segments.slice(provider + 2);
+  const within = parseWithin(scope);
+  return (
+    (scope.length === 0 && parseGlobal(inside)) ||
+    (within !== null && parseWithinScope(inside, within)) ||
+    parseAtSource(inside, parseSource(scope)) || { kind: "unknown" }
+  );
+}
+
+/** Where the last `providers/Microsoft.EventGrid` begins, or -1. */
+function lastProvider(segments: Segments): number {
+  return segments.findLastIndex(
+    (segment, index) =>
+      isWord(segment, "providers") && isWord(segments[index + 1], "microsoft.eventgrid"),
+  );
+}
+
+function isWord(segment: string | undefined, word: string): boolean {
+  return segment !== undefined && segment.toLowerCase() === word.toLowerCase();
+}
+
+/**
+ * The segments that stand where the pattern has `:`, or null when it does not fit:
+ * `fit(["topics", "orders"], "topics/:")` is `["orders"]`.
+ */
+function fit(segments: Segments, pattern: string): string[] | null {
+  const words = pattern.split("/");
+  if (words.length !== segments.length) return null;
+  const names: string[] = [];
+  for (const [index, word] of words.entries()) {
+    const segment = segments[index] as string;
+    if (word === ":") names.push(segment);
+    else if (!isWord(segment, word)) return null;
+  }
+  return names;
+}
+
+/** The first pattern that fits says what is asked for. */
+function firstFit<T>(
+  segments: Segments,
+  table: Readonly<Record<string, (...names: string[]) => T>>,
+): T | null {
+  for (const [pattern, build] of Object.entries(table)) {
+    const names = fit(segments, pattern);
+    if (names !== null) return build(...names);
+  }
+  return null;
+}
+
+/** What clients ask of Azure beside Event Grid. */
+function parseOutside(segments: Segments): Asked {
+  const found = firstFit<Asked>(segments, {
+    subscriptions: () => ({ kind: "azureSubscriptions" }),
+    "subscriptions/:": (subscriptionId = "") => ({ kind: "azureSubscription", subscriptionId }),
+    "subscriptions/:/locations": (subscriptionId = "") => ({ kind: "locations", subscriptionId }),
+    "subscriptions/:/providers": (subscriptionId = "") => ({ kind: "providers", subscriptionId }),
+    "subscriptions/:/providers/:": (subscriptionId = "", namespace = "") => ({
+      kind: "provider",
+      subscriptionId,
+      namespace,
+    }),
+    "subscriptions/:/resourceGroups": (subscriptionId = "") => ({ kind: "groups", subscriptionId }),
+    "subscriptions/:/resourceGroups/:": (subscriptionId = "", resourceGroup = "") => ({
+      kind: "group",
+      group: { subscriptionId, resourceGroup },
+    }),
+  });
+  return found ?? { kind: "unknown" };
+}
+
+/** Of the service itself, whoever asks. */
+function parseGlobal(inside: Segments): Asked | null {
+  return firstFit<Asked>(inside, {
+    operations: () => ({ kind: "operations" }),
+    topicTypes: () => ({ kind: "topicTypes" }),
+    "topicTypes/:": (name = "") => ({ kind: "topicType", name }),
+    "topicTypes/:/eventTypes": (name = "") => ({ kind: "topicTypeEventTypes", name }),
+  });
+}
+
+function parseWithin(scope: Segments): Within | null {
+  return firstFit<Within>(scope, {
+    "subscriptions/:": (subscriptionId = "") => ({ subscriptionId, resourceGroup: null }),
+    "subscriptions/:/resourceGroups/:": (subscriptionId = "", resourceGroup = "") => ({
+      subscriptionId,
+      resourceGroup,
+    }),
+  });
+}
+
+/** In a whole subscription of Azure's, or in one of its groups. */
+function parseWithinScope(inside: Segments, within: Within): Asked | null {
+  const { subscriptionId, resourceGroup } = within;
+  const group = resourceGroup === null ? null : { subscriptionId, resourceGroup };
+  const listIn = (location: string | null, topicType: string | null): Asked => ({
+    kind: "subscriptionsIn",
+    region: { ...within, location, topicType },
+  });
+  const found = firstFit<Asked>(inside, {
+    topics: () => ({ kind: "topics", of: "topic", within }),
+    domains: () => ({ kind: "topics", of: "domain", within }),
+    eventSubscriptions: () => listIn(null, null),
+    "topicTypes/:/eventSubscriptions": (type = "") => listIn(null, type),
+    "locations/:/eventSubscriptions": (location = "") => listIn(location, null),
+    "locations/:/topicTypes/:/eventSubscriptions": (location = "", type = "") =>
+      listIn(location, type),
+    "locations/:/operationsStatus/:": (_ = "", id = "") => ({ kind: "operation", id }),
+    "locations/:/operationResults/:": (_ = "", id = "") => ({ kind: "operation", id }),
+  });
+  if (found !== null || inside.length > 1) return found ?? (group && parseInGroup(inside, group));
+  const namespace = "Microsoft.EventGrid";
+  if (inside.length === 0) return { kind: "provider", subscriptionId, namespace };
+  return isWord(inside[0], "register") ? { kind: "registration", subscriptionId, namespace } : null;
+}
+
+/** Topics and domains, and what is nested in them. */
+function parseInGroup(inside: Segments, group: Group): Asked | null {
+  const topic = (kind: TopicKind, name: string): TopicSource => ({ kind, group, name });
+  const found = firstFit<Asked>(inside, {
+    "topics/:": (name = "") => ({ kind: "topic", source: topic("topic", name) }),
+    "topics/:/listKeys": (name = "") => ({ kind: "keys", source: topic("topic", name) }),
+    "topics/:/regenerateKey": (name = "") => ({ kind: "newKey", source: topic("topic", name) }),
+    "domains/:": (name = "") => ({ kind: "topic", source: topic("domain", name) }),
+    "domains/:/listKeys": (name = "") => ({ kind: "keys", source: topic("domain", name) }),
+    "domains/:/regenerateKey": (name = "") => ({ kind: "newKey", source: topic("domain", name) }),
+    "domains/:/topics": (name = "") => ({ kind: "domainTopics", source: topic("domain", name) }),
+    "domains/:/topics/:": (domain = "", name = "") => ({
+      kind: "domainTopic",
+      source: { kind: "domainTopic", group, domain, name },
+    }),
+  });
+  if (found !== null) return found;
+  // After a topic or domain, or after a topic of a domain: names may be anything.
+  for (const place of [2, 4]) {
+    const source = parseOwnSource(inside.slice(0, place), group);
+    const nested = source && parseSubscriptions(inside.slice(place), source, "nested");
+    if (nested !== null) return nested;
+  }
+  return null;
+}
+
+function parseOwnSource(segments: Segments, group: Group): Source | null {
+  return firstFit<Source>(segments, {
+    "topics/:": (name = "") => ({ kind: "topic", group, name }),
+    "domains/:": (name = "") => ({ kind: "domain", group, name }),
+    "domains/:/topics/:": (domain = "", name = "") => ({
+      kind: "domainTopic",
+      group,
+      domain,
+      name,
+    }),
+  });
+}
+
+function parseSource(scope: Segments): Source {
+  const provider = lastProvider(scope);
+  const within = provider < 0 ? null : parseWithin(scope.slice(0, provider));
+  const { subscriptionId, resourceGroup } = within ?? { subscriptionId: "", resourceGroup: null };
+  const own =
+    resourceGroup === null
+      ? null
+      : parseOwnSource(scope.slice(provider + 2), { subscriptionId, resourceGroup });
+  return own ?? { kind: "foreign", id: `/${scope.join("/")}` };
+}
+
+/** What extends any resource at all. */
+function parseAtSource(inside: Segments, source: Source): Asked | null {
+  const found = firstFit<Asked>(inside, {
+    eventTypes: () => ({ kind: "eventTypes", source }),
+    "extensionTopics/default": () => ({ kind: "extensionTopic", source }),
+  });
+  return found ?? parseSubscriptions(inside, source, "scope");
+}
+
+/** From `eventSubscriptions` on. */
+function parseSubscriptions(inside: Segments, source: Source, form: Form): Asked | null {
+  return firstFit<Asked>(inside, {
+    eventSubscriptions: () => ({ kind: "subscriptionsOf", source, form }),
+    "eventSubscriptions/:": (name = "") => ({ kind: "subscription", source, form, name }),
+    "eventSubscriptions/:/:": (name = "", ask = "") => {
+      const kind = subscriptionAsks.get(ask.toLowerCase());
+      return kind === undefined ? { kind: "unknown" } : { kind, source, form, name };
+    },
+  });
+}

@@ -1,0 +1,147 @@
+// Topics and subscriptions as Azure Resource Manager shows them. Secrets are never in it: of a URL
+// only what stands before its query, of a secret header only its name.
+
+import { renderFilter } from "../core/filter/render.ts";
+import { policyOf } from "../core/policy.ts";
+import { type ProfileName, profiles } from "../core/profile.ts";
+import {
+  endpointOf,
+  type ProvisioningState,
+  type Subscription,
+  type SubscriptionTerms,
+} from "../core/subscription.ts";
+import { isoInstant } from "../core/time.ts";
+import { type Topic, topicArmId } from "../core/topic.ts";
+import { renderHeaders } from "./header.ts";
+import { renderInputMapping } from "./mapping.ts";
+import type { Form } from "./path.ts";
+import { noBatchShown } from "./subscription.ts";
+
+export interface TopicView {
+  /** `scheme://host[:port]` as the client called us. */
+  readonly baseUrl: string;
+  readonly state: "Creating" | "Updating" | "Succeeded";
+}
+
+export function renderTopic(topic: Topic, { baseUrl, state }: TopicView): object {
+  const { kind, name, place, mapping, domain, port, profile } = topic;
+  return {
+    properties: {
+      provisioningState: state,
+      endpoint: `${baseUrl}/topics/${name}/api/events`,
+      inputSchema: topic.inputSchema,
+      ...(mapping !== null && { inputSchemaMapping: renderInputMapping(mapping) }),
+      metricResourceId: name.toLowerCase(),
+      publicNetworkAccess: topic.publicNetworkAccess ? "Enabled" : "Disabled",
+      inboundIpRules: topic.inboundIpRules.map((ipMask) => ({ ipMask, action: "Allow" })),
+      disableLocalAuth: topic.disableLocalAuth,
+      dataResidencyBoundary: "WithinGeopair",
+      ...(domain !== null && {
+        autoCreateTopicWithFirstSubscription: domain.autoCreateTopics,
+        autoDeleteTopicWithLastSubscription: domain.autoDeleteTopics,
+      }),
+      ...(port !== null && { port }),
+      ...(profile !== null && { profile }),
+    },
+    sku: { name: "Basic" },
+    identity: { type: "None", principalId: null, tenantId: null, userAssignedIdentities: null },
+    ...(kind === "topic" && { kind: "Azure" }),
+    systemData: null,
+    location: place.location,
+    tags: place.tags,
+    id: topicArmId(topic),
+    name,
+    type: `Microsoft.EventGrid/${kind}s`,
+  };
+}
+
+export function renderDomainTopic(
+  domain: Topic,
+  name: string,
+  provisioningState: TopicView["state"],
+): object {
+  return {
+    properties: { provisioningState },
+    systemData: null,
+    id: `${topicArmId(domain)}/topics/${name}`,
+    name,
+    type: "Microsoft.EventGrid/domains/topics",
+  };
+}
+
+/** ARM id of what a subscription listens to. */
+export function sourceArmId(topic: Topic, domainTopic: string | null): string {
+  const id = topicArmId(topic);
+  return domainTopic === null ? id : `${id}/topics/${domainTopic}`;
+}
+
+export function subscriptionArmId(topic: Topic, subscription: Subscription, form: Form): string {
+  const source = sourceArmId(topic, subscription.domainTopic);
+  const provider = form === "scope" ? "/providers/Microsoft.EventGrid" : "";
+  return `${source}${provider}/eventSubscriptions/${subscription.name}`;
+}
+
+export interface SubscriptionView {
+  readonly topic: Topic;
+  readonly form: Form;
+  /** The broker's, where the topic has none of its own. */
+  readonly profile: ProfileName;
+}
+
+/** The terms last asked for, whether or not they are in force. */
+export function wantedTerms(subscription: Subscription): SubscriptionTerms {
+  return subscription.handshake?.pending ?? subscription;
+}
+
+export function renderSubscription(
+  subscription: Subscription,
+  { topic, form, profile }: SubscriptionView,
+): object {
+  const { name, domainTopic, state } = subscription;
+  const nested = `${topic.kind}s/${domainTopic === null ? "" : "topics/"}eventSubscriptions`;
+  return {
+    properties: {
+      topic: lowerProvider(sourceArmId(topic, domainTopic)),
+      provisioningState: state satisfies ProvisioningState,
+      ...renderTerms(wantedTerms(subscription), topic.profile ?? profile),
+    },
+    systemData: null,
+    id: subscriptionArmId(topic, subscription, form),
+    name,
+    type: `Microsoft.EventGrid/${form === "scope" ? "eventSubscriptions" : nested}`,
+  };
+}
+
+/** The service shows the topic with its provider and type in lower case. */
+function lowerProvider(id: string): string {
+  return id.replace(/\/providers\/Microsoft\.EventGrid\/(topics|domains)\//, (found) =>
+    found.toLowerCase(),
+  );
+}
+
+function renderTerms(terms: SubscriptionTerms, profile: ProfileName): object {
+  const { destination, batch, headers, labels, expiresAt } = terms;
+  const { attemptsMax, ttlMs } = policyOf(terms, profiles[profile]);
+  const { maxEvents, preferredBytes } = batch ?? noBatchShown;
+  return {
+    destination: {
+      endpointType: "WebHook",
+      properties: {
+        endpointUrl: null,
+        endpointBaseUrl: endpointOf(destination),
+        maxEventsPerBatch: maxEvents,
+        preferredBatchSizeInKilobytes: preferredBytes / 1024,
+        deliveryAttributeMappings: renderHeaders(headers, { showsSecrets: false }),
+      },
+    },
+    filter: renderFilter(terms.filter),
+    labels: labels.length === 0 ? null : labels,
+    ...(expiresAt !== null && { expirationTimeUtc: isoInstant(expiresAt) }),
+    eventDeliverySchema: terms.deliverySchema,
+    retryPolicy: {
+      ...(attemptsMax !== null && { maxDeliveryAttempts: attemptsMax }),
+      eventTimeToLiveInMinutes: Math.floor(ttlMs / 60_000),
+    },
+    deadLetterDestination: null,
+  };
+}
