@@ -156,7 +156,7 @@ function endOfNest(text: string, start: number, depthMax: number): number {
 function endOfString(text: string, start: number): number {
   let end = start;
   do end = text.indexOf('"', end + 1);
-  while (end > 0 && isEscaped(text, end));
+  while (text.charCodeAt(end - 1) === backslash && isEscaped(text, end));
   return end + 1;
 }
 

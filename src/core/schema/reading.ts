@@ -89,10 +89,10 @@ export function findEvents(
       `The request has ${values.length} events; at most ${limits.eventsMax} are allowed.`,
     );
   }
-  for (const [index, value] of values.entries()) {
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) continue;
+  values.forEach((value, index) => {
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
     throw refuseShape({ schema, index }, "the event", "an object", value);
-  }
+  });
   // From here on every element is an object, which is what findObjects relies on.
   const spans = findObjects(text, limits.depthMax);
   if (spans === null) throw refuseDepth(limits);
