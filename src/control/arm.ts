@@ -28,7 +28,7 @@ const apiVersionRule = /^\d{4}-\d{2}-\d{2}(-[a-z0-9]+)?$/i;
 const apiVersionDefault = "2022-06-15";
 
 export interface ArmOptions {
-  /** Resolves when nothing happens any more before time moves on; null where time moves by itself. */
+  /** Resolves when nothing more happens before time moves on; null where time moves by itself. */
   readonly quiet?: (() => Promise<unknown>) | null;
 }
 

@@ -221,7 +221,7 @@ function needTopicType(name: string): (typeof topicTypes)[number] {
   throw new Refusal("NotFound", `The topic type '${name}' was not found.`);
 }
 
-/** Resources of the provider, with what beside reading, writing and deleting can be asked of them. */
+/** Resources, with what can be asked of them beside reading, writing and deleting. */
 const abilities: Readonly<Record<string, readonly string[]>> = {
   topics: ["listKeys/action", "regenerateKey/action"],
   domains: ["listKeys/action", "regenerateKey/action"],
