@@ -13,6 +13,7 @@ import {
   explain,
   isSuccess,
   outcomeName,
+  retryAfterMsMax,
   type Standing,
 } from "./retry.ts";
 
@@ -38,8 +39,8 @@ function standing(
   return { stage: "deliver", attempts: 1, since: start, ...rest, policy: { ...usual, ...policy } };
 }
 
-function answered(status: number): Outcome {
-  return { kind: "answered", status };
+function answered(status: number, rest: { readonly retryAfterMs?: number } = {}): Outcome {
+  return { kind: "answered", status, ...rest };
 }
 
 function silent(why: Silence): Outcome {
@@ -227,6 +228,33 @@ test("the wait is the larger of the step and the smallest wait by status (R-1, P
   }
 });
 
+test("an overloaded endpoint's Retry-After is a smallest wait, up to an hour", () => {
+  const asking = (status: number, retryAfterMs: number) => answered(status, { retryAfterMs });
+  const table: [Outcome, number, number][] = [
+    [asking(503, 2 * min), 1, 2 * min],
+    [asking(429, 2 * min), 1, 2 * min],
+    [asking(503, 5 * s), 1, 30 * s],
+    [asking(429, 0), 1, 10 * s],
+    [asking(503, 2 * min), 4, 5 * min],
+    [asking(429, retryAfterMsMax), 1, 1 * h],
+    [asking(429, 48 * h), 1, 1 * h],
+    [asking(503, 48 * h), 8, 3 * h],
+    [asking(500, 2 * min), 1, 10 * s],
+    [asking(302, 2 * min), 1, 10 * s],
+    [asking(408, 48 * h), 1, 2 * min],
+  ];
+  for (const [outcome, attempts, expected] of table) {
+    const label = JSON.stringify([outcome, attempts]);
+    assert.equal(waitOf(after(standing({}, { attempts }), outcome)), expected, label);
+  }
+  for (const name of profileNames) {
+    const delivery = standing({ profile: profiles[name] });
+    assert.equal(waitOf(after(delivery, asking(503, 20 * min))), 20 * min, name);
+  }
+  const stored = standing({}, { stage: "deadLetter" });
+  assert.equal(waitOf(after(stored, asking(503, 20 * min))), 10 * s, "a store has its schedule");
+});
+
 test("the last step of the schedule repeats (P-4)", () => {
   for (const attempts of [10, 11, 29]) {
     assert.equal(waitOf(after(standing({}, { attempts }), answered(500))), 12 * h);
@@ -363,6 +391,17 @@ test("a decision explains itself in one sentence with its numbers", () => {
       "302: at least 10 s; step 29 of the schedule is 12 h; random addition 0 s; " +
         "next attempt 2030-01-01T12:00:00.000Z; 1 attempt and 1 d left",
     ],
+    [
+      after(standing(), answered(429, { retryAfterMs: 90 * s })),
+      "429: at least 10 s; Retry-After asks for 1 min 30 s; step 1 of the schedule is 10 s; " +
+        "random addition 0 s; next attempt 2030-01-01T00:01:30.000Z; 29 attempts and 1 d left",
+    ],
+    [
+      after(standing(), answered(503, { retryAfterMs: 3 * h })),
+      "503: at least 30 s; Retry-After asks for 3 h, heeded up to 1 h; " +
+        "step 1 of the schedule is 10 s; random addition 0 s; " +
+        "next attempt 2030-01-01T01:00:00.000Z; 29 attempts and 1 d left",
+    ],
     [after(standing({}, { attempts: 3 }), answered(202)), "202: delivered with attempt 3"],
     [
       decide(standing({ deadLetter: true }), answered(400), { now, chance: 0 }),
@@ -394,7 +433,10 @@ test("a delivery that was never sent has no outcome to decide about", () => {
 });
 
 const outcomes = fc.oneof(
-  fc.integer({ min: 100, max: 599 }).map(answered),
+  fc.integer({ min: 100, max: 599 }).map((status) => answered(status)),
+  fc
+    .tuple(fc.constantFrom(408, 429, 503), fc.integer({ min: 0, max: 999_999_999 * s }))
+    .map(([status, retryAfterMs]) => answered(status, { retryAfterMs })),
   fc.constantFrom<Silence>("timeout", "connection", "dns", "tls", "canceled").map(silent),
 );
 const chances = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
@@ -419,13 +461,15 @@ test("no wait is shorter than the law or longer than law and bound (R-1, R-2, P-
       const schedule = stage === "deliver" ? policy.profile.scheduleMs : [10 * s, 1 * min, 5 * min];
       const step = schedule[Math.min(attempts, schedule.length) - 1] ?? Number.NaN;
       const smallest = stage === "deliver" ? smallestByTable(policy, outcome) : 0;
-      const law = Math.max(step, smallest);
+      const asked = stage === "deliver" ? askedByTable(outcome) : 0;
+      const law = Math.max(step, smallest, asked);
       const bound = Math.min(additionShareMax * law, additionMsMax);
       const { wait } = decision;
       assert.ok(wait.totalMs >= law && wait.totalMs < law + bound);
       assert.ok(Number.isInteger(decision.at));
       assert.equal(decision.at, start + wait.totalMs);
-      assert.equal(wait.totalMs, Math.max(wait.scheduleMs, wait.smallestMs) + wait.additionMs);
+      const longest = Math.max(wait.scheduleMs, wait.smallestMs, asked);
+      assert.equal(wait.totalMs, longest + wait.additionMs);
       assert.ok(decision.left.attempts === null || decision.left.attempts > 0);
     }),
     { numRuns: 2_000 },
@@ -440,6 +484,11 @@ function smallestByTable(policy: Policy, outcome: Outcome): number {
   if (status === 503) return 30 * s;
   const isResource = policy.destinationKind === "resource";
   return isResource && (status === 401 || status === 404) ? 5 * min : 10 * s;
+}
+
+function askedByTable(outcome: Outcome): number {
+  if (outcome.kind !== "answered" || ![429, 503].includes(outcome.status)) return 0;
+  return Math.min(outcome.retryAfterMs ?? 0, 1 * h);
 }
 
 test("no attempt is made beyond the count or after the life, and every life ends (R-5, R-6)", () => {

@@ -15,6 +15,12 @@ export const additionShareMax = 0.1;
 /** … and below this. */
 export const additionMsMax = 60_000;
 
+/** An endpoint may ask for so long at a time: more, and one answer could use up an event's life. */
+export const retryAfterMsMax = 3_600_000;
+
+/** With these an endpoint says that it is overloaded, and so when it expects not to be. */
+const heedsRetryAfter: readonly number[] = [429, 503];
+
 /** The schedule of a dead-letter store that does not take an event; the last step repeats. */
 export const deadLetterScheduleMs: readonly number[] = [10_000, 60_000, 300_000];
 
@@ -37,7 +43,7 @@ export interface Wait {
   readonly smallestMs: number;
   /** The status, or why there was none: `503`, `timeout`. */
   readonly smallestBecause: string;
-  /** Not honoured yet. */
+  /** What the endpoint asked for; as much of it as is allowed is a smallest wait, too. */
   readonly retryAfterMs?: number;
   readonly additionMs: number;
   readonly totalMs: number;
@@ -111,7 +117,15 @@ export function decide(
   const smallestMs =
     (outcome.kind === "answered" ? smallest.byStatus[outcome.status] : undefined) ??
     smallest.others;
-  return retry(delivery, { saw, schedule: policy.profile.scheduleMs, smallestMs, ...at });
+  const asked = retryAfterIn(outcome);
+  return retry(delivery, { saw, schedule: policy.profile.scheduleMs, smallestMs, ...asked, ...at });
+}
+
+/** Under every profile: none of them speaks of it, and an endpoint that does knows best. */
+function retryAfterIn(outcome: Outcome): Pick<Wait, "retryAfterMs"> {
+  if (outcome.kind !== "answered" || !heedsRetryAfter.includes(outcome.status)) return {};
+  const { retryAfterMs } = outcome;
+  return retryAfterMs === undefined ? {} : { retryAfterMs };
 }
 
 /**
@@ -179,11 +193,18 @@ function explainRetry({ at, wait, left }: Extract<Decision, { kind: "retry" }>):
   const tooLate = wait.totalMs >= left.ms ? ", over before that attempt is due" : "";
   return [
     `${wait.smallestBecause}${smallest}`,
+    ...sayRetryAfter(wait),
     `step ${wait.step} of the schedule is ${wordsOfMs(wait.scheduleMs)}`,
     `random addition ${wordsOfMs(wait.additionMs)}`,
     `next attempt ${isoInstant(at)}`,
     `${attempts}${wordsOfMs(left.ms)} left${tooLate}`,
   ].join("; ");
+}
+
+function sayRetryAfter({ retryAfterMs }: Wait): readonly string[] {
+  if (retryAfterMs === undefined) return [];
+  const most = retryAfterMs > retryAfterMsMax ? `, heeded up to ${wordsOfMs(retryAfterMsMax)}` : "";
+  return [`Retry-After asks for ${wordsOfMs(retryAfterMs)}${most}`];
 }
 
 function explainEnd({ reason, end }: { readonly reason: Reason; readonly end: End }): string {
@@ -228,6 +249,7 @@ function retry(
     readonly saw: string;
     readonly schedule: readonly number[];
     readonly smallestMs: number;
+    readonly retryAfterMs?: number;
     readonly now: Instant;
     readonly chance: number;
   },
@@ -235,7 +257,9 @@ function retry(
   const step = delivery.attempts;
   const scheduleMs = why.schedule[Math.min(step, why.schedule.length) - 1];
   if (scheduleMs === undefined) throw new RangeError(`attempts count from one, not ${step}`);
-  const longerMs = Math.max(scheduleMs, why.smallestMs);
+  const { smallestMs, retryAfterMs } = why;
+  const askedMs = Math.min(retryAfterMs ?? 0, retryAfterMsMax);
+  const longerMs = Math.max(scheduleMs, smallestMs, askedMs);
   // Whole milliseconds, rounded down, so that chance never reaches the bound.
   const additionMs = Math.floor(why.chance * Math.min(longerMs * additionShareMax, additionMsMax));
   const totalMs = longerMs + additionMs;
@@ -247,8 +271,9 @@ function retry(
     wait: {
       step,
       scheduleMs,
-      smallestMs: why.smallestMs,
+      smallestMs,
       smallestBecause: why.saw,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       additionMs,
       totalMs,
     },
