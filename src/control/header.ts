@@ -21,6 +21,7 @@ const nameRule = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
  * published; ours has what describes the body or the connection, which only we know.
  */
 const reservedNames = [
+  "__proto__",
   "connection",
   "content-encoding",
   "content-length",

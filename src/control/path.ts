@@ -1,6 +1,6 @@
-// What a path of Azure Resource Manager asks for. It is a scope,
-// `providers/Microsoft.EventGrid` and what is wanted there; the scope may be a resource of Event
-// Grid's itself. Segments are compared without regard to letter case, and names keep theirs. Nothing is looked up here.
+// What a path of Azure Resource Manager asks for. It is a scope, `providers/Microsoft.EventGrid`
+// and what is wanted there; the scope may be a resource of Event Grid's itself. Segments are
+// compared without regard to letter case, and names keep theirs. Nothing is looked up here.
 //
 // Assumes a path that is already percent-decoded. A slash that was encoded separates like any
 // other: no name here has one.

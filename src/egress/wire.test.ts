@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parcelOf } from "../../test/contract/sink.ts";
 import type { DeliverySchema, Event } from "../core/event.ts";
-import type { Subscription } from "../core/subscription.ts";
+import type { DeliveryHeader, Subscription } from "../core/subscription.ts";
 import { excerptOf, headerText, type Post, postOf, silenceOf, targetOf, wordsOf } from "./wire.ts";
 
 const targetAt = (url: string) => targetOf({ kind: "webhook", url });
@@ -106,6 +106,56 @@ test("batched CloudEvents are an array, also a batch of one (B-5)", () => {
   const alone = { ...batch, maxEvents: 1 };
   const post = postFor({}, { deliverySchema: "CloudEventSchemaV1_0", batch: alone });
   assert.equal(post.body, converted);
+});
+
+const text = '{"id":"1","data":{"key1":"v\\u00e9","n":1.0,"b":true,"o":{},"z":null,"a.b":"dots"}}';
+
+function ownHeaders(...headers: readonly DeliveryHeader[]) {
+  const parcel = parcelOf([text, '{"data":{"key1":"second"}}']);
+  const subscription = { ...parcel.subscription, headers };
+  return postOf({ ...parcel, subscription }, "/").headers;
+}
+
+function dynamic(name: string, sourceField: string): DeliveryHeader {
+  return { name, kind: "dynamic", sourceField };
+}
+
+test("a subscription's own headers go with every delivery (C-1)", () => {
+  const sent = ownHeaders(
+    { name: "X-Tenant", kind: "static", value: "contoso", isSecret: true },
+    dynamic("x-key", "data.key1"),
+    dynamic("x-number", "data.n"),
+    dynamic("x-truth", "data.b"),
+    dynamic("x-id", "id"),
+  );
+  assert.equal(sent["x-tenant"], "contoso");
+  assert.equal(sent["x-key"], "v%C3%A9", "of the first event, and as a header can carry it");
+  assert.equal(sent["x-number"], "1.0", "as it was written");
+  assert.equal(sent["x-truth"], "true");
+  assert.equal(sent["x-id"], "1");
+});
+
+test("a header whose value is not in the event is left out (C-1)", () => {
+  const plain = ownHeaders();
+  for (const path of [
+    "data.none",
+    "data.z",
+    "data.o",
+    "data",
+    "none.key1",
+    "data.key1.x",
+    "__proto__",
+  ]) {
+    assert.deepEqual(ownHeaders(dynamic("x-key", path)), plain, path);
+  }
+});
+
+test("of the broker's own headers only the user agent gives way", () => {
+  const own = (name: string) =>
+    ownHeaders({ name, kind: "static", value: "mine", isSecret: false });
+  assert.equal(own("User-Agent")["user-agent"], "mine");
+  assert.equal(Object.keys(own("User-Agent")).length, Object.keys(ownHeaders()).length);
+  assert.equal(own("aeg-event-type")["aeg-event-type"], "Notification");
 });
 
 test("printable ASCII is a header's value as it is", () => {

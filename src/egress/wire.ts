@@ -1,10 +1,12 @@
 // What goes over the wire to a webhook, and how what comes back is read: pure functions, for
 // whatever a publisher may have written and an endpoint may answer.
 
+import { findMembers } from "../core/json.ts";
 import type { Silence } from "../core/outcome.ts";
 import type { Delivery, Parcel } from "../core/ports.ts";
 import { bodyOf, contentTypeOf, type Rendered, renderEvent } from "../core/schema/convert.ts";
-import { type Destination, endpointOf } from "../core/subscription.ts";
+import { findField } from "../core/schema/mapping.ts";
+import { type DeliveryHeader, type Destination, endpointOf } from "../core/subscription.ts";
 
 export interface Target {
   readonly origin: string;
@@ -33,8 +35,8 @@ export function targetOf(destination: Destination): Target | null {
 }
 
 /**
- * In the schema that the subscription asks for. What headers say of one event, they say of the
- * first. The service sends no `Accept`.
+ * In the schema that the subscription asks for, with its own headers (C-1). What headers say of one
+ * event, they say of the first. The service sends no `Accept`.
  */
 export function postOf({ subscription, deliveries }: Parcel, path: string): Post {
   const { deliverySchema, batch } = subscription;
@@ -49,6 +51,7 @@ export function postOf({ subscription, deliveries }: Parcel, path: string): Post
     headers: {
       "content-type": contentTypeOf(deliverySchema, isBatched),
       "user-agent": "posthorn",
+      ...ownHeaders(subscription.headers, first.event.text),
       "aeg-event-type": "Notification",
       "aeg-subscription-name": subscription.name.toUpperCase(),
       "aeg-delivery-count": String(first.attempts),
@@ -58,6 +61,29 @@ export function postOf({ subscription, deliveries }: Parcel, path: string): Post
     },
     body: bodyOf(texts, deliverySchema, isBatched),
   };
+}
+
+/** Names in lower case, so that one of ours and one of theirs are never both sent. */
+function ownHeaders(headers: readonly DeliveryHeader[], text: string): Record<string, string> {
+  const own: Record<string, string> = {};
+  for (const header of headers) {
+    const value = header.kind === "static" ? header.value : valueAt(text, header.sourceField);
+    if (value !== null) own[header.name.toLowerCase()] = headerText(value);
+  }
+  return own;
+}
+
+/**
+ * What stands at the path in the event as it was published; null for nothing, for null, and for
+ * what is no single value: then the header is left out.
+ */
+function valueAt(text: string, path: string): string | null {
+  const span = findMembers(text, 0);
+  const member = span && findField(text, span, path);
+  if (!member) return null;
+  const raw = text.slice(member.start, member.end);
+  if (raw.startsWith('"')) return JSON.parse(raw) as string;
+  return raw === "null" || /^[[{]/.test(raw) ? null : raw;
 }
 
 /**

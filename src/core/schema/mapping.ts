@@ -84,7 +84,8 @@ export function refuseUnmapped(place: Place, name: string, { sourceField }: Sour
   );
 }
 
-function findField(text: string, span: ObjectSpan, path: string): Member | undefined {
+/** Where in the text of an object a field's value stands; undefined when it has none there. */
+export function findField(text: string, span: ObjectSpan, path: string): Member | undefined {
   const whole = lastNamed(span, path);
   if (whole !== undefined || !path.includes(".")) return whole;
   const names = path.split(".");
