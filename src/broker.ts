@@ -5,6 +5,8 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
+import { requireAdmin } from "./control/admin.ts";
+import { armRoutes } from "./control/arm.ts";
 import { clockRoutes, type Tally } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
 import type { Called, HandshakeDesk } from "./control/desk.ts";
@@ -12,6 +14,7 @@ import { Expiry } from "./control/expiry.ts";
 import { Handshakes } from "./control/handshake.ts";
 import { signinRoutes } from "./control/signin.ts";
 import { statusRoutes } from "./control/status.ts";
+import { baseUrlOf } from "./core/called.ts";
 import { type HandshakeRules, handshakeRules } from "./core/handshake.ts";
 import type { PolicyDefaults } from "./core/policy.ts";
 import type {
@@ -45,6 +48,7 @@ import { makeKey, realIds } from "./runtime/ids.ts";
 import { keepSecret } from "./runtime/keepsake.ts";
 import { type LogStream, openLog } from "./runtime/log.ts";
 import { openMeter } from "./runtime/meter.ts";
+import type { OwnPort } from "./runtime/portkeeper.ts";
 import { openTokens, tokenLifeMs } from "./runtime/tokens.ts";
 import { VirtualClock } from "./runtime/virtual.ts";
 import { FrontStore } from "./store/front.ts";
@@ -81,7 +85,7 @@ export interface House {
   readonly routes: readonly Route[];
   /** For a port on which one topic alone is published to. */
   routesOf(topic: string): readonly Route[];
-  /** Tells of the catalog in force, now and whenever it has changed. */
+  /** Tells of the catalog in force whenever it has changed. */
   watch(listener: (catalog: Catalog) => void): void;
   readonly desk: HandshakeDesk;
   /** As it was last read. */
@@ -170,10 +174,7 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
   return {
     routes: [...publishRoutes(publishing), ...handshakes.routes],
     routesOf: (topic) => topicRoutes(publishing, topic),
-    watch(listener) {
-      watchers.push(listener);
-      listener(catalog);
-    },
+    watch: (listener) => void watchers.push(listener),
     desk: handshakes,
     catalog: () => catalog,
     resume: (called) => handshakes.resume(called),
@@ -293,6 +294,16 @@ export async function openBroker(
       tokenLifeMs,
       log,
     }),
+    ...requireAdmin(
+      armRoutes(
+        {
+          ...{ registry: store, catalog: house.catalog, refresh: house.refresh, clock, ids, log },
+          ...{ makeKey, profile: config.profile, baseUrl: baseUrlOf, handshakes: house.desk },
+        },
+        { quiet: virtual && (() => virtual.nextDueAt()) },
+      ),
+      config.auth ? tokens.whyNoAdmin : null,
+    ),
   ];
   const certificates = certificatesOf(config);
   const frontage = rooms.adopt(
@@ -304,11 +315,8 @@ export async function openBroker(
     (open) => open.close(),
   );
   const { http, https } = frontage;
-  house.watch(({ topics }) => {
-    frontage.offer(
-      topics.flatMap(({ name, port }) => (port === null ? [] : { topic: name, port })),
-    );
-  });
+  await frontage.offer(portsIn(house.catalog()));
+  house.watch((catalog) => void frontage.offer(portsIn(catalog)));
   await house.resume({ baseUrl: http ?? https ?? "http://localhost" });
   log.announce("broker.started", {
     http,
@@ -351,6 +359,10 @@ function rulesOf(config: Config): HouseRules {
         }
       : null,
   };
+}
+
+function portsIn({ topics }: Catalog): OwnPort[] {
+  return topics.flatMap(({ name, port }) => (port === null ? [] : { topic: name, port }));
 }
 
 /** Where nobody is asked for it, it need not be found again. */

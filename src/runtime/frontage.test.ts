@@ -118,7 +118,7 @@ test("a certificate that is none, or a port that is taken, leaves nothing open",
 
 test("a topic with a port of its own is found there, in plain HTTP and over TLS", async (t) => {
   const { offer, told, folder } = await open(t);
-  offer([
+  await offer([
     { topic: "orders", port: 0 },
     { topic: "returns", port: 0 },
   ]);
@@ -133,12 +133,12 @@ test("a topic with a port of its own is found there, in plain HTTP and over TLS"
 
 test("a port speaks what the broker speaks", async (t) => {
   const plain = await open(t, { https: null });
-  plain.offer([{ topic: "orders", port: 0 }]);
+  await plain.offer([{ topic: "orders", port: 0 }]);
   const { port } = await plain.told("topic.portOpened");
   assert.equal(await ask(`http://127.0.0.1:${port}`), "orders");
   await assert.rejects(ask(`https://127.0.0.1:${port}`));
   const secure = await open(t, { http: null });
-  secure.offer([{ topic: "orders", port: 0 }]);
+  await secure.offer([{ topic: "orders", port: 0 }]);
   const ca = readFileSync(join(secure.folder, "ca.pem"), "utf8");
   const { port: other } = await secure.told("topic.portOpened");
   assert.equal(await ask(`https://127.0.0.1:${other}`, ca), "orders");
@@ -151,12 +151,12 @@ test("a port is closed when its topic no longer wants it, and others stay", asyn
     { topic: "orders", port: 0 },
     { topic: "returns", port: 0 },
   ];
-  offer([orders, returns]);
+  await offer([orders, returns]);
   const { port: first } = await told("topic.portOpened");
   const { port: second } = await told("topic.portOpened");
-  offer([returns]);
+  await offer([returns]);
   // What is told next happens after the closing.
-  offer([returns, { topic: "refunds", port: 0 }]);
+  await offer([returns, { topic: "refunds", port: 0 }]);
   await told("topic.portOpened");
   await assert.rejects(ask(`http://127.0.0.1:${first}`), /ECONNREFUSED/);
   assert.equal(await ask(`http://127.0.0.1:${second}`), "returns");
@@ -164,11 +164,11 @@ test("a port is closed when its topic no longer wants it, and others stay", asyn
 
 test("a port can go from one topic to another", async (t) => {
   const { offer, told } = await open(t);
-  offer([{ topic: "orders", port: 0 }]);
+  await offer([{ topic: "orders", port: 0 }]);
   const port = (await told("topic.portOpened")).port as number;
-  offer([{ topic: "orders", port }]);
+  await offer([{ topic: "orders", port }]);
   await told("topic.portOpened");
-  offer([{ topic: "returns", port }]);
+  await offer([{ topic: "returns", port }]);
   await told("topic.portOpened");
   assert.equal(await ask(`http://127.0.0.1:${port}`), "returns");
 });
@@ -178,22 +178,22 @@ test("a port that is taken is told of, and had with the next change once it is f
   await once(squatter, "listening");
   const { port } = squatter.address() as AddressInfo;
   const { http, offer, told } = await open(t);
-  offer([{ topic: "orders", port }]);
+  await offer([{ topic: "orders", port }]);
   const failed = await told("topic.portFailed");
   assert.deepEqual([failed.topic, failed.port], ["orders", port]);
   assert.match(String(failed.error), /EADDRINUSE/);
   assert.equal(await ask(http ?? ""), "the broker");
   await new Promise((go) => squatter.close(go));
-  offer([{ topic: "orders", port }]);
+  await offer([{ topic: "orders", port }]);
   await told("topic.portOpened");
   assert.equal(await ask(`http://127.0.0.1:${port}`), "orders");
 });
 
 test("two topics cannot have one port: the second is told of", async (t) => {
   const { offer, told } = await open(t);
-  offer([{ topic: "orders", port: 0 }]);
+  await offer([{ topic: "orders", port: 0 }]);
   const port = (await told("topic.portOpened")).port as number;
-  offer([
+  await offer([
     { topic: "returns", port },
     { topic: "refunds", port },
   ]);
@@ -203,10 +203,10 @@ test("two topics cannot have one port: the second is told of", async (t) => {
 
 test("closing closes the topics' ports, and none is opened afterwards", async (t) => {
   const { offer, told, close } = await open(t);
-  offer([{ topic: "orders", port: 0 }]);
+  await offer([{ topic: "orders", port: 0 }]);
   const { port } = await told("topic.portOpened");
   await close();
-  offer([{ topic: "orders", port: 0 }]);
+  await offer([{ topic: "orders", port: 0 }]);
   await assert.rejects(ask(`http://127.0.0.1:${port}`), /ECONNREFUSED/);
 });
 

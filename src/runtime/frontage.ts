@@ -28,8 +28,8 @@ export interface Frontage {
   /** Where it listens; null where it does not. */
   readonly http: string | null;
   readonly https: string | null;
-  /** Opens these ports and closes others. */
-  offer(ports: readonly OwnPort[]): void;
+  /** Opens these ports and closes others. Resolves when each is open, or told of as failed. */
+  offer(ports: readonly OwnPort[]): Promise<void>;
   /** Stops accepting, finishes what is under way. May be called twice. */
   close(): Promise<void>;
 }

@@ -29,11 +29,12 @@ export class PortKeeper {
     this.#log = ground.log;
   }
 
-  /** From now on these ports are wanted and no others. */
-  sync(wanted: readonly OwnPort[]): void {
+  /** From now on these ports are wanted and no others. Resolves when each is open or told of. */
+  async sync(wanted: readonly OwnPort[]): Promise<void> {
     if (this.#isClosed) return;
     this.#wanted = wanted;
     this.#pass = this.#pass.then(() => this.#settle());
+    await this.#pass;
   }
 
   /** What TLS connections made from now on are shown. */
