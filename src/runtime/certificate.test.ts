@@ -19,14 +19,21 @@ function openFolder(t: TestContext): string {
 }
 
 /** What a client that trusts the authority makes of the certificate; null: it is content. */
-async function objection(t: TestContext, identity: Identity, ca: string, host: string) {
-  const server = createServer({ ...identity }, (socket) => socket.end());
+async function objection(
+  t: TestContext,
+  identity: Identity,
+  ca: string,
+  host: string,
+  servername = "localhost",
+) {
+  const { cert, key } = identity;
+  const server = createServer({ cert, key }, (socket) => socket.end());
   server.on("tlsClientError", () => {});
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => server.close());
   const { port } = server.address() as { port: number };
-  const socket: TLSSocket = connect({ port, host: "127.0.0.1", servername: "localhost", ca });
+  const socket: TLSSocket = connect({ port, host: "127.0.0.1", servername, ca });
   const met = once(socket, "secureConnect").then(
     () => null,
     (error: Error & { code?: string }) => error.code ?? error.message,
@@ -68,7 +75,20 @@ test("keys are for the broker's user alone, and no drafts are left lying about",
 test("later starts show the same certificate", async (t) => {
   const folder = openFolder(t);
   const first = await keptCertificates({ folder }).identity();
-  assert.deepEqual(await keptCertificates({ folder }).identity(), first);
+  const { cert, key } = await keptCertificates({ folder }).identity();
+  assert.deepEqual([cert, key], [first.cert, first.key]);
+});
+
+test("a topic's host name gets a certificate of its own, and other names do not", async (t) => {
+  const folder = openFolder(t);
+  const { forName } = await keptCertificates({ folder }).identity();
+  const ca = readFileSync(join(folder, "ca.pem"), "utf8");
+  const own = await forName?.("orders.localhost");
+  assert.ok(own);
+  assert.equal(await objection(t, own, ca, "orders.localhost", "orders.localhost"), null);
+  for (const name of ["example.com", "localhost", "a.b.localhost", ".localhost", "*.localhost"]) {
+    assert.equal(await forName?.(name), null, name);
+  }
 });
 
 test("openssl agrees that the authority vouches for the certificate", async (t) => {
@@ -97,7 +117,7 @@ test("a certificate near its end is made anew, and clients need not trust anew",
   const start = Date.now();
   const first = await at(start).identity();
   const ca = readFileSync(join(folder, "ca.pem"), "utf8");
-  assert.deepEqual(await at(start + 366 * dayMs).identity(), first);
+  assert.equal((await at(start + 366 * dayMs).identity()).cert, first.cert);
   const second = await at(start + 368 * dayMs).identity();
   assert.notEqual(second.cert, first.cert);
   assert.equal(second.key, first.key);

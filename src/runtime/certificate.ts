@@ -90,15 +90,22 @@ export function keptCertificates(options: {
       const key = keepKey(join(folder, "server.key"));
       const path = join(folder, "server.pem");
       const kept = parsed(readKept(path));
+      const forName = async (name: string) => {
+        if (!topicHost.test(name)) return null;
+        return identityOf(await issue({ authority, key, hosts: [name], now: now() }), key);
+      };
       if (kept !== null && isGood(kept, { authority, key, hosts, now: now() })) {
-        return identityOf(kept.toString(), key);
+        return { ...identityOf(kept.toString(), key), forName };
       }
       const cert = await issue({ authority, key, hosts, now: now() });
       keepPublic(path, cert);
-      return identityOf(cert, key);
+      return { ...identityOf(cert, key), forName };
     },
   };
 }
+
+/** Most clients want two dots behind the star of a certificate, so each of these gets its own. */
+const topicHost = /^[a-z0-9-]{1,63}\.localhost$/;
 
 interface Authority {
   readonly certificate: X509Certificate;

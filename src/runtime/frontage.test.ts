@@ -5,7 +5,7 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request as plainly } from "node:http";
-import { request as securely } from "node:https";
+import { type RequestOptions, request as securely } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,10 +69,11 @@ async function open(t: TestContext, options: Partial<FrontageOptions> = {}) {
   return { ...frontage, folder, facts, told };
 }
 
-function ask(url: string, ca?: string): Promise<string> {
+function ask(url: string, ca?: string, more: RequestOptions = {}): Promise<string> {
   const send = url.startsWith("https") ? securely : plainly;
   return new Promise((resolve, reject) => {
-    send(`${url}/who`, { agent: false, ...(ca === undefined ? {} : { ca }) }, (heard) => {
+    const options = { agent: false, ...(ca === undefined ? {} : { ca }), ...more };
+    send(`${url}/who`, options, (heard) => {
       text(heard).then(resolve, reject);
     })
       .on("error", reject)
@@ -208,6 +209,15 @@ test("closing closes the topics' ports, and none is opened afterwards", async (t
   await close();
   await offer([{ topic: "orders", port: 0 }]);
   await assert.rejects(ask(`http://127.0.0.1:${port}`), /ECONNREFUSED/);
+});
+
+test("a client that asks for a topic by its host name trusts what it is shown", async (t) => {
+  const { https, folder } = await open(t);
+  const ca = readFileSync(join(folder, "ca.pem"), "utf8");
+  const names = ["orders.localhost", "Returns.localhost", "orders.localhost"];
+  for (const servername of names)
+    assert.equal(await ask(https ?? "", ca, { servername }), "the broker");
+  await assert.rejects(ask(https ?? "", ca, { servername: "orders.example" }), /altnames/);
 });
 
 test("the certificate is for the host that is listened on, where that is one", async (t) => {

@@ -11,10 +11,11 @@
 //
 // Deliberately absent: static files.
 
-import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { parse } from "node:querystring";
+import type { SecureContext } from "node:tls";
 import {
   type FastifyInstance,
   type FastifyReply,
@@ -24,9 +25,10 @@ import {
 } from "fastify";
 import type { Ids, Log, Reply, Route } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import { answerBroken, write } from "./answer.ts";
 import { readBody } from "./body.ts";
-import { type Fault, replyToFault, replyToRefusal } from "./edge.ts";
-import { admitPlain, type Identity, openWire, remoteOf, type Wire } from "./wire.ts";
+import { replyToFault, replyToRefusal } from "./edge.ts";
+import { admitPlain, type Identity, openNames, openWire, remoteOf, type Wire } from "./wire.ts";
 
 export interface ListenOptions {
   readonly host: string;
@@ -65,6 +67,8 @@ interface Ground {
   readonly ids: Ids;
   readonly bodyBytesMax: number;
   isClosing: boolean;
+  /** What a TLS client is shown that asks by name. */
+  names?: (name: string) => Promise<SecureContext | undefined>;
 }
 
 const defaults = {
@@ -106,7 +110,10 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
     url: `${options.tls === undefined ? "http" : "https"}://${reachableHost(options.host)}:${port}`,
     port,
     present(identity) {
-      if (options.tls !== undefined) secureOf(app.server).setSecureContext({ ...identity });
+      if (options.tls === undefined) return;
+      const { cert, key } = identity;
+      ground.names = openNames(identity);
+      secureOf(app.server).setSecureContext({ cert, key });
     },
     close() {
       ground.isClosing = true;
@@ -157,7 +164,16 @@ function openApp(
     clientErrorHandler: (error, socket) => answerBroken(error, socket, ground.ids.next()),
   } as const satisfies FastifyServerOptions;
   if (options.tls === undefined) return fastify({ ...common, http: limits });
-  const https = { ...limits, ...options.tls, handshakeTimeout: options.headersTimeoutMs };
+  ground.names = openNames(options.tls);
+  const https = {
+    ...limits,
+    cert: options.tls.cert,
+    key: options.tls.key,
+    handshakeTimeout: options.headersTimeoutMs,
+    SNICallback(name: string, done: (error: Error | null, context?: SecureContext) => void) {
+      ground.names?.(name.toLowerCase()).then((context) => done(null, context), done);
+    },
+  };
   const app = fastify({ ...common, https } as FastifyServerOptions);
   // The usual one: a client that does not trust our certificate.
   app.server.on("tlsClientError", (error: Error & { code?: string }, socket: Socket) => {
@@ -231,36 +247,6 @@ function replyToError(
   return replyToFault("internal");
 }
 
-interface Answer {
-  readonly reply: Reply;
-  readonly requestId: string;
-  /** Headers beside the reply's own. */
-  readonly more?: Readonly<Record<string, string>> | undefined;
-}
-
-function write(ground: Ground, response: ServerResponse, { reply, requestId, more }: Answer): void {
-  const { status, headers, body = "" } = reply;
-  // One flat list is what Node writes without copying it first.
-  const lines = ["x-ms-request-id", requestId];
-  if (status !== 204 && status !== 304) lines.push("content-length", `${Buffer.byteLength(body)}`);
-  if (ground.isClosing) lines.push("connection", "close");
-  for (const name in more) lines.push(name, more[name] as string);
-  for (const name in headers) lines.push(name, headers[name] as string);
-  response.writeHead(status, lines);
-  response.end(body);
-  if (!response.req.complete) endWithBody(ground, response);
-}
-
-/**
- * An answer that came before the end of the body: its connection is not idle when we close and has
- * not been told to end, so it must be ended when the rest has arrived.
- */
-function endWithBody(ground: Ground, { req }: ServerResponse): void {
-  req.once("end", () => {
-    if (ground.isClosing) req.socket.destroySoon();
-  });
-}
-
 // What no room is asked about.
 
 function answer(
@@ -327,26 +313,6 @@ function parseQuery(text: string): Record<string, string> {
     if (Array.isArray(value)) query[name] = value[0];
   }
   return query as Record<string, string>;
-}
-
-/** Node's parser has given up on a connection: there is no request and no response to use. */
-function answerBroken(error: Error & { code?: string }, socket: Socket, requestId: string): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const { status, headers, body = "" } = replyToFault(faultOf(error.code));
-  socket.write(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-ms-request-id: ${requestId}\r\n` +
-      `content-type: ${headers?.["content-type"]}\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
-  socket.destroySoon();
-}
-
-function faultOf(code: string | undefined): Fault {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "late";
-  return code === "HPE_HEADER_OVERFLOW" ? "headTooLarge" : "malformed";
 }
 
 /** A host that a client can connect to, also when we listen on all of them. */

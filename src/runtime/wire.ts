@@ -6,11 +6,14 @@
 import type { Server } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
+import { createSecureContext, type SecureContext } from "node:tls";
 
 /** What a TLS server shows and what proves it, as PEM. */
 export interface Identity {
   readonly cert: string;
   readonly key: string;
+  /** For a name that the certificate does not have; null: that one must do. */
+  forName?(name: string): Promise<Identity | null>;
 }
 
 export interface Wire {
@@ -58,6 +61,29 @@ export function openWire(server: Server | SecureServer): Wire {
 
 function otherEndOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
+}
+
+/** More names than these are shown what everybody is shown. */
+const namesMax = 1_000;
+
+/** Answers a client that says which name it has come for. */
+export function openNames(
+  identity: Identity,
+): (name: string) => Promise<SecureContext | undefined> {
+  const known = new Map<string, Promise<SecureContext | undefined>>();
+  const find = async (name: string) => {
+    const own = await identity.forName?.(name);
+    return own ? createSecureContext({ cert: own.cert, key: own.key }) : undefined;
+  };
+  return (name) => {
+    const found = known.get(name);
+    if (found !== undefined || known.size >= namesMax) return found ?? Promise.resolve(undefined);
+    const finding = find(name);
+    known.set(name, finding);
+    // What went wrong once may go well the next time.
+    finding.catch(() => known.delete(name));
+    return finding;
+  };
 }
 
 /** A handshake of TLS begins with this byte, and no method of HTTP does. */
