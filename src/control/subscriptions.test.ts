@@ -442,10 +442,10 @@ test("a subscription needs a topic of this broker and a proper name", async (t) 
     assert.equal((await arm.ask("GET", path)).status, 404);
     assert.equal((await arm.ask("DELETE", path)).status, 204);
   }
-  for (const name of ["ab", "x".repeat(65), "a_b", "a.b"]) {
+  for (const name of ["a", "x".repeat(65), "a_b", "a.b"]) {
     const refused = await arm.ask("PUT", `${ordersPath}/eventSubscriptions/${name}`, webhookBody());
     assert.equal(refused.status, 400, name);
-    assert.match(refused.body.error.message, /eventSubscriptionName must be 3 to 64 letters/);
+    assert.match(refused.body.error.message, /eventSubscriptionName must be 2 to 64 letters/);
   }
 });
 

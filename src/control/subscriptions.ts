@@ -185,7 +185,7 @@ export function progressOf(subscription: Subscription) {
 
 function checkName({ name }: Named): void {
   if (subscriptionNameRule.test(name)) return;
-  const allowed = "3 to 64 letters, digits and hyphens";
+  const allowed = "2 to 64 letters, digits and hyphens";
   throw refuseValue({ field: "eventSubscriptionName", value: name, allowed });
 }
 

@@ -324,10 +324,10 @@ test("bad members of a topic are refused by name, and nothing is written", async
 test("bad names are refused with the rule", async (t) => {
   const arm = await openArm(t);
   const path = (name: string) => `${group}${provider}/topics/${encodeURIComponent(name)}`;
-  for (const name of ["ab", "x".repeat(51), "a_b", "a b", "é".repeat(5), "a.b.c"]) {
+  for (const name of ["a", "x".repeat(51), "a_b", "a b", "é".repeat(5), "a.b.c"]) {
     const refused = await arm.ask("PUT", path(name), put);
     assert.equal(refused.status, 400, name);
-    assert.match(refused.body.error.message, /topicName must be 3 to 50 letters/);
+    assert.match(refused.body.error.message, /topicName must be 2 to 50 letters/);
   }
   for (const name of ["microsoft-a", "EventGridX", "SYSTEM"]) {
     const refused = await arm.ask("PUT", path(name), put);

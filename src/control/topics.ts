@@ -130,7 +130,7 @@ function propertiesIn({ properties }: Members, kind: TopicKind): Members {
 /** Refusals: InvalidSetting, Conflict. */
 function checkNewName({ topics }: Catalog, { kind, name, group }: TopicSource): void {
   if (!topicNameRule.test(name)) {
-    const allowed = "3 to 50 letters, digits and hyphens";
+    const allowed = "2 to 50 letters, digits and hyphens";
     throw refuseValue({ field: `${kind}Name`, value: name, allowed });
   }
   if (reservedNames.test(name)) {

@@ -104,7 +104,8 @@ export interface Subscription extends SubscriptionDraft {
   readonly revision: number;
 }
 
-export const subscriptionNameRule = /^[A-Za-z0-9-]{3,64}$/;
+/** *Differs:* the service asks for three characters; see `topicNameRule`. */
+export const subscriptionNameRule = /^[A-Za-z0-9-]{2,64}$/;
 
 /** A subscription about which nothing else was said, in force at once. */
 export const plainSubscription = {
