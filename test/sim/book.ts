@@ -1,0 +1,261 @@
+// The book of a run: what was asked, what the store really did, what was sent and what came back,
+// in one order. It is written from outside the broker (publishers, endpoints, the disk beneath the
+// store) and read by the invariants when the run is over. Nothing is judged here.
+//
+// For whoever wants to read it, everything also leaves a line in the trace; the hash of all lines
+// is what shows that two runs are the same.
+
+import { createHash, type Hash } from "node:crypto";
+import type { Outcome } from "../../src/core/outcome.ts";
+import type {
+  Delivery,
+  DeliveryId,
+  Instant,
+  Routed,
+  Settlement,
+  Stage,
+} from "../../src/core/ports.ts";
+import type { ProfileName } from "../../src/core/profile.ts";
+import type {
+  Subscription,
+  SubscriptionDraft,
+  SubscriptionId,
+} from "../../src/core/subscription.ts";
+
+/** A place in the order of everything, and its time. */
+export interface Mark {
+  readonly seq: number;
+  readonly at: Instant;
+}
+
+/** One event in one publish request. A publisher who tries again makes another one. */
+export interface Publication {
+  readonly number: number;
+  readonly topic: string;
+  readonly subject: string;
+  readonly eventType: string;
+  readonly asked: Mark;
+  answered: Mark | null;
+  /** `lost`: the broker died over it. */
+  answer: "accepted" | "refused" | "lost" | null;
+}
+
+/** An event that the store has taken. */
+export interface Append extends Mark {
+  readonly routed: Routed;
+  readonly publication: number;
+}
+
+export interface ClaimNote extends Mark {
+  readonly life: number;
+  readonly delivery: Delivery;
+}
+
+export interface SettleNote extends Mark {
+  readonly life: number;
+  readonly settlement: Settlement;
+  readonly counted: boolean;
+}
+
+export interface SendNote {
+  readonly begun: Mark;
+  readonly life: number;
+  /** As the broker saw it; what it was to be stands in its version. */
+  readonly subscription: Subscription;
+  readonly stage: Stage;
+  /** The URL without its query, or the container. */
+  readonly endpoint: string;
+  readonly deliveries: readonly Delivery[];
+  readonly limits: { readonly waitMs: number; readonly lateMs: number };
+  /** What the broker was told, and when. */
+  ended: (Mark & { readonly outcome: Outcome }) | null;
+  late: (Mark & { readonly outcome: Outcome }) | null;
+  /** When the endpoint took the events, whether or not the broker heard of it. */
+  taken: Mark | null;
+  brokenOff: Mark | null;
+}
+
+export interface FactNote extends Mark {
+  readonly life: number;
+  readonly name: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** One life of the broker, from its start to a crash or a stop. */
+export interface LifeNote {
+  readonly number: number;
+  readonly started: Mark;
+  ready: Mark | null;
+  ended: (Mark & { readonly how: "crash" | "stop" }) | null;
+  /** Counted drops, by the meter. */
+  drops: number;
+}
+
+/**
+ * A state of a subscription, and when it held. Between the moment a change is asked for and the
+ * moment it is in effect for certain, both the old state and the new one are possible.
+ */
+export interface Version {
+  readonly slot: string;
+  /** Null: there is no such subscription. */
+  readonly draft: SubscriptionDraft | null;
+  id: SubscriptionId | null;
+  revision: number | null;
+  readonly possibleFrom: number;
+  possibleUntil: number;
+  /** When it was in effect for certain. */
+  certainAt: Instant;
+}
+
+export interface Removal extends Mark {
+  readonly subscription: SubscriptionId;
+}
+
+interface Line {
+  readonly at: Instant;
+  readonly text: string;
+  readonly about: readonly number[];
+}
+
+export class Book {
+  readonly publications: Publication[] = [];
+  readonly appends: Append[] = [];
+  readonly claims: ClaimNote[] = [];
+  readonly settles: SettleNote[] = [];
+  readonly sends: SendNote[] = [];
+  readonly facts: FactNote[] = [];
+  readonly lives: LifeNote[] = [];
+  readonly versions: Version[] = [];
+  readonly removals: Removal[] = [];
+  /** When the disk was not well. */
+  readonly diskTroubles: { readonly from: Instant; readonly until: Instant }[] = [];
+  /** Faults seen while the run was under way, in words. */
+  readonly faults: string[] = [];
+  readonly topicProfiles = new Map<string, ProfileName>();
+  readonly startAt: Instant;
+  /** Filled in when the first phase is over, and when all is over. */
+  calmAt: Instant = Number.POSITIVE_INFINITY;
+  endAt: Instant = Number.POSITIVE_INFINITY;
+  readonly #now: () => Instant;
+  readonly #hash: Hash = createHash("sha256");
+  readonly #lines: Line[] = [];
+  /** Publications by the broker's id of the event, and by the store's number of it. */
+  readonly #numbers = new Map<string, number>();
+  readonly #stored = new Map<number, number>();
+  #seq = 0;
+
+  readonly #isTraced: boolean;
+
+  constructor(options: { readonly now: () => Instant; readonly isTraced: boolean }) {
+    this.#now = options.now;
+    this.#isTraced = options.isTraced;
+    this.startAt = options.now();
+  }
+
+  mark(): Mark {
+    this.#seq += 1;
+    return { seq: this.#seq, at: this.#now() };
+  }
+
+  /** One line of the trace; `about`: the numbers of the publications it concerns. */
+  say(tell: () => string, about: readonly number[] = []): void {
+    if (!this.#isTraced) return;
+    const text = tell();
+    const line = { at: this.#now(), text, about };
+    this.#hash.update(`${line.at} ${text}\n`);
+    this.#lines.push(line);
+  }
+
+  fault(words: string): void {
+    this.faults.push(words);
+    this.say(() => `FAULT ${words}`);
+  }
+
+  /** By the text of an event, which carries the number that its publisher gave it. */
+  numberOf(event: { readonly systemId: string; readonly text: string }): number {
+    let number = this.#numbers.get(event.systemId);
+    if (number === undefined) {
+      number = Number(/"number":(\d+)/.exec(event.text)?.[1]);
+      this.#numbers.set(event.systemId, number);
+    }
+    return number;
+  }
+
+  appended(routed: readonly Routed[]): void {
+    for (const one of routed) {
+      const publication = this.numberOf(one.event);
+      this.appends.push({ ...this.mark(), routed: one, publication });
+      this.say(() => `store: appended for ${one.to.join(", ")}`, [publication]);
+    }
+  }
+
+  /** `mark`: when the store did it, if that was before it is told here. */
+  claimed(life: number, deliveries: readonly Delivery[], mark = this.mark()): void {
+    for (const delivery of deliveries) {
+      this.claims.push({ ...mark, life, delivery });
+      const { id, stage, lease } = delivery;
+      const number = this.numberOf(delivery.event);
+      this.#stored.set(id.event, number);
+      const queue = `${id.subscription} ${stage}`;
+      this.say(() => `store: life ${life} leases ${queue}, lease ${lease}`, [number]);
+    }
+  }
+
+  settled(
+    life: number,
+    settlements: readonly Settlement[],
+    counted: readonly boolean[],
+    mark = this.mark(),
+  ): void {
+    for (const [index, settlement] of settlements.entries()) {
+      const isCounted = counted[index] ?? false;
+      this.settles.push({ ...mark, life, settlement, counted: isCounted });
+      const { delivery, lease, kind } = settlement;
+      this.say(() => {
+        const isDue = kind === "due";
+        const what = isDue ? `due ${settlement.stage} ${this.clockOf(settlement.at)}` : kind;
+        const words = `settles ${delivery.subscription}, lease ${lease}: ${what}`;
+        return `store: life ${life} ${words}${isCounted ? "" : " (ignored)"}`;
+      }, this.#aboutStored(delivery));
+    }
+  }
+
+  fact(life: number, name: string, fields: Readonly<Record<string, unknown>>): void {
+    this.facts.push({ ...this.mark(), life, name, fields });
+    const number = this.#numbers.get(String(fields.event));
+    const about = number === undefined ? [] : [number];
+    this.say(() => `life ${life}: ${name} ${JSON.stringify(fields)}`, about);
+  }
+
+  hash(): string {
+    return this.#hash.copy().digest("hex");
+  }
+
+  /** Lines in the trace. */
+  get length(): number {
+    return this.#lines.length;
+  }
+
+  /** The trace, or the lines about one publication and those that concern everyone. */
+  *tell(about?: number): Iterable<string> {
+    for (const line of this.#lines) {
+      const concerns = about === undefined || line.about.length === 0 || line.about.includes(about);
+      if (!concerns) continue;
+      const names = line.about.length === 0 ? "" : ` [${line.about.map((n) => `e${n}`).join(" ")}]`;
+      yield `${this.clockOf(line.at)} ${line.text}${names}`;
+    }
+  }
+
+  #aboutStored(id: DeliveryId): number[] {
+    const number = this.#stored.get(id.event);
+    return number === undefined ? [] : [number];
+  }
+
+  /** Hours, minutes and seconds since the start. */
+  clockOf(at: Instant): string {
+    const ms = at - this.startAt;
+    const part = (value: number, digits = 2) => String(Math.floor(value)).padStart(digits, "0");
+    const time = `${part((ms / 60_000) % 60)}:${part((ms / 1000) % 60)}.${part(ms % 1000, 3)}`;
+    return `${part(ms / 3_600_000)}:${time}`;
+  }
+}

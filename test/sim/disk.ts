@@ -1,0 +1,319 @@
+// The simulated disk under each kind of store: opened anew for every life, and in trouble now and
+// then (passage.ts). What the store really did is written into the book, beneath all trouble.
+
+import type { DatabaseSync } from "node:sqlite";
+import type {
+  Claim,
+  Clock,
+  Delivery,
+  DeliveryId,
+  Queue,
+  Settlement,
+  Wake,
+  Want,
+} from "../../src/core/ports.ts";
+import { Refusal } from "../../src/core/refusal.ts";
+import type { SubscriptionId } from "../../src/core/subscription.ts";
+import { FrontStore } from "../../src/store/front.ts";
+import { MemoryStore } from "../../src/store/memory.ts";
+import type { Answer, Op, Round } from "../../src/store/round.ts";
+import { openDatabase, SqliteEngine } from "../../src/store/sqlite.ts";
+import { openInline } from "../../src/store/thread.ts";
+import type { Book } from "./book.ts";
+import type { Dice } from "./dice.ts";
+import type { Everything, Life } from "./life.ts";
+import { DiskWeather, Passage } from "./passage.ts";
+import type { DiskMood, Episode, Weather } from "./weather.ts";
+
+/** What one life sees of the store. */
+export interface OpenStore {
+  readonly store: Everything;
+  close(): Promise<void>;
+}
+
+export interface Disk {
+  open(life: Life): OpenStore;
+  /** The life that has it open has ended, with calls under way or without. */
+  leave(): void;
+  /** The store as it is, for those who stand outside the simulation. */
+  readonly bare: Everything;
+  /** What is left in it that should not be, in words. */
+  leftovers(): Promise<readonly string[]>;
+}
+
+export interface DiskOptions {
+  readonly weather: Weather;
+  readonly episodes: readonly Episode<DiskMood>[];
+  readonly clock: Clock;
+  readonly dice: Dice;
+  readonly book: Book;
+  /** A broken part in place of the memory store, to see whether anyone notices. */
+  readonly plant?: (store: Everything) => Everything;
+}
+
+export function openDisk(options: DiskOptions): Disk {
+  return options.weather.store === "sqlite" ? new SqliteDisk(options) : new MemoryDisk(options);
+}
+
+const retryAfterMs = 1_000;
+
+async function refuse(words: string): Promise<never> {
+  throw new Refusal("Unavailable", `The store cannot write: ${words}`, { retryAfterMs });
+}
+
+async function fail(words: string): Promise<never> {
+  throw new Error(words);
+}
+
+type Listeners = {
+  readonly wake: ((wake: Wake) => void)[];
+  readonly change: (() => void)[];
+  readonly dropped: ((subscription: SubscriptionId, count: number) => void)[];
+};
+
+class MemoryDisk implements Disk {
+  readonly bare: Everything;
+  readonly #options: DiskOptions;
+  readonly #trouble: DiskWeather;
+  readonly #isShared: boolean;
+  /** The latest lease of each delivery, by its key. */
+  readonly #leases = new Map<string, { readonly id: DeliveryId; readonly lease: number }>();
+  #listeners: Listeners = { wake: [], change: [], dropped: [] };
+  #passage: Passage | null = null;
+
+  constructor(options: DiskOptions) {
+    this.#options = options;
+    this.#isShared = options.weather.store === "shared";
+    this.#trouble = new DiskWeather({ ...options, weather: options.weather.disk });
+    this.bare = (options.plant ?? ((store) => store))(new MemoryStore());
+    this.bare.onWake((wake) => {
+      for (const listener of this.#listeners.wake) listener(wake);
+    });
+    this.bare.onChange(() => {
+      for (const listener of this.#listeners.change) listener();
+    });
+    this.bare.onDropped((subscription, count) => {
+      for (const listener of this.#listeners.dropped) listener(subscription, count);
+    });
+  }
+
+  open(life: Life): OpenStore {
+    const { clock, dice } = this.#options;
+    const passage = new Passage({ weather: this.#trouble, clock, dice });
+    this.#passage = passage;
+    this.#listeners = { wake: [], change: [], dropped: [] };
+    const { bare } = this;
+    const listeners = this.#listeners;
+    const write = <T>(act: () => Promise<T>) => passage.through("registry", act, fail);
+    const store: Everything = {
+      append: (routed, now) => {
+        const act = () => {
+          this.#options.book.appended(routed);
+          return bare.append(routed, now);
+        };
+        return passage.through("append", act, refuse);
+      },
+      claim: (queue, want) => passage.through("claim", () => this.#claim(life, queue, want), fail),
+      settle: (settlements) =>
+        passage.through("settle", () => this.#settle(life, settlements), fail),
+      onWake: (listener) => {
+        const delayed = (wake: Wake) => {
+          const delayMs = this.#trouble.wakeDelayMs();
+          if (delayMs === 0) listener(wake);
+          else clock.after(delayMs, () => listener(wake));
+        };
+        listeners.wake.push(delayed);
+      },
+      counts: () => passage.through("look", () => bare.counts(), fail),
+      waiting: (queue, page) => passage.through("look", () => bare.waiting(queue, page), fail),
+      catalog: () => passage.through("look", () => bare.catalog(), fail),
+      putTopic: (draft, revision) => write(() => bare.putTopic(draft, revision)),
+      putSubscription: (draft, revision) => write(() => bare.putSubscription(draft, revision)),
+      removeTopic: (name) => write(() => bare.removeTopic(name)),
+      removeSubscription: (id) =>
+        write(() => {
+          const { book } = this.#options;
+          book.removals.push({ ...book.mark(), subscription: id });
+          return bare.removeSubscription(id);
+        }),
+      onChange: (listener) => listeners.change.push(listener),
+      onDropped: (listener) => listeners.dropped.push(listener),
+    };
+    return { store: life.store(store), close: () => passage.idle() };
+  }
+
+  leave(): void {
+    this.#listeners = { wake: [], change: [], dropped: [] };
+    const passage = this.#passage;
+    // Not in the middle of a call: what a store does at once, a crash does not divide.
+    queueMicrotask(() => {
+      passage?.cut(this.#isShared);
+      this.#forgetLeases();
+    });
+  }
+
+  async leftovers(): Promise<readonly string[]> {
+    const counts = await this.bare.counts();
+    return counts.map(
+      ({ subscription, stage, waiting }) => `${waiting} of ${subscription} ${stage}`,
+    );
+  }
+
+  async #claim(life: Life, queue: Queue, want: Want): Promise<Claim> {
+    const { book } = this.#options;
+    const mark = book.mark();
+    const claim = await this.bare.claim(queue, want);
+    book.claimed(life.number, claim.deliveries, mark);
+    for (const { id, lease } of claim.deliveries) {
+      this.#leases.set(`${id.event}/${id.subscription}`, { id, lease });
+    }
+    if (!life.isAlive) this.#forgetLeases();
+    return claim;
+  }
+
+  async #settle(life: Life, settlements: readonly Settlement[]): Promise<readonly boolean[]> {
+    const { book } = this.#options;
+    const mark = book.mark();
+    const counted = await this.bare.settle(settlements);
+    book.settled(life.number, settlements, counted, mark);
+    return counted;
+  }
+
+  /** Leases kept in memory end with the life that held them. */
+  #forgetLeases(): void {
+    if (this.#isShared) return;
+    const backs = [...this.#leases.values()].map(
+      ({ id, lease }): Settlement => ({ kind: "back", delivery: id, lease }),
+    );
+    this.#leases.clear();
+    void this.bare.settle(backs);
+  }
+}
+
+class SqliteDisk implements Disk {
+  readonly bare: Everything;
+  readonly #options: DiskOptions;
+  readonly #trouble: DiskWeather;
+  readonly #database: DatabaseSync;
+  #isFull = false;
+  #passage: Passage | null = null;
+
+  constructor(options: DiskOptions) {
+    this.#options = options;
+    this.#trouble = new DiskWeather({ ...options, weather: options.weather.disk });
+    this.#database = openDatabase({ path: ":memory:" });
+    this.bare = this.#front(options.clock, openInline(this.#engine()), 0);
+  }
+
+  open(life: Life): OpenStore {
+    const { clock, dice, weather } = this.#options;
+    const passage = new Passage({ weather: this.#trouble, clock, dice });
+    this.#passage = passage;
+    const engine = this.#engine();
+    const run = async (ops: readonly Op[]) => this.#run(engine, life, ops);
+    const failAll = async (reason: string, ops: readonly Op[]): Promise<Round> => ({
+      ...noRound,
+      answers: ops.map((): Answer => ({ kind: "failed", reason })),
+    });
+    const front = this.#front(
+      life.clock,
+      {
+        run: (ops) =>
+          life.guard("round", () =>
+            passage.through(
+              "round",
+              () => run(ops),
+              (words) => failAll(words, ops),
+            ),
+          ),
+        // The next life opens the same database.
+        close: async () => {},
+      },
+      weather.disk.gatherMs,
+    );
+    return { store: life.store(front), close: () => front.close() };
+  }
+
+  leave(): void {
+    this.#passage?.cut(false);
+  }
+
+  async leftovers(): Promise<readonly string[]> {
+    return ["deliveries", "events", "removals"].flatMap((table) => {
+      const row = this.#database.prepare(`SELECT count(*) AS count FROM ${table}`).get();
+      return row?.count === 0 ? [] : [`${row?.count} ${table}`];
+    });
+  }
+
+  #engine(): SqliteEngine {
+    return new SqliteEngine({ path: ":memory:" }, this.#database);
+  }
+
+  #front(clock: Clock, engine: ReturnType<typeof openInline>, gatherMs: number): FrontStore {
+    const { waitingCharsMax } = this.#options.weather.disk;
+    const activity = { begin: () => () => {} };
+    return new FrontStore({ engine, activity, clock, gatherMs, waitingCharsMax, retryAfterMs });
+  }
+
+  #run(engine: SqliteEngine, life: Life, ops: readonly Op[]): Round {
+    const isFull = this.#trouble.mood === "full";
+    if (isFull !== this.#isFull) {
+      // SQLite takes less than there is for exactly as much as there is.
+      this.#database.exec(`PRAGMA max_page_count = ${isFull ? 1 : 2 ** 30}`);
+      this.#isFull = isFull;
+    }
+    const round = engine.run(ops);
+    this.#write(life, ops, round);
+    return round;
+  }
+
+  #write(life: Life, ops: readonly Op[], round: Round): void {
+    const { book } = this.#options;
+    // What comes in one round comes at once: a removal is told last, and so undoes nothing of it.
+    const isRemoval = (op: Op) => op.kind === "removeSubscription";
+    const ordered = [...ops.entries()].toSorted(
+      ([, one], [, other]) => Number(isRemoval(one)) - Number(isRemoval(other)),
+    );
+    for (const [index, op] of ordered) {
+      const answer = round.answers[index];
+      if (answer?.kind !== "done") continue;
+      if (op.kind === "append") {
+        book.appended(op.routed);
+        book.claimed(life.number, pushedBy(round, index, op));
+      } else if (op.kind === "claim") {
+        book.claimed(life.number, (answer.value as Claim).deliveries);
+      } else if (op.kind === "settle") {
+        book.settled(life.number, op.settlements, answer.value as readonly boolean[]);
+      } else if (op.kind === "removeSubscription") {
+        book.removals.push({ ...book.mark(), subscription: op.id });
+      }
+    }
+  }
+}
+
+/** What an append leased to standing claims, as claims would have brought it. */
+function pushedBy(
+  round: Round,
+  index: number,
+  { routed, now }: Extract<Op, { kind: "append" }>,
+): readonly Delivery[] {
+  return round.pushes.flatMap((push) => {
+    const event = routed[push.index]?.event;
+    if (push.op !== index || event === undefined) return [];
+    const { lease, leasedUntil, subscription } = push;
+    return {
+      id: { event: push.event, subscription },
+      stage: "deliver",
+      lease,
+      leasedUntil,
+      dueAt: now,
+      attempts: 0,
+      since: event.publishedAt,
+      last: null,
+      reason: null,
+      event,
+    };
+  });
+}
+
+const noRound = { pushes: [], wakes: [], changed: false, dropped: [], sweep: false };
