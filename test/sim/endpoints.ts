@@ -1,0 +1,194 @@
+// What each endpoint went through in each life of the broker, told by its requests alone: the law
+// of health folded once more from outside, and the times at which nothing more could be sent to it.
+
+import { fold, type Gate, gate, type Health, healthyStart } from "../../src/core/health.ts";
+import type { Instant } from "../../src/core/ports.ts";
+import { isSuccess } from "../../src/core/retry.ts";
+import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
+import type { LifeNote, SendNote, Version } from "./book.ts";
+import { excuse, type History, type Span } from "./history.ts";
+
+/** A request that should not have been made when it was. */
+export interface Trespass {
+  readonly send: SendNote;
+  readonly words: string;
+}
+
+export interface EndpointTale {
+  readonly trespasses: readonly Trespass[];
+  /** When the endpoint had no room for one more. */
+  readonly full: readonly Span[];
+  /** When a dispatcher had as much in hand as it takes. */
+  readonly busy: ReadonlyMap<SubscriptionId, readonly Span[]>;
+}
+
+interface Moment {
+  readonly kind: "begun" | "ended" | "late";
+  readonly seq: number;
+  readonly at: Instant;
+  readonly send: SendNote;
+}
+
+const alwaysOpen: Gate = { kind: "open", atOnce: Number.POSITIVE_INFINITY };
+
+/** By life and endpoint; see `endpointKey`. */
+export function tellEndpoints(history: History): ReadonlyMap<string, EndpointTale> {
+  const moments = new Map<string, Moment[]>();
+  for (const send of history.book.sends) {
+    if (send.stage === "deadLetter") continue;
+    const key = endpointKey(history, send);
+    const known = moments.get(key) ?? [];
+    moments.set(key, known);
+    known.push({ kind: "begun", ...send.begun, send });
+    const heard = history.heard(send);
+    if (heard !== null) known.push({ kind: "ended", seq: heard.seq, at: heard.at, send });
+    const late = history.heardLate(send);
+    if (late !== null && isSuccess(history.terms(send).policy.profile, late.outcome)) {
+      known.push({ kind: "late", seq: late.seq, at: late.at, send });
+    }
+  }
+  const tales = new Map<string, EndpointTale>();
+  for (const [key, known] of moments) {
+    const watch = new Watch(history, known[0]?.send as SendNote);
+    for (const moment of known.toSorted((a, b) => a.seq - b.seq)) watch.see(moment);
+    tales.set(key, watch.close());
+  }
+  return tales;
+}
+
+/** Health and room are shared by all that send to one place under one law, in one life. */
+export function endpointKey(history: History, send: SendNote): string {
+  const law = history.terms(send).policy.profile.delayedDelivery ? "delayed" : "plain";
+  return `${send.life} ${law} ${send.endpoint}`;
+}
+
+class Watch {
+  readonly #history: History;
+  readonly #life: LifeNote;
+  readonly #delayed: boolean;
+  /** Until when the broker had reason to see the endpoint as we do. */
+  #knownUntil: Instant;
+  readonly #trespasses: Trespass[] = [];
+  readonly #full: Span[] = [];
+  readonly #busy = new Map<SubscriptionId, Span[]>();
+  readonly #flying = new Map<SubscriptionId, { count: number; window: number }>();
+  #health: Health = healthyStart;
+  #sends = 0;
+  #at: Instant;
+
+  constructor(history: History, first: SendNote) {
+    this.#history = history;
+    this.#life = history.life(first.life);
+    this.#delayed = history.terms(first).policy.profile.delayedDelivery;
+    const isKnown = isKnownThroughout(history, first);
+    this.#knownUntil = isKnown ? Number.POSITIVE_INFINITY : this.#life.started.at;
+    this.#at = this.#life.started.at;
+  }
+
+  see(moment: Moment): void {
+    this.#passTime(moment.at);
+    const { send, at } = moment;
+    const sentAt = send.begun.at;
+    switch (moment.kind) {
+      case "begun":
+        this.#check(send);
+        this.#sends += 1;
+        this.#fly(send, send.deliveries.length);
+        this.#health = fold(this.#health, { kind: "sent", at });
+        return;
+      case "ended": {
+        this.#sends -= 1;
+        this.#fly(send, -send.deliveries.length);
+        const { outcome } = send.ended as NonNullable<SendNote["ended"]>;
+        const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
+        const kind = isSuccess(this.#history.terms(send).policy.profile, outcome)
+          ? "succeeded"
+          : "failed";
+        this.#health = fold(this.#health, isBrokenOff ? { kind: "unsent" } : { kind, at, sentAt });
+        return;
+      }
+      case "late":
+        this.#hearLate(send);
+        this.#health = fold(this.#health, { kind: "succeeded", at, sentAt });
+        return;
+    }
+  }
+
+  close(): EndpointTale {
+    this.#passTime(this.#life.ended?.at ?? Number.POSITIVE_INFINITY);
+    const unknown = { from: this.#knownUntil, until: Number.POSITIVE_INFINITY };
+    return {
+      trespasses: this.#trespasses.filter(({ send }) => send.begun.at < this.#knownUntil),
+      full: [...this.#full, unknown],
+      busy: this.#busy,
+    };
+  }
+
+  /** The broker listens for it once the timeout is settled, which may take the disk long. */
+  #hearLate({ ended }: SendNote): void {
+    const at = ended?.at ?? 0;
+    if (excuse(at, this.#history.book.diskTroubles) === at) return;
+    this.#knownUntil = Math.min(this.#knownUntil, this.#at);
+  }
+
+  #gate(now: Instant): Gate {
+    return this.#delayed ? gate(this.#health, now) : alwaysOpen;
+  }
+
+  #check(send: SendNote): void {
+    const state = this.#gate(send.begun.at);
+    const { endpointSendsMax } = this.#history.weather;
+    if (state.kind === "closed") {
+      const words = `sent while ${this.#health.kind}`;
+      this.#trespasses.push({ send, words });
+    } else if (this.#sends >= Math.min(endpointSendsMax, state.atOnce)) {
+      const words = `sent beside ${this.#sends} others`;
+      this.#trespasses.push({ send, words });
+    }
+  }
+
+  #fly(send: SendNote, count: number): void {
+    const { id } = send.subscription;
+    const known = this.#flying.get(id) ?? { count: 0, window: 0 };
+    const events = this.#history.terms(send).batch?.maxEvents ?? 1;
+    known.count += count;
+    known.window = 2 * Math.max(this.#history.weather.endpointSendsMax, events);
+    this.#flying.set(id, known);
+  }
+
+  /** Nothing happens here until then: how it was in the meantime. */
+  #passTime(until: Instant): void {
+    const from = this.#at;
+    this.#at = until;
+    if (until <= from) return;
+    const state = this.#gate(from);
+    const atOnce = state.kind === "open" ? state.atOnce : 1;
+    for (const [subscription, { count, window }] of this.#flying) {
+      if (2 * count < Math.min(window, 2 * atOnce)) continue;
+      const spans = this.#busy.get(subscription) ?? [];
+      spans.push({ from, until });
+      this.#busy.set(subscription, spans);
+    }
+    if (state.kind === "closed") {
+      this.#full.push({ from, until: Math.min(until, state.until) });
+    } else if (this.#sends >= Math.min(this.#history.weather.endpointSendsMax, atOnce)) {
+      this.#full.push({ from, until });
+    }
+  }
+}
+
+/** An endpoint that nobody subscribes with is forgotten, with its health and its sends. */
+function isKnownThroughout(history: History, first: SendNote): boolean {
+  const { book } = history;
+  const life = history.life(first.life);
+  const law = history.terms(first).policy.profile.delayedDelivery;
+  const pointsThere = ({ draft }: Version) =>
+    draft !== null &&
+    endpointOf(draft.destination) === first.endpoint &&
+    history.termsOf(draft).policy.profile.delayedDelivery === law;
+  const until = life.ended?.seq ?? Number.POSITIVE_INFINITY;
+  const slots = new Set(book.versions.map(({ slot }) => slot));
+  return [...slots].some((slot) =>
+    history.versions(slot, life.started.seq, until).every(pointsThere),
+  );
+}

@@ -1,0 +1,27 @@
+// What an invariant finds wrong, in words, and the event whose story shows it.
+
+import type { Publication, SendNote } from "./book.ts";
+import type { History, Tale } from "./history.ts";
+
+export interface Finding {
+  readonly words: string;
+  /** Null: it is about the run as a whole. */
+  readonly publication: number | null;
+}
+
+export type Invariant = (history: History) => Iterable<Finding>;
+
+export function about({ number }: Publication, words: string): Finding {
+  return { words: `e${number}: ${words}`, publication: number };
+}
+
+export function aboutTale({ publication }: Tale, words: string): Finding {
+  return about(publication, words);
+}
+
+export function aboutSend(history: History, send: SendNote, words: string): Finding {
+  const first = send.deliveries[0];
+  const number = first === undefined ? null : history.book.numberOf(first.event);
+  const at = history.book.clockOf(send.begun.at);
+  return { words: `e${number} ${at}: ${words}`, publication: number };
+}
