@@ -1,0 +1,111 @@
+// `npm run sim`: replays one seed and tells what happened, or runs fresh seeds for a while.
+//
+//   npm run sim -- --seed N [--store memory|shared|sqlite] [--verbose]
+//   npm run sim -- --count N        so many fresh seeds
+//   npm run sim -- --minutes M      fresh seeds for so long
+//
+// Ends with 1 when an invariant is violated, and says how to see that run again.
+
+import { parseArgs } from "node:util";
+import { drawWeather, type StoreKind, storeKinds, tellWeather } from "./weather.ts";
+import { type Run, simulate } from "./world.ts";
+
+const dayMs = 24 * 3_600_000;
+/** Stories told in full for one run; more would bury them. */
+const storiesMax = 3;
+const seedMax = 2 ** 31;
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string" },
+    store: { type: "string" },
+    verbose: { type: "boolean", default: false },
+    count: { type: "string" },
+    minutes: { type: "string" },
+  },
+});
+
+const store = readStore(values.store);
+if (values.seed !== undefined) {
+  await replay(readNumber("seed", values.seed));
+} else if (values.minutes !== undefined) {
+  const endAt = Date.now() + readNumber("minutes", values.minutes) * 60_000;
+  await runFresh(() => Date.now() < endAt);
+} else {
+  const count = readNumber("count", values.count ?? "100");
+  await runFresh((done) => done < count);
+}
+
+async function replay(seed: number): Promise<void> {
+  const weather = drawWeather(seed, store);
+  console.log(tellWeather(weather));
+  const run = await simulate({ weather, isTraced: true });
+  if (values.verbose) for (const line of run.book.tell()) console.log(line);
+  console.log(summary(run));
+  tellViolations(run);
+}
+
+async function runFresh(goesOn: (done: number) => boolean): Promise<void> {
+  const first = Math.floor(Math.random() * seedMax);
+  console.log(`fresh seeds from ${first}`);
+  const startedAt = Date.now();
+  let done = 0;
+  let simulatedMs = 0;
+  let sends = 0;
+  while (goesOn(done)) {
+    const weather = drawWeather((first + done) % seedMax, store);
+    const run = await simulate({ weather });
+    done += 1;
+    simulatedMs += run.simulatedMs;
+    sends += run.book.sends.length;
+    if (run.violations.length > 0) {
+      console.log(tellWeather(weather));
+      tellViolations(await simulate({ weather, isTraced: true }));
+    }
+  }
+  const minutes = (Date.now() - startedAt) / 60_000;
+  const days = simulatedMs / dayMs;
+  console.log(
+    `${done} seeds, ${days.toFixed(0)} simulated days and ${sends} sends in ` +
+      `${(minutes * 60).toFixed(1)} s: ${(done / minutes).toFixed(0)} seeds and ` +
+      `${(days / minutes).toFixed(0)} simulated days per minute`,
+  );
+}
+
+function summary({ book, simulatedMs, calls, hash }: Run): string {
+  const accepted = book.publications.filter(({ answer }) => answer === "accepted").length;
+  const crashes = book.lives.filter(({ ended }) => ended?.how === "crash").length;
+  return [
+    `${(simulatedMs / dayMs).toFixed(1)} days, ${book.lives.length} lives, ${crashes} crashes`,
+    `${book.publications.length} events published, ${accepted} accepted`,
+    `${book.sends.length} sends, ${book.settles.length} settlements, ${calls} port calls`,
+    `trace ${hash}`,
+  ].join("\n");
+}
+
+function tellViolations({ weather, book, violations }: Run): void {
+  if (violations.length === 0) return;
+  process.exitCode = 1;
+  for (const { rule, words } of violations) console.log(`VIOLATED ${rule}: ${words}`);
+  const numbers = new Set(violations.map(({ publication }) => publication));
+  for (const number of [...numbers].slice(0, storiesMax)) {
+    if (number === null) continue;
+    console.log(`\nThe story of e${number}:`);
+    for (const line of book.tell(number)) console.log(`  ${line}`);
+  }
+  console.log(`\nAgain: npm run sim -- --seed ${weather.seed} --store ${weather.store} --verbose`);
+}
+
+function readNumber(name: string, text: string): number {
+  const number = Number(text);
+  if (Number.isFinite(number) && number >= 0) return number;
+  throw new RangeError(`--${name} must be a number, and is ${text}`);
+}
+
+function readStore(text: string | undefined): StoreKind | undefined {
+  const known = storeKinds.find((kind) => kind === text);
+  if (known === undefined && text !== undefined) {
+    throw new RangeError(`--store must be one of ${storeKinds.join(", ")}, and is ${text}`);
+  }
+  return known;
+}

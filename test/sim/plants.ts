@@ -1,0 +1,319 @@
+// Broken parts, one for each promise. A simulation that stays green with one of these in the house
+// proves nothing; sim.test.ts puts them in one after the other and sees each of them found out.
+
+import type { Ground } from "../../src/broker.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
+import type { Claim, Delivery, Settlement, Sink } from "../../src/core/ports.ts";
+import type { Everything } from "./life.ts";
+import type { Weather } from "./weather.ts";
+import type { Plant } from "./world.ts";
+
+export interface PlantedFault {
+  readonly name: string;
+  /** How the rule begins that must be found violated. */
+  readonly rule: string;
+  readonly plant: Plant;
+  /** The weather in which it shows. */
+  readonly weather?: (drawn: Weather) => Weather;
+}
+
+type Due = Extract<Settlement, { kind: "due" }>;
+
+export const plantedFaults: readonly PlantedFault[] = [
+  {
+    name: "a store that loses an append now and then",
+    rule: "D-2: what is accepted",
+    plant: { store: losesAppends },
+  },
+  {
+    name: "a store that says yes when the disk has said no",
+    rule: "D-1",
+    plant: { ground: swallowsRefusals },
+    weather: (drawn) => ({ ...drawn, disk: { ...drawn.disk, moods: ["broken"], share: 0.1 } }),
+  },
+  {
+    name: "a store without the fence",
+    rule: "a settlement counts",
+    plant: { store: forgetsTheFence },
+    weather: (drawn) => ({ ...drawn, disk: { ...drawn.disk, moods: ["erratic"], share: 0.2 } }),
+  },
+  {
+    name: "a store that minds no lease",
+    rule: "a lease keeps others away",
+    plant: { store: forgetsLeases },
+  },
+  {
+    name: "a store that keeps what is gone",
+    rule: "L-1",
+    plant: { store: keepsWhatIsGone },
+  },
+  {
+    name: "a store that does not say when there is work",
+    rule: "D-3",
+    plant: { store: (store) => ({ ...bound(store), onWake: () => {} }) },
+  },
+  {
+    name: "an append for a subscription that did not ask",
+    rule: "D-2: nobody gets",
+    plant: { store: sendsToEverybody },
+  },
+  {
+    name: "a retry that comes too early",
+    rule: "R-1, R-2",
+    plant: { store: changesRetries((due) => ({ ...due, at: due.at - 5_000 })) },
+  },
+  {
+    name: "a retry that comes too late",
+    rule: "D-3",
+    plant: { store: changesRetries((due) => ({ ...due, at: due.at + 60_000 })) },
+  },
+  {
+    name: "attempts that are not counted",
+    rule: "R-5: attempts",
+    plant: { store: changesRetries((due) => ({ ...due, attempts: due.attempts - 1 })) },
+  },
+  {
+    name: "a life that begins anew with every claim",
+    rule: "R-6",
+    plant: { store: changesClaims((delivery) => ({ ...delivery, since: delivery.dueAt })) },
+  },
+  {
+    name: "a decision that is not the one of the law",
+    rule: "R-1 to R-6",
+    plant: { ground: changesOutcomes((status) => (status === 503 ? 500 : status)) },
+  },
+  {
+    name: "a retry of what is never retried",
+    rule: "R-3",
+    plant: { ground: changesOutcomes((status) => (status === 413 ? 500 : status)) },
+    weather: (drawn) => ({ ...drawn, network: { ...drawn.network, moods: ["final"], share: 0.6 } }),
+  },
+  {
+    name: "a late success that is not heard",
+    rule: "R-4",
+    plant: { ground: isDeafToLateAnswers },
+    weather: (drawn) => ({
+      ...drawn,
+      network: { ...drawn.network, moods: ["hanging"], share: 0.6 },
+    }),
+  },
+  {
+    name: "batches beyond their limit",
+    rule: "B-1",
+    plant: { ground: (ground) => ({ ...ground, store: growsBatches(ground.store) }) },
+  },
+  {
+    name: "more sends at an endpoint than it is given",
+    rule: "H-1",
+    plant: { rules: { endpointSendsMax: 64 } },
+  },
+  {
+    name: "a sick endpoint that is not left alone",
+    rule: "H-1",
+    plant: { ground: (ground) => ({ ...ground, store: forgetsHealth(ground.store) }) },
+    weather: (drawn) => ({
+      ...drawn,
+      profile: "azure",
+      network: { ...drawn.network, moods: ["refusing"], share: 0.9 },
+    }),
+  },
+  {
+    name: "alarms that ring late",
+    rule: "D-3",
+    plant: { ground: ringsLate },
+  },
+  {
+    name: "drops that nobody is told of",
+    rule: "M-2",
+    plant: { ground: keepsDropsQuiet },
+  },
+];
+
+/** The store with its verbs as plain functions, so that some can be replaced. */
+function bound(store: Everything): Everything {
+  return {
+    append: (routed, now) => store.append(routed, now),
+    claim: (queue, want) => store.claim(queue, want),
+    settle: (settlements) => store.settle(settlements),
+    onWake: (listener) => store.onWake(listener),
+    counts: () => store.counts(),
+    waiting: (queue, page) => store.waiting(queue, page),
+    catalog: () => store.catalog(),
+    putTopic: (draft, revision) => store.putTopic(draft, revision),
+    putSubscription: (draft, revision) => store.putSubscription(draft, revision),
+    removeTopic: (name) => store.removeTopic(name),
+    removeSubscription: (id) => store.removeSubscription(id),
+    onChange: (listener) => store.onChange(listener),
+    onDropped: (listener) => store.onDropped(listener),
+  };
+}
+
+function losesAppends(store: Everything): Everything {
+  let appends = 0;
+  return {
+    ...bound(store),
+    append: async (routed, now) => {
+      appends += 1;
+      if (appends % 5 !== 0) await store.append(routed, now);
+    },
+  };
+}
+
+function swallowsRefusals(ground: Ground): Ground {
+  const append: Everything["append"] = (routed, now) =>
+    ground.store.append(routed, now).catch(() => {});
+  return { ...ground, store: { ...ground.store, append } };
+}
+
+function forgetsTheFence(store: Everything): Everything {
+  const latest = new Map<string, number>();
+  const keyOf = ({ event, subscription }: Settlement["delivery"]) => `${event}/${subscription}`;
+  return {
+    ...bound(store),
+    claim: async (queue, want) => {
+      const claim = await store.claim(queue, want);
+      for (const { id, lease } of claim.deliveries) latest.set(keyOf(id), lease);
+      return claim;
+    },
+    settle: (settlements) =>
+      store.settle(
+        settlements.map((one) => ({ ...one, lease: latest.get(keyOf(one.delivery)) ?? one.lease })),
+      ),
+  };
+}
+
+/** Some of them, or nothing would ever end. */
+function keepsWhatIsGone(store: Everything): Everything {
+  let ends = 0;
+  return {
+    ...bound(store),
+    settle: (settlements) =>
+      store.settle(
+        settlements.map((one) => {
+          ends += one.kind === "gone" ? 1 : 0;
+          if (one.kind !== "gone" || ends % 3 !== 0) return one;
+          return { kind: "back", delivery: one.delivery, lease: one.lease };
+        }),
+      ),
+  };
+}
+
+function forgetsLeases(store: Everything): Everything {
+  let claims = 0;
+  return {
+    ...bound(store),
+    claim: async (queue, want) => {
+      const claim = await store.claim(queue, want);
+      claims += claim.deliveries.length;
+      const backs = claim.deliveries.map(
+        ({ id, lease }): Settlement => ({ kind: "back", delivery: id, lease }),
+      );
+      if (claims % 3 === 0) await store.settle(backs);
+      return claim;
+    },
+  };
+}
+
+function sendsToEverybody(store: Everything): Everything {
+  return {
+    ...bound(store),
+    append: async (routed, now) => {
+      const { subscriptions } = await store.catalog();
+      const to = subscriptions.map(({ id }) => id);
+      await store.append(
+        routed.map(({ event }) => ({ event, to })),
+        now,
+      );
+    },
+  };
+}
+
+function changesClaims(change: (delivery: Delivery) => Delivery) {
+  return (store: Everything): Everything => ({
+    ...bound(store),
+    claim: async (queue, want): Promise<Claim> => {
+      const claim = await store.claim(queue, want);
+      return { ...claim, deliveries: claim.deliveries.map(change) };
+    },
+  });
+}
+
+function changesRetries(change: (due: Due) => Due) {
+  return (store: Everything): Everything => ({
+    ...bound(store),
+    settle: (settlements) =>
+      store.settle(
+        settlements.map((one) =>
+          one.kind === "due" && one.stage === "deliver" ? change(one) : one,
+        ),
+      ),
+  });
+}
+
+function changesOutcomes(change: (status: number) => number) {
+  return (ground: Ground): Ground => {
+    const sink = mapOutcomes(ground.sink, (outcome) =>
+      outcome.kind === "answered" ? { ...outcome, status: change(outcome.status) } : outcome,
+    );
+    return { ...ground, sink };
+  };
+}
+
+function isDeafToLateAnswers(ground: Ground): Ground {
+  const sink = mapOutcomes(ground.sink, (outcome) =>
+    outcome.kind === "noReply" ? { kind: "noReply", why: outcome.why } : outcome,
+  );
+  return { ...ground, sink };
+}
+
+function mapOutcomes<D>(sink: Sink<D>, change: (outcome: Outcome) => Outcome): Sink<D> {
+  return {
+    send: async (parcel, destination, limits) =>
+      change(await sink.send(parcel, destination, limits)),
+  };
+}
+
+function growsBatches(store: Everything): Everything {
+  return {
+    ...store,
+    catalog: async () => {
+      const catalog = await store.catalog();
+      const subscriptions = catalog.subscriptions.map((one) => ({
+        ...one,
+        batch: one.batch && { ...one.batch, maxEvents: one.batch.maxEvents + 2 },
+      }));
+      return { ...catalog, subscriptions };
+    },
+  };
+}
+
+/** `ga-2018` knows no delayed delivery. */
+function forgetsHealth(store: Everything): Everything {
+  return {
+    ...store,
+    catalog: async () => {
+      const catalog = await store.catalog();
+      const topics = catalog.topics.map((topic) => ({ ...topic, profile: "ga-2018" as const }));
+      return { ...catalog, topics };
+    },
+  };
+}
+
+function ringsLate(ground: Ground): Ground {
+  const { clock } = ground;
+  return {
+    ...ground,
+    clock: { now: () => clock.now(), after: (ms, ring) => clock.after(ms + 60_000, ring) },
+  };
+}
+
+function keepsDropsQuiet(ground: Ground): Ground {
+  return {
+    ...ground,
+    log: {
+      fact: (level, name, fields) => {
+        if (name !== "delivery.dropped") ground.log.fact(level, name, fields);
+      },
+    },
+  };
+}
