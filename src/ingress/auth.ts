@@ -148,7 +148,7 @@ const keyBytesMax = 256;
 const lengthBytes = 2;
 const pad = Buffer.alloc(lengthBytes + keyBytesMax);
 
-/** How long a key is, its bytes, and zeros: for all keys of one length. Good until the next call. */
+/** How long a key is, its bytes, and zeros: all are of one length. Good until the next call. */
 function padded(key: string): Buffer {
   pad.fill(0);
   pad.writeUInt16LE(Math.min(Buffer.byteLength(key), 0xffff));

@@ -9,7 +9,7 @@ const key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const bytes = Buffer.from(Array.from({ length: 32 }, (_, place) => place));
 const signer = createSecretKey(bytes);
 
-/** As the clients in these languages write them, for one second after five past one on 31 January. */
+/** As the clients in these languages write them, for nine seconds past 13:05 on 31 January. */
 const vectors = {
   dotnet:
     "r=https%3a%2f%2fdemo.westeurope-1.eventgrid.azure.net%2fapi%2fevents%3fapi-version%3d2018-01-01" +

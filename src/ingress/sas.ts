@@ -48,7 +48,7 @@ function decode(text: string): string | null {
 
 const clock = String.raw`(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?`;
 const zone = String.raw`(?: ?(Z|[+-]\d{2}:?\d{2}))?`;
-/** `1/31/2030 1:05:09 PM`, with or without a zone behind; hours to 24 where there is no AM or PM. */
+/** `1/31/2030 1:05:09 PM`, with or without a zone; hours up to 23 where there is no AM or PM. */
 const american = new RegExp(
   String.raw`^(\d{1,2})/(\d{1,2})/(\d{4}),? ${clock}(?: ?([AP])M)?${zone}$`,
   "i",

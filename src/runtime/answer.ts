@@ -1,5 +1,5 @@
-// Writing an answer: complete before its first byte, straight to the response, and to the bare socket
-// where Node's parser has given up and there is no response to use.
+// Writing an answer: complete before its first byte, straight to the response, and to the bare
+// socket where Node's parser has given up and there is no response to use.
 //
 // Whoever is closing says so with each answer, so that clients let go of their connections.
 

@@ -81,7 +81,7 @@ export function openTokens(ground: {
   };
 }
 
-/** An issuer signs with a key that it keeps to itself; what anybody can sign with is not among these. */
+/** An issuer keeps to itself what it signs with; a secret that others share is not among these. */
 const publicAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384"];
 
 /** How far the issuer's clock may be from ours. */
