@@ -1,6 +1,5 @@
-// The floor plan: the only file that knows every room. `assemble` joins the rooms on whatever
-// ground it is given, real or simulated; `openBroker` lays the real ground, opens the rooms in
-// order and closes them in reverse.
+// The broker on the real ground: reads what has to be read, opens the rooms in order, has them
+// joined by house.ts, and closes them in reverse.
 
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -9,37 +8,15 @@ import { requireAdmin } from "./control/admin.ts";
 import { armRoutes } from "./control/arm.ts";
 import { clockRoutes, type Tally } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
-import type { Called, HandshakeDesk } from "./control/desk.ts";
-import { Expiry } from "./control/expiry.ts";
-import { Handshakes } from "./control/handshake.ts";
 import { signinRoutes } from "./control/signin.ts";
 import { statusRoutes } from "./control/status.ts";
 import { baseUrlOf } from "./core/called.ts";
-import { type HandshakeRules, handshakeRules } from "./core/handshake.ts";
-import type { PolicyDefaults } from "./core/policy.ts";
-import type {
-  Activity,
-  Ask,
-  Catalog,
-  Chance,
-  Clock,
-  Ids,
-  Ledger,
-  Log,
-  Meter,
-  Registry,
-  Route,
-  Sink,
-  Store,
-} from "./core/ports.ts";
-import type { ProfileName } from "./core/profile.ts";
-import { type Directory, openDirectory } from "./core/route.ts";
+import { handshakeRules } from "./core/handshake.ts";
+import type { Activity, Catalog, Clock, Ledger, Meter, Registry, Store } from "./core/ports.ts";
 import { publishLimits } from "./core/schema/limits.ts";
-import type { DeadLetterDestination } from "./core/subscription.ts";
-import { Roster } from "./dispatch/roster.ts";
 import { openAsk } from "./egress/ask.ts";
 import { openWebhook } from "./egress/webhook.ts";
-import { type PublishGround, publishRoutes, topicRoutes } from "./ingress/publish.ts";
+import { assemble, type Ground, type HouseRules } from "./house.ts";
 import { givenCertificates, keptCertificates } from "./runtime/certificate.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
 import { realActivity, realClock } from "./runtime/clock.ts";
@@ -54,147 +31,6 @@ import { VirtualClock } from "./runtime/virtual.ts";
 import { FrontStore } from "./store/front.ts";
 import { MemoryStore } from "./store/memory.ts";
 import { openThread } from "./store/thread.ts";
-
-/** Everything a broker stands on. */
-export interface Ground {
-  readonly store: Store & Ledger & Registry;
-  readonly sink: Sink;
-  readonly deadLetterSink: Sink<DeadLetterDestination> | null;
-  /** Without it endpoints are neither asked nor told anything beside events. */
-  readonly ask?: Ask;
-  /** Null when a bearer token may publish, else why not. Without it none may. */
-  readonly whyNoBearer?: (token: string) => Promise<string | null>;
-  readonly clock: Clock;
-  readonly chance: Chance;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly meter: Meter;
-}
-
-/** The few settings the rooms need. */
-export interface HouseRules {
-  readonly profile: ProfileName;
-  readonly auth: boolean;
-  readonly defaults: PolicyDefaults;
-  readonly endpointSendsMax: number;
-  /** Null: every subscription is in force at once, and no endpoint is asked. */
-  readonly handshake?: HandshakeRules | null;
-}
-
-export interface House {
-  readonly routes: readonly Route[];
-  /** For a port on which one topic alone is published to. */
-  routesOf(topic: string): readonly Route[];
-  /** Tells of the catalog in force whenever it has changed. */
-  watch(listener: (catalog: Catalog) => void): void;
-  readonly desk: HandshakeDesk;
-  /** As it was last read. */
-  catalog(): Catalog;
-  /** Goes on with the handshakes that a restart interrupted, once we can be called. */
-  resume(called: Called): Promise<void>;
-  /** Resolves when every change of topics and subscriptions made before the call is in effect. */
-  refresh(): Promise<void>;
-  /** Null, or why publishes are not accepted. */
-  whyNotReady(): string | null;
-  /** Refuses new publishes and lets sends under way end until the signal aborts. */
-  close(signal: AbortSignal): Promise<void>;
-}
-
-const catalogRetryMs = 1_000;
-const unasked: Ask = () => Promise.resolve({ kind: "noReply", why: "Nobody is asked." });
-
-export async function assemble(ground: Ground, rules: HouseRules): Promise<House> {
-  const { store, clock, log, meter } = ground;
-  let catalog: Catalog = { topics: [], subscriptions: [] };
-  let directory: Directory = openDirectory(catalog);
-  let isClosing = false;
-  const roster = new Roster({
-    ground,
-    sink: ground.sink,
-    deadLetterSink: ground.deadLetterSink,
-    profile: rules.profile,
-    defaults: rules.defaults,
-    sendsMax: rules.endpointSendsMax,
-  });
-  const reload = async () => {
-    const read = await store.catalog();
-    if (isClosing) return;
-    catalog = read;
-    const inForce = expiry.sift(read);
-    directory = openDirectory(inForce);
-    roster.sync(inForce);
-    for (const listener of watchers) listener(inForce);
-  };
-  const watchers: ((catalog: Catalog) => void)[] = [];
-  // One reload at a time, so that an older catalog never replaces a newer one.
-  let reloading = Promise.resolve();
-  const refresh = () => {
-    const next = reloading.then(reload);
-    reloading = next.catch(() => {});
-    return next;
-  };
-  // A change that cannot be read is read again: nobody would tell of it a second time.
-  let callOff = () => {};
-  const follow = () => {
-    refresh().catch((error) => {
-      log.fact("error", "catalog.failed", { error: String(error) });
-      callOff();
-      if (!isClosing) callOff = clock.after(catalogRetryMs, follow);
-    });
-  };
-  const { ask = unasked } = ground;
-  const handshakes = new Handshakes({
-    ...ground,
-    registry: store,
-    catalog: () => catalog,
-    ask,
-    isAsking: ask !== unasked && rules.handshake !== null,
-    refresh,
-    rules: rules.handshake ?? handshakeRules,
-  });
-  const expiry = new Expiry({
-    ...ground,
-    registry: store,
-    refresh: follow,
-    tellDeleted: (subscription) => handshakes.tellDeleted(subscription),
-  });
-  store.onChange(follow);
-  store.onDropped((subscription, count) => {
-    const reason = "SubscriptionDeleted";
-    meter.count("posthorn_dropped_events_total", { reason }, count);
-    log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { subscription, count, reason });
-  });
-  await refresh();
-  const publishing: PublishGround = {
-    ...ground,
-    directory: () => directory,
-    auth: rules.auth,
-    isOpen: () => !isClosing,
-  };
-  return {
-    routes: [...publishRoutes(publishing), ...handshakes.routes],
-    routesOf: (topic) => topicRoutes(publishing, topic),
-    watch: (listener) => void watchers.push(listener),
-    desk: handshakes,
-    catalog: () => catalog,
-    resume: (called) => handshakes.resume(called),
-    refresh,
-    whyNotReady() {
-      if (isClosing) return "The broker is stopping.";
-      return roster.broken > 0
-        ? "A dispatcher has stopped; see dispatcher.broken in the log."
-        : null;
-    },
-    async close(signal) {
-      isClosing = true;
-      callOff();
-      expiry.close();
-      await handshakes.close();
-      await reloading;
-      await roster.close(signal);
-    },
-  };
-}
 
 export interface Broker {
   /** Where it listens; null where it does not. */

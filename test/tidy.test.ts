@@ -36,7 +36,7 @@ function hole(code: string): string {
 
 const RULES: readonly Rule[] = [
   {
-    says: "a room imports only core and itself, and only broker.ts and main.ts import rooms",
+    says: "a room imports only core and itself, and only the floor plan imports rooms",
     check: each(rules.starFaults),
     planted: [
       { "src/dispatch/a.ts": 'import { x } from "../store/memory.ts";' },
