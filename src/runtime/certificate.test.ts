@@ -161,6 +161,17 @@ test("what was lost or spoilt is made again, and still fits what clients trust",
   }
 });
 
+test("a key that is spoilt is not replaced behind anybody's back", async (t) => {
+  const folder = openFolder(t);
+  writeFileSync(join(folder, "ca.key"), "spoilt");
+  await assert.rejects(keptCertificates({ folder }).identity(), (error) => {
+    assert.ok(error instanceof Refusal);
+    assert.match(error.message, /^data must hold a private key in .*ca\.key, and what is there is/);
+    return true;
+  });
+  assert.equal(readFileSync(join(folder, "ca.key"), "utf8"), "spoilt");
+});
+
 test("two brokers that start at once in one folder end up with one authority", async (t) => {
   const folder = openFolder(t);
   const identities = await Promise.all(

@@ -112,10 +112,17 @@ interface Authority {
   readonly key: KeyObject;
 }
 
+/** Never made anew by itself: clients trust what was made with it. */
 function keepKey(path: string): KeyObject {
   const make = () =>
     generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export(pem).toString();
-  return createPrivateKey(keepSecret(path, make));
+  const kept = keepSecret(path, make);
+  try {
+    return createPrivateKey(kept);
+  } catch (cause) {
+    const words = `data must hold a private key in ${path}, and what is there is none`;
+    throw new Refusal("InvalidSetting", `${words}: remove it to have one made`, { cause });
+  }
 }
 
 const pem = { type: "pkcs8", format: "pem" } as const;
