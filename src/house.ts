@@ -1,6 +1,7 @@
 // The floor plan: joins the rooms on whatever ground it is given, real (broker.ts) or simulated
-// (test/sim). Here is who knows whom: the catalog in force, the roster that serves it, the desk that
-// changes it, and the way in. What is real and what is not is decided by whoever lays the ground.
+// (test/sim). Here is who knows whom: the catalog in force, the roster that serves it, the desk
+// that changes it, and the way in. What is real and what is not is decided by whoever lays the
+// ground.
 
 import type { Called, HandshakeDesk } from "./control/desk.ts";
 import { Expiry } from "./control/expiry.ts";

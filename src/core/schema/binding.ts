@@ -116,8 +116,8 @@ function decodeHeader(name: string, value: string): string {
 }
 
 /**
- * Bytes beyond ASCII, which Node gives as Latin-1, should have been encoded. Those who do not bother
- * send UTF-8, or Latin-1 indeed: the SDK for JavaScript does, as far as that goes.
+ * Bytes beyond ASCII, which Node gives as Latin-1, should have been encoded. Those who do not
+ * bother send UTF-8, or Latin-1 indeed: the SDK for JavaScript does, as far as that goes.
  */
 function decodeBytes(text: string): string {
   const encode = (bytes: string) =>

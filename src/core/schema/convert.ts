@@ -2,8 +2,8 @@
 // look like around it.
 // Imitates https://learn.microsoft.com/azure/event-grid/event-schema and its neighbours.
 //
-// In its own schema an event is sent as it was kept, and nothing is parsed. Conversions put together
-// raw text, so that `data` arrives as it was published whatever the schema.
+// In its own schema an event is sent as it was kept, and nothing is parsed. Conversions put
+// together raw text, so that `data` arrives as it was published whatever the schema.
 
 import type { DeliverySchema, Event, InputSchema } from "../event.ts";
 import { findMembers } from "../json.ts";

@@ -1,6 +1,6 @@
-// The custom schema: a publish of whatever JSON objects a publisher has → events, with an Event Grid
-// envelope that the topic's mapping makes of each.
-// Imitates https://learn.microsoft.com/azure/event-grid/input-mappings.
+// The custom schema: a publish of whatever JSON objects a publisher has → events, with an Event
+// Grid envelope that the topic's mapping makes of each. Imitates
+// https://learn.microsoft.com/azure/event-grid/input-mappings.
 //
 // The object itself is kept as it was written and is the `data` of what is delivered in another
 // schema. The envelope is made here, once, with what it has to make up.
