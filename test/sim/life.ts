@@ -3,7 +3,6 @@
 // comes back. A dead broker's promises never continue, and nothing it still calls has any effect;
 // that is all there is to a crash, seen from inside.
 
-import type { House } from "../../src/broker.ts";
 import type {
   Clock,
   Instant,
@@ -14,6 +13,7 @@ import type {
   Sink,
   Store,
 } from "../../src/core/ports.ts";
+import type { House } from "../../src/house.ts";
 import type { Book, LifeNote } from "./book.ts";
 
 export type Everything = Store & Ledger & Registry;

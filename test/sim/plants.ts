@@ -1,9 +1,9 @@
 // Broken parts, one for each promise. A simulation that stays green with one of these in the house
 // proves nothing; sim.test.ts puts them in one after the other and sees each of them found out.
 
-import type { Ground } from "../../src/broker.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { Claim, Delivery, Settlement, Sink } from "../../src/core/ports.ts";
+import type { Ground } from "../../src/house.ts";
 import type { Everything } from "./life.ts";
 import type { Weather } from "./weather.ts";
 import type { Plant } from "./world.ts";

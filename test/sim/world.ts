@@ -3,8 +3,8 @@
 // may, then all is well and everything must come to its end. The same seed is the same run, byte
 // for byte.
 
-import { assemble, type Ground, type House, type HouseRules } from "../../src/broker.ts";
 import type { Instant } from "../../src/core/ports.ts";
+import { assemble, type Ground, type House, type HouseRules } from "../../src/house.ts";
 import { seededChance } from "../../src/runtime/chance.ts";
 import { seededIds } from "../../src/runtime/ids.ts";
 import { Book } from "./book.ts";
