@@ -23,6 +23,9 @@ type Method = (typeof methods)[number];
 /** Where a path begins that is ours. */
 const roots = ["/subscriptions", "/providers"];
 
+/** The JavaScript client encodes the slashes of the scope before this, and of no other. */
+const extensionTopicPath = "/providers/Microsoft.EventGrid/extensionTopics/default";
+
 const apiVersionRule = /^\d{4}-\d{2}-\d{2}(-[a-z0-9]+)?$/i;
 /** For answers to clients that did not say. */
 const apiVersionDefault = "2022-06-15";
@@ -34,12 +37,17 @@ export interface ArmOptions {
 
 export function armRoutes(ground: ArmGround, { quiet = null }: ArmOptions = {}): readonly Route[] {
   const desk: Desk = { ...ground, operations: openOperations({ ...ground, quiet }) };
-  return roots.flatMap((root) =>
+  const everywhere = roots.flatMap((root) =>
     methods.flatMap((method) => [
       routeAt(desk, method, root, () => root),
       routeAt(desk, method, `${root}/*`, ({ params }) => `${root}/${params["*"]}`),
     ]),
   );
+  const encoded = `/:scope${extensionTopicPath}`;
+  return [
+    ...everywhere,
+    routeAt(desk, "GET", encoded, ({ params }) => `/${params.scope}${extensionTopicPath}`),
+  ];
 }
 
 function routeAt(
