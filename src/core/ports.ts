@@ -58,9 +58,11 @@ export interface DeliveryId {
   readonly subscription: SubscriptionId;
 }
 
-/** What is remembered of the last send, for dead letters and for people. */
+/** What is remembered of the last send to the subscriber, for dead letters and for people. */
 export interface LastAttempt {
   readonly at: Instant;
+  /** From one, and so how many there were. */
+  readonly number: number;
   /** Event Grid's word for how it went: `TimedOut`, `BadRequest`, … */
   readonly outcome: string;
   readonly status: number | null;

@@ -10,6 +10,7 @@ import {
   openWard,
   type Seen,
   seconds,
+  start,
 } from "../../test/fixtures/ward.ts";
 
 const times = (seen: readonly Seen[]) => seen.map(({ atMs }) => atMs);
@@ -367,6 +368,26 @@ test("a dead-letter store that stays away for four hours loses the event, in wor
   assert.equal(await ward.waiting(), 0);
   const [dropped] = ward.factsNamed("delivery.dropped");
   assert.equal(dropped?.fields.reason, "DeadLetterStoreUnavailable");
+});
+
+test("a dead letter tells of the sends to the subscriber, not of those to its store (L-6)", async () => {
+  const ward = await openWard();
+  const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;
+  const sub = await ward.subscribe({ deadLetter });
+  const told: unknown[] = [];
+  ward.behave(({ count }) => (count === 0 ? 500 : 413));
+  ward.behaveAtDeadLetters(({ count }, { deliveries: [delivery] }) => {
+    told.push({ last: delivery?.last, reason: delivery?.reason, attempts: delivery?.attempts });
+    return count === 0 ? 503 : 201;
+  });
+  await ward.publish(["a"], [sub]);
+  await ward.advance(1 * hours);
+  const last = { at: start + 10_000, number: 2, outcome: "PayloadTooLarge", status: 413 };
+  const reason = "UndeliverableDueToHttpRequestEntityTooLarge";
+  assert.deepEqual(told, [
+    { last, reason, attempts: 0 },
+    { last, reason, attempts: 1 },
+  ]);
 });
 
 test("every attempt is one wide line that says what happens next, in words", async () => {

@@ -21,9 +21,9 @@ export interface Attempt {
 }
 
 export function lastAttemptOf(attempt: Attempt): LastAttempt {
-  const { outcome, outcomeName, startedAt } = attempt;
+  const { number, outcome, outcomeName, startedAt } = attempt;
   const status = outcome.kind === "answered" ? outcome.status : null;
-  return { at: startedAt, outcome: outcomeName, status };
+  return { at: startedAt, number, outcome: outcomeName, status };
 }
 
 /** `attempt`: the send behind the decision, or null when none was made. */
@@ -34,7 +34,9 @@ export function settlementOf(
   now: Instant,
 ): Settlement {
   const named = { delivery: delivery.id, lease: delivery.lease };
-  const last = attempt === null ? delivery.last : lastAttemptOf(attempt);
+  // A dead letter tells of the subscriber, however often its store has been tried since.
+  const isToSubscriber = attempt !== null && delivery.stage === "deliver";
+  const last = isToSubscriber ? lastAttemptOf(attempt) : delivery.last;
   switch (decision.kind) {
     case "delivered":
     case "drop":

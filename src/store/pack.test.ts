@@ -36,7 +36,7 @@ const settlement: fc.Arbitrary<Settlement> = fc.oneof(
     stage,
     since: number,
     attempts: number,
-    last: fc.option(record({ at: number, outcome: text, status: fc.option(number) })),
+    last: fc.option(record({ at: number, number, outcome: text, status: fc.option(number) })),
     reason: fc.option(text),
   }),
 );

@@ -74,4 +74,9 @@ export const migrations: readonly string[] = [
   -- Of an event in a custom schema: what it is as an Event Grid event, without its data.
   ALTER TABLE events ADD COLUMN envelope TEXT;
   `,
+  `
+  -- Which send the last one was. Of what was given up before, no more is known than that one was.
+  ALTER TABLE deliveries ADD COLUMN last_number INTEGER;
+  UPDATE deliveries SET last_number = max(attempts, 1) WHERE last_at IS NOT NULL;
+  `,
 ];

@@ -77,6 +77,29 @@ for (let known = 0; known < migrations.length; known++) {
   });
 }
 
+test("a send of which an older store kept no number counts as so many as were made", () => {
+  const folder = new Folder();
+  inFile(folder, (database) => {
+    for (const step of migrations.slice(0, 2)) database.exec(step);
+    const add = database.prepare(
+      "INSERT INTO deliveries VALUES (?, 1, ?, 0, 0, ?, 0, ?, 'Busy', 503, NULL)",
+    );
+    add.run(1, 0, 3, 10);
+    add.run(2, 1, 0, 10);
+    add.run(3, 0, 0, null);
+    database.exec("PRAGMA user_version = 2");
+  });
+  new SqliteEngine({ path: folder.file }).close();
+  const numbers = inFile(folder, (database) =>
+    database.prepare("SELECT last_number FROM deliveries ORDER BY event").all(),
+  );
+  assert.deepEqual(
+    numbers.map((row) => row.last_number),
+    [3, 1, null],
+  );
+  folder.remove();
+});
+
 test("no statement scans deliveries or events, and only one sorts", () => {
   const database = new DatabaseSync(":memory:");
   for (const step of migrations) database.exec(step);

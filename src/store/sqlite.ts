@@ -338,6 +338,7 @@ export class SqliteEngine {
           attempts,
           lease,
           last?.at ?? null,
+          last?.number ?? null,
           last?.outcome ?? null,
           last?.status ?? null,
           reason,
@@ -597,6 +598,7 @@ function deliveryOf(row: SqlRow): Omit<Delivery, "lease" | "leasedUntil"> {
         ? null
         : {
             at: lastAt,
+            number: row.last_number as number,
             outcome: row.last_outcome as string,
             status: row.last_status as number | null,
           },

@@ -5,7 +5,7 @@
 import type { DatabaseSync } from "node:sqlite";
 
 const columns = `d.event, d.subscription, d.stage, d.due_at, d.since, d.attempts,
-  d.last_at, d.last_outcome, d.last_status, d.reason,
+  d.last_at, d.last_number, d.last_outcome, d.last_status, d.reason,
   e.system_id, e.topic, e.published_at, e.schema, e.data_version, e.text, e.envelope`;
 
 export function prepare(database: DatabaseSync) {
@@ -53,7 +53,7 @@ export function prepare(database: DatabaseSync) {
     ),
     putBack: sql(
       `UPDATE deliveries SET stage = ?, due_at = ?, since = ?, attempts = ?, fence = ?,
-         last_at = ?, last_outcome = ?, last_status = ?, reason = ?
+         last_at = ?, last_number = ?, last_outcome = ?, last_status = ?, reason = ?
        WHERE event = ? AND subscription = ?`,
     ),
     removeDelivery: sql("DELETE FROM deliveries WHERE event = ? AND subscription = ?"),

@@ -105,7 +105,7 @@ export function due(delivery: Delivery, over: Partial<Due> = {}): Due {
     stage,
     since,
     attempts: attempts + 1,
-    last: { at: startAt, outcome: "Busy", status: 503 },
+    last: { at: startAt, number: attempts + 1, outcome: "Busy", status: 503 },
     reason,
     ...over,
   };

@@ -111,7 +111,7 @@ export const settlementCases: Cases = (on) => {
 
   on("`due` says when, in which stage, since when and why", async ({ store, ids: [id] }) => {
     const first = await appendAndClaim(store, id);
-    const last = { at: startAt + 3, outcome: "TimedOut", status: null };
+    const last = { at: startAt + 3, number: 7, outcome: "TimedOut", status: null };
     const retry = due(first, { at: startAt + 10, since: startAt + 1, attempts: 7, last });
     await store.settle([retry]);
     assert.equal(await looks(store, id), startAt + 10);
@@ -136,7 +136,7 @@ export const settlementCases: Cases = (on) => {
       stage: "deadLetter",
       since: startAt + 11,
       attempts: 0,
-      last: { at: startAt + 10, outcome: "NotFound", status: 404 },
+      last: { at: startAt + 10, number: 8, outcome: "NotFound", status: 404 },
       reason: "MaxDeliveryAttemptsExceeded",
     };
     await store.settle([giveUp]);
@@ -147,7 +147,7 @@ export const settlementCases: Cases = (on) => {
       dueAt: startAt + 20,
       attempts: 0,
       since: startAt + 11,
-      last: { at: startAt + 10, outcome: "NotFound", status: 404 },
+      last: { at: startAt + 10, number: 8, outcome: "NotFound", status: 404 },
       reason: "MaxDeliveryAttemptsExceeded",
       event,
     });

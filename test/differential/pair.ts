@@ -241,7 +241,10 @@ export class Pair {
       stage: draw(3) === 0 ? "deadLetter" : "deliver",
       since: now - draw(5),
       attempts: draw(4),
-      last: draw(2) === 0 ? null : { at: now, outcome: "Busy", status: draw(2) ? 503 : null },
+      last:
+        draw(2) === 0
+          ? null
+          : { at: now, number: 1 + draw(3), outcome: "Busy", status: draw(2) ? 503 : null },
       reason: draw(2) === 0 ? null : "because",
     } as const;
     return { claimed, kind, more };
