@@ -54,8 +54,7 @@ export const done: Reply = { status: 204 };
 export function replyToRefusal({ code, message, target, retryAfterMs }: Refusal): Reply {
   const wording = wordings[code];
   const about = target === undefined ? {} : { target };
-  const details = [{ code, message, ...about }];
-  const error = { code: wording.code, message, ...about, details };
+  const error = { code: wording.code, message, ...about, details: [] };
   const headers: Record<string, string> = {};
   if (wording.status === 429 || wording.status === 503) {
     headers["retry-after"] = String(Math.max(1, Math.ceil((retryAfterMs ?? 0) / 1000)));

@@ -62,7 +62,7 @@ function routeAt(
     headers: armHeaders,
     async handle(request) {
       try {
-        return await carryOut(desk, method, request, pathOf(request));
+        return await carryOut(desk, method, request, pathOf(request).replace(/\/+/g, "/"));
       } catch (error) {
         if (error instanceof Refusal) return refuse(desk, method, error);
         throw error;
@@ -89,7 +89,9 @@ async function carryOut(
     const words = `api-version must be a version such as ${apiVersionDefault}`;
     throw new Refusal("InvalidApiVersion", `${words}, and is ${shownAs(apiVersion)}.`);
   }
-  const call: Call = { request, path, apiVersion, baseUrl: desk.baseUrl(request) };
+  const baseUrl = desk.baseUrl(request);
+  const url = baseUrl + path.split("/").map(encodeURIComponent).join("/");
+  const call: Call = { request, path, apiVersion, baseUrl, url };
   const acts = actsOn(desk, call, parsePath(path));
   const act = acts[method];
   if (act !== undefined) return await act();
@@ -244,7 +246,7 @@ function actsOnProvider(desk: Desk, call: Call, asked: ProviderAsked): Acts {
 async function tellOperation(desk: Desk, call: Call, id: string): Promise<Reply> {
   const progress = (await desk.operations.look(id)) ?? progressOfResource(desk, call);
   if (progress === null) throw refuseOperation(id);
-  const body = { id: `${call.baseUrl}${call.path}`, name: id.toLowerCase(), ...progress };
+  const body = { id: call.url, name: id.toLowerCase(), ...progress };
   return reply(200, body, progress.status === "InProgress" ? { "retry-after": "1" } : {});
 }
 

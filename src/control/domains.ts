@@ -64,7 +64,7 @@ export function listDomainTopics(desk: Desk, call: Call, source: TopicSource): R
     key: name.toLowerCase(),
     render: () => renderDomainTopic(domain, name, "Succeeded"),
   }));
-  return replyWithList(items, call.request, `${call.baseUrl}${call.path}`);
+  return replyWithList(items, call.request, call.url);
 }
 
 export function getDomainTopic(desk: Desk, source: DomainTopicSource): Reply {

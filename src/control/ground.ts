@@ -33,8 +33,10 @@ export interface Desk extends ArmGround {
 /** One request to the control plane. */
 export interface Call extends Called {
   readonly request: Request;
-  /** As the client wrote it, percent-decoded. */
+  /** As the client wrote it, percent-decoded, with single slashes. */
   readonly path: string;
+  /** The whole address without its query, as a client can use it. */
+  readonly url: string;
   readonly apiVersion: string;
 }
 

@@ -329,7 +329,7 @@ export function listOfSource(
   { source, form }: { readonly source: Source; readonly form: Form },
 ): Reply {
   const catalog = desk.catalog();
-  if (source.kind === "foreign") return replyWithList([], call.request, call.path);
+  if (source.kind === "foreign") return replyWithList([], call.request, call.url);
   const spot = findSpot(catalog, source);
   if (spot === undefined) throw refuseMissing(source);
   const items = catalog.subscriptions
@@ -338,7 +338,7 @@ export function listOfSource(
         isSame(one.topic, spot.topic.name) && isSame(one.domainTopic ?? "", spot.domainTopic ?? ""),
     )
     .map((one) => listed(desk, spot.topic, one, form));
-  return replyWithList(items, call.request, `${call.baseUrl}${call.path}`);
+  return replyWithList(items, call.request, call.url);
 }
 
 export function listInRegion(desk: Desk, call: Call, region: Region): Reply {
@@ -350,7 +350,7 @@ export function listInRegion(desk: Desk, call: Call, region: Region): Reply {
         .filter((one) => isSame(one.topic, topic.name))
         .map((one) => listed(desk, topic, one, "scope")),
     );
-  return replyWithList(items, call.request, `${call.baseUrl}${call.path}`);
+  return replyWithList(items, call.request, call.url);
 }
 
 function isInRegion({ kind, place }: Topic, region: Region): boolean {

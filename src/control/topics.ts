@@ -261,7 +261,7 @@ export function listTopics(
       key: topic.name.toLowerCase(),
       render: () => renderTopic(topic, { baseUrl: call.baseUrl, state: "Succeeded" }),
     }));
-  return replyWithList(items, call.request, `${call.baseUrl}${call.path}`);
+  return replyWithList(items, call.request, call.url);
 }
 
 export function listKeys(desk: Desk, source: TopicSource): Reply {
