@@ -118,6 +118,7 @@ export async function openBroker(
   };
   const house = await assemble(ground, rulesOf(config));
   let signal: AbortSignal = AbortSignal.abort();
+  const stopping = new AbortController();
   rooms.defer(() => house.close(signal));
   const routes = [
     ...house.routes,
@@ -136,7 +137,7 @@ export async function openBroker(
           ...{ registry: store, catalog: house.catalog, refresh: house.refresh, clock, ids, log },
           ...{ makeKey, profile: config.profile, baseUrl: baseUrlOf, handshakes: house.desk },
         },
-        { quiet: virtual && (() => virtual.nextDueAt()) },
+        { quiet: virtual && (() => virtual.nextDueAt()), stop: stopping.signal },
       ),
       config.auth ? tokens.whyNoAdmin : null,
     ),
@@ -170,6 +171,7 @@ export async function openBroker(
     https,
     async close(given) {
       signal = given;
+      stopping.abort();
       await opened.disposeAsync();
     },
   };

@@ -33,10 +33,15 @@ const apiVersionDefault = "2022-06-15";
 export interface ArmOptions {
   /** Resolves when nothing more happens before time moves on; null where time moves by itself. */
   readonly quiet?: (() => Promise<unknown>) | null;
+  /** Aborts when the broker stops, so that no answer is held back. */
+  readonly stop?: AbortSignal;
 }
 
-export function armRoutes(ground: ArmGround, { quiet = null }: ArmOptions = {}): readonly Route[] {
-  const desk: Desk = { ...ground, operations: openOperations({ ...ground, quiet }) };
+export function armRoutes(
+  ground: ArmGround,
+  { quiet = null, stop = new AbortController().signal }: ArmOptions = {},
+): readonly Route[] {
+  const desk: Desk = { ...ground, operations: openOperations({ ...ground, quiet, stop }) };
   const everywhere = roots.flatMap((root) =>
     methods.flatMap((method) => [
       routeAt(desk, method, root, () => root),

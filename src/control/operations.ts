@@ -8,6 +8,7 @@
 
 import type { Clock, Ids, Log } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import { sleep } from "../core/time.ts";
 
 export type Ending =
   | { readonly status: "Succeeded" }
@@ -33,12 +34,15 @@ export function openOperations({
   ids,
   log,
   quiet,
+  stop,
 }: {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   /** Resolves when nothing happens any more before time moves on; only virtual time knows. */
   readonly quiet: (() => Promise<unknown>) | null;
+  /** Ends all holding back. */
+  readonly stop: AbortSignal;
 }): Operations {
   const remembered = new Map<string, { progress: Progress; readonly ended: Promise<void> }>();
   return {
@@ -69,12 +73,10 @@ export function openOperations({
       const operation = remembered.get(id.toUpperCase());
       if (operation === undefined) return null;
       if (operation.progress.status === "InProgress") {
-        let callOff = () => {};
-        const late = new Promise<void>((resolve) => {
-          callOff = clock.after(holdMs, resolve);
-        });
+        const answered = new AbortController();
+        const late = sleep(clock, holdMs, AbortSignal.any([stop, answered.signal]));
         await Promise.race([operation.ended, late, ...(quiet === null ? [] : [quiet()])]);
-        callOff();
+        answered.abort();
       }
       return operation.progress;
     },

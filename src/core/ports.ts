@@ -289,7 +289,10 @@ export interface Reply {
 
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS" | "PATCH";
-  /** Segments may be `:name`. Matched without regard to letter case and to repeated slashes. */
+  /**
+   * Segments may be `:name`, and the last one `*` for all that follows, under that name. Matched
+   * without regard to letter case and to repeated slashes.
+   */
   readonly path: string;
   /** Sent with every answer of this route, refusals among them. */
   readonly headers?: Readonly<Record<string, string>>;
