@@ -13,6 +13,7 @@ import { type ArmGround, type Call, type Desk, needTopic, refuseMissing } from "
 import { openOperations, type Progress, refuseOperation } from "./operations.ts";
 import { type Asked, parsePath, type Source } from "./path.ts";
 import * as provider from "./provider.ts";
+import { findNamed } from "./spot.ts";
 import * as subscriptions from "./subscriptions.ts";
 import * as topics from "./topics.ts";
 
@@ -260,7 +261,7 @@ function progressOfResource(desk: Desk, { request }: Call): Progress | null {
   const { resource } = request.query;
   if (resource === undefined) return null;
   const asked = parsePath(resource);
-  const found = asked.kind === "subscription" && subscriptions.lookUp(desk.catalog(), asked);
+  const found = asked.kind === "subscription" && findNamed(desk.catalog(), asked);
   return found ? subscriptions.progressOf(found.subscription) : { status: "Succeeded" };
 }
 

@@ -6,8 +6,7 @@
 // subscriptions in it, also those of topics in one region.
 
 import { checkMembers, type Members } from "../core/members.ts";
-import type { Catalog, Reply } from "../core/ports.ts";
-import { Refusal } from "../core/refusal.ts";
+import type { Reply } from "../core/ports.ts";
 import {
   endpointOf,
   plainSubscription,
@@ -22,33 +21,27 @@ import { refuseValue } from "../core/wording.ts";
 import { done, reply } from "./answer.ts";
 import type { Verdict } from "./desk.ts";
 import { readMembers } from "./document.ts";
-import { findDomainTopic, needDomain, needDomainTopic, tidyDomainTopic } from "./domains.ts";
+import { tidyDomainTopic } from "./domains.ts";
 import { checkConditions, etagOf } from "./etag.ts";
-import {
-  type Call,
-  changing,
-  type Desk,
-  findTopic,
-  isSame,
-  needTopic,
-  refuseMissing,
-  replyToWrite,
-} from "./ground.ts";
+import { type Call, changing, type Desk, isSame, refuseMissing, replyToWrite } from "./ground.ts";
 import { renderHeaders } from "./header.ts";
 import { type Listed, replyWithList } from "./listing.ts";
 import { type Ending, failedValidation } from "./operations.ts";
 import type { Form, Named, Region, Source } from "./path.ts";
 import { renderSubscription, subscriptionArmId, wantedTerms } from "./render.ts";
+import {
+  findNamed,
+  findSpot,
+  findSubscription,
+  needSpot,
+  needSubscription,
+  type Spot,
+  spotToBe,
+} from "./spot.ts";
 import { checkTerms } from "./subscription.ts";
 
 /** Beside the properties; taken from Azure's clients without effect. */
 const idleAround = ["id", "name", "type", "etag", "systemData", "location", "tags"];
-
-/** A subscription's place: its topic or domain, and within a domain perhaps one topic. */
-interface Spot {
-  readonly topic: Topic;
-  readonly domainTopic: string | null;
-}
 
 export async function putSubscription(desk: Desk, call: Call, named: Named): Promise<Reply> {
   const { properties } = readMembers(call.request, ["properties", ...idleAround]);
@@ -113,19 +106,20 @@ async function write(desk: Desk, call: Call, named: Named, termsOf: TermsOf): Pr
     const put = await desk.registry.putSubscription(draft, old?.revision ?? 0);
     return [spot.topic, old, put] as const;
   });
-  await desk.refresh();
-  const change = stored === undefined ? "created" : "updated";
-  tell(desk, written, change);
+  // Begun before anything else can fail: what is written as asked is really asked.
   const ending: Promise<Ending> =
     written.handshake === null
       ? Promise.resolve({ status: "Succeeded" })
       : desk.handshakes.begin(written, call).then((verdict) => endingOf(written, verdict));
+  const operationId = desk.operations.start(ending);
+  await desk.refresh();
+  tell(desk, written, stored === undefined ? "created" : "updated");
   const state = stored === undefined ? "Creating" : "Updating";
   return replyToWrite(call, {
     topic,
     revision: written.revision,
     resourceId: subscriptionArmId(topic, written, named.form),
-    operationId: desk.operations.start(ending),
+    operationId,
     body: show(desk, topic, { ...written, state }, named.form),
   });
 }
@@ -189,85 +183,17 @@ function checkName({ name }: Named): void {
   throw refuseValue({ field: "eventSubscriptionName", value: name, allowed });
 }
 
-/** Where a subscription would be; undefined when there is no such topic. */
-function findSpot(catalog: Catalog, source: Source): Spot | undefined {
-  switch (source.kind) {
-    case "foreign":
-      return undefined;
-    case "domainTopic": {
-      const domain = findTopic(catalog, { ...source, kind: "domain", name: source.domain });
-      const domainTopic = domain && findDomainTopic(catalog, domain, source.name);
-      return domainTopic === undefined ? undefined : { topic: domain as Topic, domainTopic };
-    }
-    default: {
-      const topic = findTopic(catalog, source);
-      return topic && { topic, domainTopic: null };
-    }
-  }
-}
-
-/** Refusals: NotFound, InvalidSetting for what has no events here. */
-function spotToBe(catalog: Catalog, source: Source): Spot {
-  if (source.kind === "foreign") {
-    const words = `scope must be a topic, a domain or a topic of a domain of this broker`;
-    throw new Refusal("InvalidSetting", `${words}, and is ${source.id}`, { target: "scope" });
-  }
-  if (source.kind !== "domainTopic")
-    return { topic: needTopic(catalog, source), domainTopic: null };
-  return { topic: needDomain(catalog, source), domainTopic: source.name };
-}
-
-async function needSpot(desk: Desk, source: Source): Promise<Spot> {
-  const spot = findSpot(desk.catalog(), source);
-  if (spot !== undefined || source.kind !== "domainTopic") {
-    return spot ?? spotToBe(desk.catalog(), source);
-  }
-  const { domain, name } = await needDomainTopic(desk, source);
-  return { topic: domain, domainTopic: name };
-}
-
-function findSubscription(
-  { subscriptions }: Catalog,
-  { topic, domainTopic }: Spot,
-  name: string,
-): Subscription | undefined {
-  return subscriptions.find(
-    (one) =>
-      isSame(one.topic, topic.name) &&
-      isSame(one.domainTopic ?? "", domainTopic ?? "") &&
-      isSame(one.name, name),
-  );
-}
-
-interface Found {
-  readonly topic: Topic;
-  readonly subscription: Subscription;
-}
-
-export function lookUp(catalog: Catalog, { source, name }: Named): Found | undefined {
-  const spot = findSpot(catalog, source);
-  const subscription = spot && findSubscription(catalog, spot, name);
-  return spot && subscription && { topic: spot.topic, subscription };
-}
-
-/** Refusal: NotFound. */
-function need(desk: Desk, named: Named): Found {
-  const found = lookUp(desk.catalog(), named);
-  if (found === undefined) throw refuseMissing(named.source, named.name);
-  return found;
-}
-
 function show(desk: Desk, topic: Topic, subscription: Subscription, form: Form): object {
   return renderSubscription(subscription, { topic, form, profile: desk.profile });
 }
 
 export function getSubscription(desk: Desk, named: Named): Reply {
-  const { topic, subscription } = need(desk, named);
+  const { topic, subscription } = needSubscription(desk.catalog(), named);
   return reply(200, show(desk, topic, subscription, named.form), { etag: etagOf(subscription) });
 }
 
 export async function removeSubscription(desk: Desk, call: Call, named: Named): Promise<Reply> {
-  const found = lookUp(desk.catalog(), named);
+  const found = findNamed(desk.catalog(), named);
   checkConditions(call.request, found?.subscription);
   if (found === undefined) return done;
   await desk.registry.removeSubscription(found.subscription.id);
@@ -279,18 +205,18 @@ export async function removeSubscription(desk: Desk, call: Call, named: Named): 
 }
 
 export function getFullUrl(desk: Desk, named: Named): Reply {
-  const { subscription } = need(desk, named);
+  const { subscription } = needSubscription(desk.catalog(), named);
   return reply(200, { endpointUrl: wantedTerms(subscription).destination.url });
 }
 
 export function getDeliveryAttributes(desk: Desk, named: Named): Reply {
-  const { headers } = wantedTerms(need(desk, named).subscription);
+  const { headers } = wantedTerms(needSubscription(desk.catalog(), named).subscription);
   return reply(200, { value: renderHeaders(headers, { showsSecrets: true }) });
 }
 
 /** Ours: what was said to the endpoint, and what it said. */
 export function getHandshake(desk: Desk, named: Named): Reply {
-  const { subscription } = need(desk, named);
+  const { subscription } = needSubscription(desk.catalog(), named);
   const { state, handshake } = subscription;
   return reply(200, {
     provisioningState: state,
@@ -308,7 +234,7 @@ export function getHandshake(desk: Desk, named: Named): Reply {
 
 /** Ours: asks the endpoint again. How it goes is told where the answer says. */
 export function validate(desk: Desk, call: Call, named: Named): Reply {
-  const { topic, subscription } = need(desk, named);
+  const { topic, subscription } = needSubscription(desk.catalog(), named);
   const ending = desk.handshakes
     .rerun(subscription.id, call)
     .then((verdict) => endingOf(subscription, verdict));
