@@ -232,24 +232,31 @@ export class FrontStore implements Store, Ledger, Registry {
     }
   }
 
-  /** One wake per queue. Pushed deliveries get their events from here, where they still are. */
-  #wakesOf(waiting: readonly Waiting[], round: Round): Iterable<Wake> {
-    const wakes = new Map<string, { queue: Queue; dueAt: Instant; deliveries: Delivery[] }>();
-    const wakeOf = (queue: Queue, dueAt: Instant) => {
-      const key = `${queue.subscription}/${queue.stage}`;
-      const wake = wakes.get(key) ?? { queue, dueAt, deliveries: [] };
-      if (dueAt < wake.dueAt) wake.dueAt = dueAt;
-      wakes.set(key, wake);
-      return wake;
-    };
-    for (const { queue, dueAt } of round.wakes) wakeOf(queue, dueAt);
+  /**
+   * Of each queue at most two wakes: one that brings deliveries, and one that tells of others. In one
+   * they could not be told apart, and the others would wait until someone asks. Pushed deliveries get
+   * their events from here, where they still are.
+   */
+  *#wakesOf(waiting: readonly Waiting[], round: Round): Iterable<Wake> {
+    const pushed = new Map<SubscriptionId, { dueAt: Instant; deliveries: Delivery[] }>();
     for (const push of round.pushes) {
       const op = waiting[push.op]?.op as Extract<Op, { kind: "append" }>;
       const { event } = op.routed[push.index] as Routed;
-      const queue: Queue = { subscription: push.subscription, stage: "deliver" };
-      wakeOf(queue, op.now).deliveries.push(deliveryOf(push, event, op.now));
+      const wake = pushed.get(push.subscription) ?? { dueAt: op.now, deliveries: [] };
+      wake.deliveries.push(deliveryOf(push, event, op.now));
+      pushed.set(push.subscription, wake);
     }
-    return wakes.values();
+    for (const [subscription, wake] of pushed) {
+      yield { queue: { subscription, stage: "deliver" }, ...wake };
+    }
+    const told = new Map<string, { queue: Queue; dueAt: Instant }>();
+    for (const { queue, dueAt } of round.wakes) {
+      const key = `${queue.subscription}/${queue.stage}`;
+      const wake = told.get(key);
+      if (wake === undefined) told.set(key, { queue, dueAt });
+      else wake.dueAt = Math.min(wake.dueAt, dueAt);
+    }
+    for (const wake of told.values()) yield { ...wake, deliveries: [] };
   }
 }
 

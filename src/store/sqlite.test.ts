@@ -140,7 +140,7 @@ test("pages are the same however many wait", async () => {
   await store.close();
 });
 
-test("a standing claim is leased what is appended next, each event its own", async () => {
+test("a standing claim is leased what is appended next, and is told of the rest", async () => {
   const { store, id, other } = await openStore();
   const wakes: Wake[] = [];
   store.onWake((wake) => wakes.push(wake));
@@ -170,7 +170,9 @@ test("a standing claim is leased what is appended next, each event its own", asy
           ["c", startAt + 3, until + 3],
         ],
       },
+      { subscription: id, dueAt: startAt + 3, deliveries: [] },
       { subscription: other, dueAt: startAt + 1, deliveries: [["x", startAt + 1, until + 1]] },
+      { subscription: other, dueAt: startAt + 2, deliveries: [] },
     ],
   );
   const pushed = wakes.flatMap(({ deliveries }) => deliveries);
