@@ -4,7 +4,6 @@
 // Applying a declaration is idempotent: what does not differ is not written. What a file declared
 // before and no longer does is removed; what was made over HTTP is never touched.
 
-import { shapeOf } from "../core/check.ts";
 import { checkMembers, type Members } from "../core/members.ts";
 import type { Log, Registry } from "../core/ports.ts";
 import type { ProfileName } from "../core/profile.ts";
@@ -24,7 +23,7 @@ import {
 } from "../core/topic.ts";
 import { refuseValue } from "../core/wording.ts";
 import { checkTerms } from "./subscription.ts";
-import { checkTopic, newTerms, topicMembers } from "./topic.ts";
+import { checkKey, checkTopic, newTerms, topicMembers } from "./topic.ts";
 
 export interface DeclaredTopic extends TopicDraft {
   /** Keys that the file leaves to us; one that is stored already is kept. */
@@ -47,9 +46,6 @@ export interface DeclarationRules {
   readonly profile: ProfileName;
   readonly makeKey: () => string;
 }
-
-/** What a request header can carry without being changed on the way. */
-const keyRule = /^[\x21-\x7e]{1,256}$/;
 
 /** Refusal: InvalidSetting, naming the field as the path to it: `topics.orders.key1`. */
 export function parseDeclaration(
@@ -188,20 +184,6 @@ function findTwice(names: readonly string[]): readonly [string, string] | null {
     seen.set(name.toLowerCase(), name);
   }
   return null;
-}
-
-function checkKey(
-  value: unknown,
-  { field, isRequired }: { readonly field: string; readonly isRequired: boolean },
-): string | null {
-  if (typeof value === "string" && keyRule.test(value)) return value;
-  if ((value === undefined || value === null) && !isRequired) return null;
-  const allowed = "1 to 256 visible ASCII characters without blanks";
-  const hint = isRequired && value === undefined ? ", because auth is on" : "";
-  throw new Refusal(
-    "InvalidSetting",
-    `${field} must be ${allowed}${hint}, and is ${shapeOf(value)}`,
-  );
 }
 
 /** Rejects as the registry does; what was written until then stays, and is not written again. */

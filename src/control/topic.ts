@@ -4,7 +4,7 @@
 // What Azure has and a broker of one's own has no use for (private endpoints, data residency) is
 // taken and has no effect: clients send it because it is in what they read.
 
-import { checkInteger, type Range } from "../core/check.ts";
+import { checkInteger, type Range, shapeOf } from "../core/check.ts";
 import type { InputSchema } from "../core/event.ts";
 import { checkMembers, type Members } from "../core/members.ts";
 import { type ProfileName, profileNames } from "../core/profile.ts";
@@ -185,4 +185,20 @@ function isIpMask(text: string): boolean {
     ? URL.canParse(`http://[${address}]`)
     : /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?=\d)|$)){4}$/.test(address);
   return isAddress && Number(bits) <= (isV6 ? 128 : 32);
+}
+
+/** What a request header can carry without being changed on the way. */
+const keyRule = /^[\x21-\x7e]{1,256}$/;
+
+/** Null: none was given. Refusal: InvalidSetting, which does not repeat the key. */
+export function checkKey(
+  value: unknown,
+  { field, isRequired }: { readonly field: string; readonly isRequired: boolean },
+): string | null {
+  if (typeof value === "string" && keyRule.test(value)) return value;
+  if ((value === undefined || value === null) && !isRequired) return null;
+  const allowed = "1 to 256 visible ASCII characters without blanks";
+  const hint = isRequired && value === undefined ? ", because auth is on" : "";
+  const words = `${field} must be ${allowed}${hint}, and is ${shapeOf(value)}`;
+  throw new Refusal("InvalidSetting", words, { target: field });
 }

@@ -160,6 +160,26 @@ test("a key is renewed alone, and the other one stays", async (t) => {
   assert.equal((await arm.ask("POST", `${ordersPath}x/listKeys`)).status, 404);
 });
 
+test("keys may be brought along, and are never shown with the topic", async (t) => {
+  const arm = await openArm(t);
+  const listKeys = async () => (await arm.good("POST", `${ordersPath}/listKeys`)).body;
+  const made = await arm.good("PUT", ordersPath, { ...put, properties: { key1: "old-key" } });
+  const { key1, key2 } = await listKeys();
+  assert.equal(key1, "old-key");
+  assert.match(key2, /^key-/);
+  const { body } = await arm.good("GET", ordersPath);
+  assert.ok(!`${JSON.stringify([made.body, body])}`.includes("old-key"));
+  await arm.good("PUT", ordersPath, { ...put, properties: { key2: "second-key" } });
+  assert.deepEqual(await listKeys(), { key1: "old-key", key2: "second-key" });
+  const refused = await arm.ask("PUT", ordersPath, { ...put, properties: { key1: "a b" } });
+  assert.equal(refused.status, 400);
+  assert.equal(refused.body.error.target, "properties.key1");
+  assert.ok(!refused.body.error.message.includes("a b"));
+  const patched = await arm.ask("PATCH", ordersPath, { properties: { key1: "x" } });
+  assert.equal(patched.status, 400);
+  assert.deepEqual(await listKeys(), { key1: "old-key", key2: "second-key" });
+});
+
 test("topics are listed by group and by subscription, filtered and in pages", async (t) => {
   const arm = await openArm(t);
   for (const name of ["one", "two", "three"]) {

@@ -31,7 +31,7 @@ import {
 import { replyWithList } from "./listing.ts";
 import type { TopicKind, TopicSource, Within } from "./path.ts";
 import { renderTopic } from "./render.ts";
-import { checkTopic, idleMembers, newTerms, refuseFixed, topicMembers } from "./topic.ts";
+import { checkKey, checkTopic, idleMembers, newTerms, refuseFixed, topicMembers } from "./topic.ts";
 
 /** Of the resource, beside its properties; taken from Azure's clients without effect. */
 const idleAround = [
@@ -46,6 +46,9 @@ const idleAround = [
   "extendedLocation",
 ];
 
+/** Ours: whoever moves a topic here can bring its keys along. They are never shown with it. */
+const keyNames = ["key1", "key2"] as const;
+
 const reservedNames = /^(microsoft|eventgrid|system)/i;
 const groupRule = /^[\p{L}\p{N}_().-]{0,89}[\p{L}\p{N}_()-]$/u;
 const subscriptionIdRule = /^[A-Za-z0-9._-]{1,64}$/;
@@ -56,7 +59,10 @@ const tagValueCharactersMax = 256;
 
 export async function putTopic(desk: Desk, call: Call, source: TopicSource): Promise<Reply> {
   const members = readMembers(call.request, ["location", "tags", "properties", ...idleAround]);
-  const properties = propertiesIn(members, source.kind);
+  const properties = propertiesIn(members, source.kind, keyNames);
+  const [key1, key2] = keyNames.map((name) =>
+    checkKey(properties[name], { field: `properties.${name}`, isRequired: false }),
+  );
   const [stored, written] = await changing(desk, call.request, async () => {
     const old = findTopic(desk.catalog(), source);
     checkConditions(call.request, old);
@@ -69,8 +75,8 @@ export async function putTopic(desk: Desk, call: Call, source: TopicSource): Pro
       ...terms,
       kind: source.kind,
       name: old?.name ?? source.name,
-      key1: old?.key1 ?? desk.makeKey(),
-      key2: old?.key2 ?? desk.makeKey(),
+      key1: key1 ?? old?.key1 ?? desk.makeKey(),
+      key2: key2 ?? old?.key2 ?? desk.makeKey(),
       place: checkPlace(members, source, old),
       origin: "api",
     };
@@ -123,8 +129,13 @@ async function finish(desk: Desk, call: Call, { stored, written }: Write): Promi
   });
 }
 
-function propertiesIn({ properties }: Members, kind: TopicKind): Members {
-  return checkMembers(properties ?? {}, "properties", [...topicMembers(kind), ...idleMembers]);
+function propertiesIn(
+  { properties }: Members,
+  kind: TopicKind,
+  more: readonly string[] = [],
+): Members {
+  const known = [...topicMembers(kind), ...more, ...idleMembers];
+  return checkMembers(properties ?? {}, "properties", known);
 }
 
 /** Refusals: InvalidSetting, Conflict. */
