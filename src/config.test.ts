@@ -206,6 +206,10 @@ test("what Kubernetes says of a service named posthorn is not taken for a settin
   assert.deepEqual(parse({ env }), parse({}));
 });
 
+test("where commands find their broker is no setting of a broker, and no mistake", () => {
+  assert.deepEqual(parse({ env: { POSTHORN_SERVER: "http://127.0.0.1:5888" } }), parse({}));
+});
+
 test("an option without its value is refused, and does not swallow the next one", () => {
   const words = refused({ args: ["--data", "--http", "off"] });
   assert.match(words, /^data must be a path, and is missing \(option --data\)/);

@@ -140,6 +140,9 @@ function readOptions(args: readonly string[], problems: Refusal[]): FoundByName 
   return found;
 }
 
+/** For commands that speak to a broker; whoever runs one may have it set. */
+const forClients = ["POSTHORN_SERVER"];
+
 /** What Kubernetes tells every container about a service that happens to be called posthorn. */
 const fromKubernetes = /^POSTHORN_(SERVICE_(HOST|PORT)|PORT)(_|$)/;
 
@@ -154,7 +157,7 @@ function readEnvironment(env: ConfigInput["env"], problems: Refusal[]): FoundByN
   const known = settingList.map((setting) => setting.env);
   for (const variable of Object.keys(env)) {
     if (!variable.startsWith("POSTHORN_") || known.includes(variable)) continue;
-    if (fromKubernetes.test(variable)) continue;
+    if (fromKubernetes.test(variable) || forClients.includes(variable)) continue;
     problems.push(refuseName({ what: "environment variable", name: variable, known }));
   }
   return found;

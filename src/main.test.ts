@@ -34,6 +34,12 @@ function openWorld(changes: Partial<World> & { isTTY?: boolean } = {}) {
       opened.push(config);
       return { close: async () => {} };
     },
+    wire: {
+      readInput: async () => "",
+      fetch: () => Promise.reject(new TypeError("fetch failed")),
+      sleep: async () => {},
+      trust: () => {},
+    },
     ...changes,
   };
   return {

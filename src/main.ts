@@ -7,6 +7,9 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import type { Wire } from "./cli/client.ts";
 import { type Config, type ConfigInput, listConfig, parseConfig } from "./config.ts";
 import { Refusal } from "./core/refusal.ts";
 import { refuseName } from "./core/wording.ts";
@@ -37,9 +40,11 @@ export interface World {
       readonly onCrash: (error: Error) => void;
     },
   ) => Promise<{ close(signal: AbortSignal): Promise<void> }>;
+  /** For commands that speak to a running broker. */
+  readonly wire: Wire;
 }
 
-const commands = ["serve", "config", "help", "--version"];
+const commands = ["serve", "import", "export", "config", "help", "--version"];
 const configCommands = ["config list", "config doc"];
 
 /** Answers with the exit code. */
@@ -54,6 +59,7 @@ export async function run(world: World): Promise<number> {
 
 async function obey(world: World): Promise<number> {
   const [command = "help", ...rest] = world.args;
+  if (command === "import" || command === "export") return await speak(world, command, rest);
   const wantsHelp = rest.includes("--help") || rest.includes("-h");
   if (wantsHelp || ["help", "--help", "-h"].includes(command)) {
     world.stdout.write(helpText());
@@ -71,6 +77,28 @@ async function obey(world: World): Promise<number> {
     default:
       throw refuseName({ what: "command", name: command, known: commands });
   }
+}
+
+/** To a running broker. Loaded when it is needed: a broker has no use for it. */
+async function speak(
+  world: World,
+  command: "import" | "export",
+  args: readonly string[],
+): Promise<number> {
+  const { importHelp, exportHelp } = await import("./cli/options.ts");
+  if (args.includes("--help") || args.includes("-h")) {
+    world.stdout.write(command === "import" ? importHelp : exportHelp);
+    return 0;
+  }
+  const { env, readFile, wire } = world;
+  const print = (line: string) => world.stdout.write(line);
+  const outside = { ...wire, env, readFile, print };
+  if (command === "import") {
+    const { importResources } = await import("./cli/import.ts");
+    return await importResources(args, outside);
+  }
+  const { exportResources } = await import("./cli/export.ts");
+  return await exportResources(args, outside);
 }
 
 /** A terminal sends its interrupt to npm and to us, and npm passes it on: one wish, heard twice. */
@@ -174,6 +202,12 @@ export async function main(): Promise<void> {
     exit: (immediately) => process.exit(immediately),
     // Not before it is needed: help and settings are to work in a broken house, too.
     open: async (...given) => (await import("./broker.ts")).openBroker(...given),
+    wire: {
+      readInput: () => text(process.stdin),
+      fetch,
+      sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      trust: (pem) => setDefaultCACertificates([...getCACertificates("default"), pem]),
+    },
   });
   await new Promise<void>((resolve) => process.stdout.write("", () => resolve()));
   process.exit(code);

@@ -10,6 +10,8 @@ export function helpText(): string {
 
 Usage:
   posthorn serve [options]         run the broker
+  posthorn import FILE… [options]  apply templates or lists of the Azure CLI to a running broker
+  posthorn export [options]        print what a running broker has, for import or for Azure
   posthorn config list [options]   show the settings in force, and where each comes from
   posthorn config doc              write the page about settings, as Markdown
   posthorn help                    show this

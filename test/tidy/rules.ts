@@ -28,6 +28,7 @@ const MEASURES_LAWS = ["bench/matching.ts"];
  * not listed is imported nowhere. Tests and the benchmark are free.
  */
 const PLACES: Readonly<Record<string, readonly string[]>> = {
+  "@azure/storage-blob": ["src/egress/blob.ts"],
   "@peculiar/x509": ["src/runtime/certificate.ts"],
   fastify: ["src/runtime/http.ts"],
   jose: ["src/runtime/tokens.ts"],
@@ -37,13 +38,23 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:buffer": ["src/ingress/", "src/runtime/"],
   "node:crypto": ["src/ingress/", "src/egress/", "src/control/", "src/store/", "src/runtime/"],
   "node:fs": ["src/main.ts", "src/broker.ts", "src/store/", "src/runtime/", "src/cli/"],
+  "node:fs/promises": ["src/egress/folder.ts"],
   "node:http": ["src/runtime/"],
   "node:https": ["src/runtime/"],
   "node:net": ["src/runtime/", "src/ingress/network.ts"],
-  "node:path": ["src/main.ts", "src/broker.ts", "src/store/", "src/runtime/", "src/cli/"],
+  "node:path": [
+    "src/main.ts",
+    "src/broker.ts",
+    "src/egress/folder.ts",
+    "src/store/",
+    "src/runtime/",
+    "src/cli/",
+  ],
   "node:querystring": ["src/runtime/"],
   "node:sqlite": ["src/store/sqlite", "src/store/statements.ts"],
-  "node:tls": ["src/egress/", "src/runtime/"],
+  "node:stream/consumers": ["src/main.ts"],
+  "node:tls": ["src/main.ts", "src/egress/", "src/runtime/"],
+  "node:url": ["src/egress/folder.ts"],
   "node:util": ["src/main.ts", "src/runtime/", "src/cli/"],
   "node:worker_threads": ["src/store/"],
   "node:zlib": ["src/ingress/"],
