@@ -12,6 +12,15 @@ export type Silence =
   /** We gave up ourselves, because the broker stops. */
   | "canceled";
 
+/** A blob as its store knows it. */
+export interface Written {
+  readonly container: string;
+  readonly path: string;
+  readonly url: string;
+  readonly etag: string;
+  readonly bytes: number;
+}
+
 export type Outcome =
   | {
       readonly kind: "answered";
@@ -20,6 +29,10 @@ export type Outcome =
       readonly retryAfterMs?: number;
       /** The first bytes of the answer, for people. */
       readonly excerpt?: string;
+      /** What a store calls it, for people: `ContainerNotFound`. */
+      readonly detail?: string;
+      /** Of dead letters that a store has taken: where they are. */
+      readonly written?: Written;
     }
   | {
       readonly kind: "noReply";

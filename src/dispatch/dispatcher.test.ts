@@ -370,6 +370,35 @@ test("a dead-letter store that stays away for four hours loses the event, in wor
   assert.equal(dropped?.fields.reason, "DeadLetterStoreUnavailable");
 });
 
+test("what was written as a dead letter is a fact that says where it is", async () => {
+  const ward = await openWard();
+  const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;
+  const sub = await ward.subscribe({ deadLetter });
+  const written = { container: "box", path: "SUB/1.json", url: "u", etag: "e", bytes: 2 };
+  ward.behave(() => 400);
+  ward.behaveAtDeadLetters(({ count }) =>
+    count === 0
+      ? { kind: "answered", status: 404, detail: "ContainerNotFound" }
+      : { kind: "answered", status: 201, written },
+  );
+  await ward.publish(["a", "b"], [sub]);
+  await ward.advance(5 * minutes);
+  const [, , failed] = ward.factsNamed("delivery.attempted");
+  assert.equal(failed?.fields.stage, "deadLetter");
+  assert.equal(failed?.fields.detail, "ContainerNotFound");
+  assert.equal(ward.factsNamed("delivery.deadLettered").length, 0);
+  await ward.advance(1 * minutes);
+  const reason = "UndeliverableDueToHttpBadRequest";
+  assert.deepEqual(
+    ward.factsNamed("delivery.deadLettered").map(({ fields }) => fields),
+    ["a", "b"].map((event) => ({
+      ...{ topic: sub.topic, subscription: sub.name, event, reason },
+      ...{ container: "box", blob: "SUB/1.json" },
+    })),
+  );
+  assert.equal(ward.factsNamed("delivery.dropped").length, 0);
+});
+
 test("a dead letter tells of the sends to the subscriber, not of those to its store (L-6)", async () => {
   const ward = await openWard();
   const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;

@@ -83,6 +83,7 @@ export class Report {
       attempt: attempt.number,
       outcome: outcomeName,
       ...(outcome.kind === "answered" ? { status: outcome.status } : { why: outcome.why }),
+      ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
       ...(attempt.isLate ? { late: true } : {}),
       ...(counts ? {} : { superseded: true }),
       durationMs: attempt.endedAt - attempt.startedAt,
@@ -91,6 +92,17 @@ export class Report {
       ...(isDelivered ? {} : { words: explain(decision) }),
     });
     if (counts) this.#ended(delivery, decision);
+    if (counts && isDelivered && delivery.stage === "deadLetter") {
+      this.#deadLettered(delivery, outcome);
+    }
+  }
+
+  /** Where it can be found: nothing else of it is left here. */
+  #deadLettered({ event, reason }: Delivery, outcome: Outcome): void {
+    const written = outcome.kind === "answered" ? outcome.written : undefined;
+    const where = written && { container: written.container, blob: written.path };
+    const what = { ...this.#names, event: event.systemId, reason };
+    this.#log.fact("info", "delivery.deadLettered", { ...what, ...where });
   }
 
   /** Given up when its attempt was due, so that the attempt was not made. */
