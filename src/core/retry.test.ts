@@ -284,6 +284,17 @@ test("the random addition is a tenth of the wait at most, and a minute at most (
   }
 });
 
+test("a limit lowered below the attempts made ends an event when it is next due (R-5)", () => {
+  const tried = standing({ attemptsMax: 4 }, { attempts: 5 });
+  const decision = expire(tried, start + h);
+  assert.equal(decision?.kind, "drop");
+  assert.equal(
+    decision && explain(decision),
+    "MaxDeliveryAttemptsExceeded: 5 attempts made before the limit became 4; dropped",
+  );
+  assert.equal(expire(standing({ attemptsMax: 4 }, { attempts: 3 }), start + h), null);
+});
+
 test("a life that ended between attempts ends when the next is due, not before (R-6)", () => {
   const delivery = standing({ ttlMs: min }, { attempts: 4 });
   const now = start + 2 * min;

@@ -130,11 +130,15 @@ function retryAfterIn(outcome: Outcome): Pick<Wait, "retryAfterMs"> {
 
 /**
  * To be asked when an attempt is due, and only then (R-6): an event whose life has ended is given
- * up instead of sent. Null: send it. The second stage never ends before its first attempt, however
+ * up instead of sent, and so is one whose attempts are used up (R-5). Null: send it. The second stage never ends before its first attempt, however
  * long the broker itself was away.
  */
 export function expire(delivery: Standing, now: Instant): Decision | null {
-  const { stage, attempts, since } = delivery;
+  const { stage, attempts, since, policy } = delivery;
+  // The limit may have been lowered since the last attempt.
+  if (stage === "deliver" && policy.attemptsMax !== null && attempts >= policy.attemptsMax) {
+    return giveUp(delivery, "MaxDeliveryAttemptsExceeded", null, now);
+  }
   if (now - since < limitMsOf(delivery)) return null;
   if (stage === "deliver") return giveUp(delivery, "TimeToLiveExceeded", null, now);
   return attempts === 0 ? null : giveUp(delivery, "DeadLetterStoreUnavailable", null, now);
@@ -213,7 +217,9 @@ function explainEnd({ reason, end }: { readonly reason: Reason; readonly end: En
   const limit = wordsOfMs(end.limitMs);
   switch (reason) {
     case "MaxDeliveryAttemptsExceeded":
-      return `${reason}: ${end.saw} on attempt ${end.attempts} of ${end.attemptsMax}`;
+      return end.saw === null
+        ? `${reason}: ${made} made before the limit became ${end.attemptsMax}`
+        : `${reason}: ${end.saw} on attempt ${end.attempts} of ${end.attemptsMax}`;
     case "TimeToLiveExceeded":
       return `${reason}: due ${alive} after its publish with ${limit} to live, ${made} made`;
     case "DeadLetterStoreUnavailable":

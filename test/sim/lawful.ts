@@ -103,7 +103,10 @@ function isSettledAs(
   }
 }
 
-/** A settlement without a send: given back, expired, or with nowhere to go any more. */
+/**
+ * A settlement without a send: given back, expired (R-6), out of attempts because their limit was
+ * lowered (R-5), or with nowhere to go any more.
+ */
 function judgeUnsent(history: History, tale: Tale, step: Settled): string | null {
   const { settlement, before, mark } = step;
   if (settlement.kind === "back") return null;
@@ -116,14 +119,20 @@ function judgeUnsent(history: History, tale: Tale, step: Settled): string | null
   );
   const isRight = policies.some((policy) => {
     const limitMs = before.stage === "deliver" ? policy.ttlMs : policy.deadLetterLimitMs;
+    const isUsedUp =
+      before.stage === "deliver" &&
+      policy.attemptsMax !== null &&
+      before.attempts >= policy.attemptsMax;
     if (settlement.kind === "due") {
       const { stage, at, since, reason } = settlement;
-      const isOver = since - before.since >= limitMs && since >= before.dueAt;
+      const isOver = isUsedUp || since - before.since >= limitMs;
       const isLater = policy.deadLetter && at === since + policy.deadLetterPauseMs;
       const isGivenUp = before.stage === "deliver" && stage === "deadLetter";
-      return isOver && isLater && isGivenUp && reason === "TimeToLiveExceeded";
+      const why = isUsedUp ? "MaxDeliveryAttemptsExceeded" : "TimeToLiveExceeded";
+      const isDue = since >= before.dueAt;
+      return isOver && isDue && isLater && isGivenUp && reason === why;
     }
-    const isOver = mark.at - before.since >= limitMs && mark.at >= before.dueAt;
+    const isOver = (isUsedUp || mark.at - before.since >= limitMs) && mark.at >= before.dueAt;
     if (before.stage === "deliver") return isOver && !policy.deadLetter;
     return !policy.deadLetter || (isOver && before.attempts > 0);
   });
