@@ -80,6 +80,38 @@ async function talk(port: number, said: string, open?: (socket: Socket) => void)
   return readText(socket);
 }
 
+test("a URL asked for again is answered like the first time, by its own method", async (t) => {
+  const { url } = await serve(t, [echo, { ...echo, method: "PUT" }]);
+  const ask = async (method: string, name: string) => {
+    const path = `/topics/${name}/api/events?to=${name}`;
+    const answer = await fetch(url + path, { method, headers: { "x-name": name }, body: name });
+    const id = answer.headers.get("x-ms-request-id");
+    if (answer.status !== 200) return [id, answer.status];
+    const { headers, params, query, ...told } = (await answer.json()) as Request;
+    return [id, told.method, params, query, headers["x-name"], told.body];
+  };
+  const told = (name: string) => [{ topic: name }, { to: name }, name, name];
+  for (const round of [0, 1, 2]) {
+    const first = 4 * round + 1;
+    assert.deepEqual(await ask("POST", "a"), [`request-${first}`, "POST", ...told("a")]);
+    assert.deepEqual(await ask("PUT", "a"), [`request-${first + 1}`, "PUT", ...told("a")]);
+    assert.deepEqual(await ask("POST", "b"), [`request-${first + 2}`, "POST", ...told("b")]);
+    assert.deepEqual(await ask("DELETE", "a"), [`request-${first + 3}`, 405]);
+  }
+});
+
+test("more URLs than are remembered are answered all the same", async (t) => {
+  const { url } = await serve(t, [echo]);
+  for (const round of [0, 1]) {
+    const asked = Array.from({ length: 1_100 }, async (_, index) => {
+      const path = `/topics/t${index}/api/events`;
+      const { params } = (await (await fetch(url + path, { method: "POST" })).json()) as Request;
+      assert.deepEqual(params, { topic: `t${index}` }, `in round ${round}`);
+    });
+    await Promise.all(asked);
+  }
+});
+
 test("a plain request goes in and a plain reply comes out", async (t) => {
   const { url } = await serve(t, [echo]);
   const answer = await fetch(`${url}/topics/orders/api/events?a=1&a=2&b=%20x+y`, {
