@@ -101,6 +101,8 @@ export class Dispatcher {
   #clearedTurn: Instant | null = null;
   #isClosed = false;
   #nudge: (() => void) | null = null;
+  /** Until when the rest under way was meant to be. */
+  #restsUntil: Instant = never;
   #onIdle: (() => void) | null = null;
   readonly #breakOff = new AbortController();
   readonly #leaveEndpoint: () => void;
@@ -223,15 +225,20 @@ export class Dispatcher {
     const waitMs = until - clock.now();
     const cancel = waitMs === never ? () => {} : clock.after(Math.max(0, waitMs), rested.resolve);
     this.#nudge = rested.resolve;
+    this.#restsUntil = until;
     await rested.promise;
     this.#nudge = null;
     cancel();
   }
 
-  /** Something may have changed: send what can be sent, and plan anew. */
+  /**
+   * Something may have changed: send what can be sent, and end a rest for which there is another
+   * plan now. Most sends that end change nothing about it, and a new rest costs more than a look.
+   */
   #look(): void {
     this.#fill();
-    this.#nudge?.();
+    if (this.#nudge === null) return;
+    if (this.#plan(this.#options.ground.clock.now()) !== this.#restsUntil) this.#nudge();
   }
 
   // Sending.
@@ -291,7 +298,8 @@ export class Dispatcher {
       this.#giveBack([delivery]);
       return false;
     }
-    const decision = expire({ ...delivery, policy }, now);
+    const { stage, attempts, since } = delivery;
+    const decision = expire({ stage, attempts, since, policy }, now);
     if (decision === null) return true;
     this.#finish([settlementOf(delivery, decision, null, now)], ([counts]) => {
       if (counts) this.#report.expired(delivery, decision);
@@ -335,7 +343,9 @@ export class Dispatcher {
     const name = outcomeName(outcome, policy.profile);
     const ends = batch.map((delivery) => {
       const number = delivery.attempts + 1;
-      const decision = decide({ ...delivery, attempts: number, policy }, outcome, { now, chance });
+      const { stage, since } = delivery;
+      const standing = { stage, attempts: number, since, policy };
+      const decision = decide(standing, outcome, { now, chance });
       const attempt: Attempt = {
         number,
         startedAt: sentAt,
