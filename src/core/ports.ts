@@ -255,6 +255,8 @@ export type Answer =
 export type Level = "debug" | "info" | "warn" | "error";
 
 export interface Log {
+  /** Whether facts of this level are written down; where they are many, others need not be made. */
+  tells?(level: Level): boolean;
   /**
    * One wide line per thing that happened, named as a fact: `delivery.attempted`. No secrets, no
    * event bodies.
@@ -263,6 +265,7 @@ export interface Log {
 }
 
 export interface Meter {
+  /** Labels must not be altered afterwards: the same ones given again are known without a look. */
   count(name: string, labels: Readonly<Record<string, string>>, by?: number): void;
 }
 

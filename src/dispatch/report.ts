@@ -60,6 +60,8 @@ export class Report {
   readonly #log: Log;
   readonly #meter: Meter;
   readonly #names: { readonly topic: string; readonly subscription: string };
+  /** The labels of attempts by outcome, of which there are few: kept for the meter to know them. */
+  readonly #attempts = new Map<string, Readonly<Record<string, string>>>();
 
   constructor(subscription: Subscription, ground: { readonly log: Log; readonly meter: Meter }) {
     this.#log = ground.log;
@@ -75,26 +77,37 @@ export class Report {
   ): void {
     const { outcome, outcomeName } = attempt;
     const isDelivered = decision.kind === "delivered";
-    this.#meter.count("posthorn_delivery_attempts_total", { ...this.#names, outcome: outcomeName });
-    this.#log.fact(isDelivered ? "debug" : "info", "delivery.attempted", {
-      ...this.#names,
-      event: delivery.event.systemId,
-      stage: delivery.stage,
-      attempt: attempt.number,
-      outcome: outcomeName,
-      ...(outcome.kind === "answered" ? { status: outcome.status } : { why: outcome.why }),
-      ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
-      ...(attempt.isLate ? { late: true } : {}),
-      ...(counts ? {} : { superseded: true }),
-      durationMs: attempt.endedAt - attempt.startedAt,
-      decision: decision.kind,
-      ...("at" in decision ? { nextDueAt: isoInstant(decision.at) } : {}),
-      ...(isDelivered ? {} : { words: explain(decision) }),
-    });
+    this.#meter.count("posthorn_delivery_attempts_total", this.#labelsOf(outcomeName));
+    const level = isDelivered ? "debug" : "info";
+    if (this.#log.tells?.(level) !== false) {
+      this.#log.fact(level, "delivery.attempted", {
+        ...this.#names,
+        event: delivery.event.systemId,
+        stage: delivery.stage,
+        attempt: attempt.number,
+        outcome: outcomeName,
+        ...(outcome.kind === "answered" ? { status: outcome.status } : { why: outcome.why }),
+        ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
+        ...(attempt.isLate ? { late: true } : {}),
+        ...(counts ? {} : { superseded: true }),
+        durationMs: attempt.endedAt - attempt.startedAt,
+        decision: decision.kind,
+        ...("at" in decision ? { nextDueAt: isoInstant(decision.at) } : {}),
+        ...(isDelivered ? {} : { words: explain(decision) }),
+      });
+    }
     if (counts) this.#ended(delivery, decision);
     if (counts && isDelivered && delivery.stage === "deadLetter") {
       this.#deadLettered(delivery, outcome);
     }
+  }
+
+  #labelsOf(outcome: string): Readonly<Record<string, string>> {
+    const known = this.#attempts.get(outcome);
+    if (known !== undefined) return known;
+    const labels = { ...this.#names, outcome };
+    this.#attempts.set(outcome, labels);
+    return labels;
   }
 
   /** Where it can be found: nothing else of it is left here. */

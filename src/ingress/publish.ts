@@ -99,7 +99,7 @@ async function accept(ground: PublishGround, { directory, topic, request }: Admi
   const content = openContent(request, publishLimits.requestBytesMax);
   const published = read(topic, request.headers, content, {
     topic: topic.name,
-    topicArmId: topicArmId(topic),
+    topicArmId: keptOf(topic).armId,
     isDomain: topic.kind === "domain",
     mapping: topic.mapping,
     publishedAt: now,
@@ -179,6 +179,23 @@ function refuseTopic(name: string): Refusal {
   return new Refusal("NotFound", `There is no topic ${shownAs(name)}.`);
 }
 
+interface Kept {
+  readonly armId: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** A topic's record is a new value after each change, so what is kept with it cannot grow stale. */
+const kept = new WeakMap<Topic, Kept>();
+
+/** What every publish to a topic needs. */
+function keptOf(topic: Topic): Kept {
+  const known = kept.get(topic);
+  if (known !== undefined) return known;
+  const made = { armId: topicArmId(topic), labels: { topic: topic.name } };
+  kept.set(topic, made);
+  return made;
+}
+
 interface Acceptance {
   readonly published: readonly Published[];
   readonly routed: readonly Routed[];
@@ -191,7 +208,7 @@ function tellPublished({ log, meter }: PublishGround, topic: Topic, acceptance: 
   let deliveries = 0;
   for (const { to } of routed) deliveries += to.length;
   log.fact("debug", "event.published", { topic: topic.name, count, bytes, deliveries });
-  const labels = { topic: topic.name };
+  const { labels } = keptOf(topic);
   meter.count("posthorn_published_events_total", labels, count);
   if (deliveries > 0) meter.count("posthorn_matched_deliveries_total", labels, deliveries);
   const unmatched = count - routed.length;

@@ -62,9 +62,11 @@ export function openLog(options: LogOptions): OpenLog {
     for (const fact of held ?? []) out.write(line(fact));
     held = null;
   };
+  const tells = (level: Level) => rank[level] >= rank[options.level];
   return {
+    tells,
     fact(level, name, fields) {
-      if (rank[level] < rank[options.level]) return;
+      if (!tells(level)) return;
       const fact = { at: now(), level, name, fields };
       if (held !== null) {
         held.push(fact);
