@@ -14,7 +14,9 @@ import { baseUrlOf } from "./core/called.ts";
 import { handshakeRules } from "./core/handshake.ts";
 import type { Activity, Catalog, Clock, Ledger, Meter, Registry, Store } from "./core/ports.ts";
 import { publishLimits } from "./core/schema/limits.ts";
+import { parseStorageAccounts } from "./core/storage.ts";
 import { openAsk } from "./egress/ask.ts";
+import { openDeadLetters } from "./egress/deadletter.ts";
 import { openWebhook } from "./egress/webhook.ts";
 import { assemble, type Ground, type HouseRules } from "./house.ts";
 import { givenCertificates, keptCertificates } from "./runtime/certificate.ts";
@@ -94,10 +96,17 @@ export async function openBroker(
   );
   const asker = rooms.adopt(openAsk({ clock, activity, ca }), (open) => open.close());
   const ids = realIds();
+  const storage = parseStorageAccounts(config.storageAccounts ?? {});
+  // Also where there is no account: what waits for one that has been taken out is kept a while.
+  const deadLetterSink = rooms.adopt(
+    openDeadLetters({ clock, activity, ids, accounts: storage }),
+    (open) => open.close(),
+  );
   if (config.topics !== null || config.domains !== null) {
     const declared = parseDeclaration(config, {
       auth: config.auth,
       profile: config.profile,
+      storage,
       makeKey,
     });
     await applyDeclaration(store, declared, log);
@@ -107,7 +116,7 @@ export async function openBroker(
   const ground: Ground = {
     store,
     sink,
-    deadLetterSink: null,
+    deadLetterSink,
     ask: asker.ask,
     whyNoBearer: tokens.whyNoBearer,
     clock,
@@ -135,7 +144,8 @@ export async function openBroker(
       armRoutes(
         {
           ...{ registry: store, catalog: house.catalog, refresh: house.refresh, clock, ids, log },
-          ...{ makeKey, profile: config.profile, baseUrl: baseUrlOf, handshakes: house.desk },
+          ...{ makeKey, profile: config.profile, storage, baseUrl: baseUrlOf },
+          handshakes: house.desk,
         },
         { quiet: virtual && (() => virtual.nextDueAt()), stop: stopping.signal },
       ),
@@ -187,6 +197,8 @@ function rulesOf(config: Config): HouseRules {
         ? {}
         : { attemptsMax: config.defaultMaxDeliveryAttempts }),
       ...(ttlMs === null ? {} : { ttlMs }),
+      deadLetterPauseMs: config.deadLetterPauseMs,
+      deadLetterLimitMs: config.deadLetterLimitMs,
     },
     endpointSendsMax: config.endpointSendsMax,
     handshake: config.handshake

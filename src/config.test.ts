@@ -73,6 +73,8 @@ test("without any setting the defaults are in force, and cannot be changed", () 
       handshake: true,
       handshakePersistMs: 120_000,
       handshakeWindowMs: 600_000,
+      deadLetterPauseMs: 300_000,
+      deadLetterLimitMs: 14_400_000,
       publishQueueBytesMax: 64 * 1024 * 1024,
       stopGraceMs: 8_000,
       tlsCaFiles: null,
@@ -80,6 +82,7 @@ test("without any setting the defaults are in force, and cannot be changed", () 
       defaultEventTimeToLiveMs: null,
       topics: null,
       domains: null,
+      storageAccounts: null,
     },
   );
   assert.ok(Object.isFrozen(config));

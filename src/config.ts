@@ -20,7 +20,7 @@ export type Config = {
 };
 
 /** What a file may declare beside settings. */
-const sections = ["topics", "domains"] as const;
+const sections = ["topics", "domains", "storageAccounts"] as const;
 
 type Section = (typeof sections)[number];
 
@@ -169,7 +169,7 @@ function readConfigFile(
   problems: Refusal[],
 ): { readonly found: FoundByName; readonly declared: Readonly<Record<Section, unknown>> } {
   const found: FoundByName = new Map();
-  const declared: Record<Section, unknown> = { topics: null, domains: null };
+  const declared: Record<Section, unknown> = { topics: null, domains: null, storageAccounts: null };
   if (typeof named?.value !== "string") return { found, declared };
   const where = `file ${named.value}`;
   try {

@@ -50,6 +50,7 @@ function wrap(text: string, indent: number): string[] {
 /** With every setting a topic and a subscription can have in the file. */
 const fileExample = {
   "log-level": "debug",
+  storageAccounts: { letters: { folder: "./dead-letters" } },
   topics: {
     orders: {
       key1: "local-key-1",
@@ -72,9 +73,27 @@ const fileExample = {
             isSubjectCaseSensitive: false,
           },
           retryPolicy: { maxDeliveryAttempts: 30, eventTimeToLiveInMinutes: 1440 },
+          deadLetterDestination: {
+            endpointType: "StorageBlob",
+            properties: {
+              resourceId:
+                "/subscriptions/0/resourceGroups/any/providers/Microsoft.Storage/storageAccounts/letters",
+              blobContainerName: "given-up",
+            },
+          },
         },
       },
     },
+  },
+};
+
+const storageExample = {
+  storageAccounts: {
+    letters: { folder: "./dead-letters" },
+    "/subscriptions/1/resourceGroups/shop/providers/Microsoft.Storage/storageAccounts/shopletters":
+      {
+        connectionString: "AccountName=shopletters;AccountKey=…;EndpointSuffix=core.windows.net",
+      },
   },
 };
 
@@ -136,6 +155,19 @@ Without the sections \`topics\` and \`domains\` nothing is removed, so that a st
 - A subscription may also have \`labels\`, \`expirationTimeUtc\`, \`eventDeliverySchema\` and, in the destination's
   properties, \`deliveryAttributeMappings\`.
 - A setting that the topic's profile does not know (a retry policy under \`ga-2018\`, for one) is refused.
+
+## Storage accounts in the file
+
+A subscription's \`deadLetterDestination\` names a storage account by its resource id, as in Azure. The section
+\`storageAccounts\` says what stands behind it; an account that is not in it is refused when the subscription is written.
+
+\`\`\`json
+${JSON.stringify(storageExample, null, 2)}
+\`\`\`
+
+- A member's name is the resource id of an account, or its name alone, which then counts in any group.
+- \`connectionString\` is for a storage account, or for an emulator of one. A container that is not there is not made.
+- \`folder\` is for those without Azure: each container is a folder in it, each blob a file, and what is missing is made.
 `;
 }
 

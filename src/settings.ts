@@ -227,6 +227,20 @@ export const settings = {
     example: "PT1H",
     about: "How long the validation URL may be called, by a person or by the webhook itself.",
   }),
+  deadLetterPauseMs: setting({
+    name: "dead-letter-pause",
+    kind: duration("P1D"),
+    default: "PT5M",
+    example: "PT10S",
+    about: "How long dead letters are gathered before they are written, so that blobs are few.",
+  }),
+  deadLetterLimitMs: setting({
+    name: "dead-letter-limit",
+    kind: duration("P30D"),
+    default: "PT4H",
+    example: "P2D",
+    about: "How long a dead-letter store may fail before what it does not take is dropped.",
+  }),
   publishQueueBytesMax: setting({
     name: "publish-queue-bytes",
     kind: wholeNumber({ min: 1_048_576, max: 17_179_869_184 }),

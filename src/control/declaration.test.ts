@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { filterForAll } from "../core/filter.ts";
 import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
+import { parseStorageAccounts } from "../core/storage.ts";
 import { plainSubscription } from "../core/subscription.ts";
 import { plainTopic } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
@@ -34,7 +35,8 @@ function parse(
     domains = null as unknown,
   } = {},
 ): Declaration {
-  return parseDeclaration({ topics, domains }, { auth, profile, makeKey });
+  const storage = parseStorageAccounts({ letters: { folder: "./dead" } });
+  return parseDeclaration({ topics, domains }, { auth, profile, storage, makeKey });
 }
 
 function keys(): () => string {
@@ -192,9 +194,61 @@ test("bad members are refused by their path, with what is allowed (R-5, B-1)", (
   }
 });
 
-test("dead letters are refused in words, not ignored", () => {
-  const words = refused(wished({ subscription: { deadLetterDestination: {} } }));
-  assert.match(words, /^topics\.orders\..*\.deadLetterDestination is not available yet/);
+const account = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Storage/storageAccounts/";
+const blobIn = (resourceId: string, blobContainerName: string | null = "box") => ({
+  endpointType: "StorageBlob",
+  properties: { resourceId, blobContainerName },
+});
+
+test("dead letters go to a container of an account that we know, in either form (L-2)", () => {
+  const box = { kind: "blob", resourceId: `${account}letters`, container: "box" };
+  const inFull = `${account}letters/blobServices/default/containers/box`;
+  for (const deadLetterDestination of [
+    blobIn(`${account}letters`),
+    blobIn(inFull, null),
+    blobIn(inFull),
+    { ...blobIn(`${account}letters`), endpointType: "storageblob" },
+    blobIn(inFull.replace("resourceGroups", "resourcegroups").replace("blobS", "BLOBs")),
+  ]) {
+    const { subscriptions } = parse(wished({ subscription: { deadLetterDestination } }));
+    assert.deepEqual(subscriptions[0]?.deadLetter, box);
+  }
+});
+
+test("dead letters that could go nowhere are refused in words (L-2, P-11)", () => {
+  const at = "topics.orders.subscriptions.billing.deadLetterDestination";
+  const table: [unknown, RegExp][] = [
+    [{}, /\.endpointType must be StorageBlob, and is missing/],
+    [{ ...blobIn(account), endpointType: "StorageQueue" }, /must be StorageBlob, and is "StorageQ/],
+    [{ endpointType: "StorageBlob" }, /\.properties must be an object/],
+    [blobIn("letters"), /\.resourceId must be \/subscriptions\/<id>\/.*, and is "letters"$/],
+    [blobIn(`${account}letters`, null), /\.blobContainerName must be 3 to 63 lower-case letters/],
+    [blobIn(`${account}letters`, "../box"), /\.blobContainerName must be 3 to 63 lower-case/],
+    [
+      blobIn(`${account}letters/blobServices/default/containers/other`),
+      /\.blobContainerName must be left out or other, as in resourceId, and is "box"$/,
+    ],
+    [
+      blobIn(`${account}strange`),
+      /\.resourceId names the storage account 'strange', which this broker does not know: add it to storageAccounts in its file$/,
+    ],
+    [
+      { endpointType: "StorageBlob", properties: { resourceId: account, blobContainer: "box" } },
+      /did you mean blobContainerName\?$/,
+    ],
+  ];
+  for (const [deadLetterDestination, words] of table) {
+    const told = refused(wished({ subscription: { deadLetterDestination } }));
+    assert.ok(told.includes(at), told);
+    assert.match(told, words);
+  }
+  const known = wished({ subscription: { deadLetterDestination: blobIn(`${account}letters`) } });
+  for (const profile of ["preview-2017", "ga-2018", "iot-edge"] as const) {
+    assert.match(
+      refused(known, { profile }),
+      new RegExp(`the profile ${profile} does not know dead`),
+    );
+  }
 });
 
 test("only plain http and https URLs are taken, and a refused one is never shown", () => {

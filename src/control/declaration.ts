@@ -8,6 +8,7 @@ import { checkMembers, type Members } from "../core/members.ts";
 import type { Log, Registry } from "../core/ports.ts";
 import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { StorageAccount } from "../core/storage.ts";
 import {
   plainSubscription,
   type Subscription,
@@ -44,6 +45,7 @@ export interface Declared {
 export interface DeclarationRules {
   readonly auth: boolean;
   readonly profile: ProfileName;
+  readonly storage: readonly StorageAccount[];
   readonly makeKey: () => string;
 }
 
@@ -140,6 +142,7 @@ function parseSubscriptions(
     ...checkTerms(given, `${field}.${name}`, {
       profile: topic.profile ?? rules.profile,
       inputSchema: topic.inputSchema,
+      storage: rules.storage,
       stored: null,
       keepsRest: false,
       now: null,

@@ -12,6 +12,7 @@ import {
 } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
 import { type Topic, topicArmId } from "../core/topic.ts";
+import { renderDeadLetter } from "./deadletter.ts";
 import { renderHeaders } from "./header.ts";
 import { renderInputMapping } from "./mapping.ts";
 import type { Form } from "./path.ts";
@@ -142,6 +143,6 @@ function renderTerms(terms: SubscriptionTerms, profile: ProfileName): object {
       ...(attemptsMax !== null && { maxDeliveryAttempts: attemptsMax }),
       eventTimeToLiveInMinutes: Math.floor(ttlMs / 60_000),
     },
-    deadLetterDestination: null,
+    deadLetterDestination: renderDeadLetter(terms.deadLetter),
   };
 }

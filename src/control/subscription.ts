@@ -17,6 +17,7 @@ import {
   isConversionAllowed,
 } from "../core/schema/convert.ts";
 import { listed } from "../core/setting.ts";
+import type { StorageAccount } from "../core/storage.ts";
 import {
   type Destination,
   endpointOf,
@@ -25,12 +26,15 @@ import {
 } from "../core/subscription.ts";
 import { isoInstant, parseInstant } from "../core/time.ts";
 import { refuseValue } from "../core/wording.ts";
+import { checkDeadLetter } from "./deadletter.ts";
 import { checkHeaders } from "./header.ts";
 
 /** What the terms are checked against. */
 export interface TermsContext {
   readonly profile: ProfileName;
   readonly inputSchema: InputSchema;
+  /** Those that dead letters can go to. */
+  readonly storage: readonly StorageAccount[];
   /** What is in force: secrets that a client cannot read, it need not write again. */
   readonly stored: SubscriptionTerms | null;
   /** Whether the members that are left out stay as they are stored, or take their default. */
@@ -43,8 +47,7 @@ export interface TermsContext {
 const readOnly = ["topic", "provisioningState"];
 
 const notAvailable: Readonly<Record<string, string>> = {
-  deadLetterDestination: "leave it out, and what is given up on is dropped and counted",
-  deadLetterWithResourceIdentity: "leave it out, and what is given up on is dropped and counted",
+  deadLetterWithResourceIdentity: "write deadLetterDestination itself, without an identity",
   deliveryWithResourceIdentity: "write the destination itself, without an identity",
 };
 
@@ -65,6 +68,7 @@ export function checkTerms(
     "expirationTimeUtc",
     "eventDeliverySchema",
     "retryPolicy",
+    "deadLetterDestination",
     ...Object.keys(notAvailable),
     ...readOnly,
   ]);
@@ -73,7 +77,7 @@ export function checkTerms(
   const has = (name: string) => kept === null || name in members;
   const at = (name: string) => [members[name] ?? null, `${field}.${name}`] as const;
   const terms: SubscriptionTerms = {
-    ...(kept ?? { deadLetter: null }),
+    ...kept,
     ...(has("destination") &&
       checkDestination(members.destination, `${field}.destination`, context)),
     ...(has("filter") && { filter: parseFilter(...at("filter")) }),
@@ -82,6 +86,9 @@ export function checkTerms(
       expiresAt: checkExpiration(...at("expirationTimeUtc"), context),
     }),
     ...(has("retryPolicy") && { retryPolicy: checkRetry(...at("retryPolicy"), context.profile) }),
+    ...(has("deadLetterDestination") && {
+      deadLetter: checkGivenUp(...at("deadLetterDestination"), context),
+    }),
     ...(has("eventDeliverySchema") && {
       deliverySchema: checkSchema(...at("eventDeliverySchema"), context.inputSchema),
     }),
@@ -215,6 +222,12 @@ function checkRetry(value: unknown, field: string, profileName: ProfileName): Re
     throw refuseUnderProfile(`${field}.eventTimeToLiveInMinutes`, about, profileName);
   }
   return policy;
+}
+
+function checkGivenUp(value: unknown, field: string, { profile, storage }: TermsContext) {
+  const deadLetter = checkDeadLetter(value, field, storage);
+  if (deadLetter === null || profiles[profile].deadLettering) return deadLetter;
+  throw refuseUnderProfile(field, "dead letters", profile);
 }
 
 function refuseUnderProfile(field: string, about: string, profile: ProfileName): Refusal {

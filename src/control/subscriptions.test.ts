@@ -4,6 +4,7 @@ import {
   type Arm,
   agree,
   answer,
+  group,
   type Json,
   openArm,
   ordersPath,
@@ -111,7 +112,13 @@ const everything = {
     expirationTimeUtc: "2031-01-01T00:00:00.000Z",
     eventDeliverySchema: "CloudEventSchemaV1_0",
     retryPolicy: { maxDeliveryAttempts: 5, eventTimeToLiveInMinutes: 10 },
-    deadLetterDestination: null,
+    deadLetterDestination: {
+      endpointType: "StorageBlob",
+      properties: {
+        resourceId: `${group}/providers/Microsoft.Storage/storageAccounts/letters`,
+        blobContainerName: "box",
+      },
+    },
   },
 };
 
@@ -192,6 +199,8 @@ test("PATCH keeps what it leaves out: headers, URL and all the rest", async (t) 
   });
   assert.equal(moved?.destination.url, "https://other.test/");
   assert.equal(moved?.headers.length, 3, "az leaves them out and means no change");
+  assert.equal(moved?.deadLetter?.container, "box");
+  assert.equal((await patch({ deadLetterDestination: null }))?.deadLetter, null);
   const cleared = await patch({ expirationTimeUtc: null, labels: null });
   assert.deepEqual([cleared?.expiresAt, cleared?.labels], [null, []]);
   const bare = await patch({
@@ -207,6 +216,7 @@ test("PUT replaces everything it can read", async (t) => {
   const record = (await arm.catalog()).subscriptions[0];
   assert.equal(record?.destination.url, "https://hook.test/in?code=hush");
   assert.deepEqual([record?.headers, record?.labels, record?.batch], [[], [], null]);
+  assert.equal(record?.deadLetter, null);
   assert.equal(record?.deliverySchema, "EventGridSchema");
 });
 
@@ -366,7 +376,16 @@ test("bad members are refused by name, and nothing is written", async (t) => {
       `${attributes}[0].properties.sourceField`,
       /a path such as data\.key1/,
     ],
-    [sub({ deadLetterDestination: {} }), "properties.deadLetterDestination", /not available yet/],
+    [
+      sub({ deadLetterDestination: {} }),
+      "properties.deadLetterDestination.endpointType",
+      /must be StorageBlob/,
+    ],
+    [
+      sub({ deadLetterWithResourceIdentity: {} }),
+      "properties.deadLetterWithResourceIdentity",
+      /not available yet/,
+    ],
     [
       sub({ deliveryWithResourceIdentity: {} }),
       "properties.deliveryWithResourceIdentity",

@@ -87,6 +87,7 @@ function contextOf(desk: Desk, { topic }: Spot, stored: Subscription | undefined
   return {
     profile: topic.profile ?? desk.profile,
     inputSchema: topic.inputSchema,
+    storage: desk.storage,
     stored: stored === undefined ? null : wantedTerms(stored),
     now: desk.clock.now(),
   };
