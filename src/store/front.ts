@@ -71,6 +71,7 @@ export class FrontStore implements Store, Ledger, Registry {
   #isCrowded = false;
   /** Ends a wait for company. */
   #hurry: (() => void) | null = null;
+  #callOffSweep: () => void = () => {};
   readonly #wakeListeners: ((wake: Wake) => void)[] = [];
   readonly #changeListeners: (() => void)[] = [];
   readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
@@ -152,6 +153,7 @@ export class FrontStore implements Store, Ledger, Registry {
     if (this.#isClosed) return;
     const last = this.#do({ kind: "counts" }).catch(() => {});
     this.#isClosed = true;
+    this.#callOffSweep();
     this.#hurry?.();
     await last;
     await this.#options.engine.close();
@@ -209,11 +211,24 @@ export class FrontStore implements Store, Ledger, Registry {
         for (const { reject } of waiting) reject(error);
         return null;
       });
+      const isFailed = (op: Op, index: number) =>
+        op.kind === "sweep" && round?.answers[index]?.kind === "failed";
+      if (ops.some(isFailed)) this.#sweepLater();
       sweep = round?.sweep === true && !this.#isClosed;
       if (round !== null) this.#tell(waiting, round);
     }
     this.#isRunning = false;
     end();
+  }
+
+  /** A disk that would not: without this, an idle store would not be swept until it is used again. */
+  #sweepLater(): void {
+    if (this.#isClosed) return;
+    const { clock, retryAfterMs } = this.#options;
+    this.#callOffSweep();
+    this.#callOffSweep = clock.after(retryAfterMs, () => {
+      this.#do({ kind: "sweep" }).catch(() => {});
+    });
   }
 
   #tell(waiting: readonly Waiting[], round: Round): void {
