@@ -133,6 +133,7 @@ export interface Wake {
   readonly dueAt: Instant;
   /**
    * Deliveries the store has leased to the queue's standing claim, to be sent like claimed ones.
+   * A wake that brings some speaks of these alone; of others in the queue, another one tells.
    */
   readonly deliveries: readonly Delivery[];
 }
