@@ -6,6 +6,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { runMatching } from "./matching.ts";
 import { median } from "./measure.ts";
 import { type Result, renderLines, renderTable } from "./report.ts";
 import { makeDataFolder } from "./servers.ts";
@@ -13,11 +14,13 @@ import { runSteady } from "./steady.ts";
 import { runWaiting } from "./waiting.ts";
 
 const HELP = `npm run bench -- [options]
-  --only steady|waiting  one scenario instead of both
+  --only steady|waiting|matching  one scenario instead of all three
+  --matching             the same as --only matching
   --system relay|broker  in steady: one system alone, without a ratio
   --quick                a smoke run of a few seconds; its figures mean nothing
   --rounds N             measured rounds per system and load (5)
   --seconds N            length of a round (4)
+  --warm-up N            events per system before the first round (30000)
   --connections N        publishers' connections (32)
   --sends N              connections from the server to the receiver (64)
   --rate N               events per second under the fixed load (2000)
@@ -25,16 +28,20 @@ const HELP = `npm run bench -- [options]
 
 const RUN_MINUTES_MAX = 40;
 
+const scenarios = ["steady", "waiting", "matching"] as const;
+
 function readOptions(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {
       help: { type: "boolean", default: false },
       quick: { type: "boolean", default: false },
+      matching: { type: "boolean", default: false },
       only: { type: "string" },
       system: { type: "string" },
       rounds: { type: "string" },
       seconds: { type: "string" },
+      "warm-up": { type: "string" },
       connections: { type: "string", default: "32" },
       sends: { type: "string", default: "64" },
       rate: { type: "string", default: "2000" },
@@ -44,11 +51,11 @@ function readOptions(args: readonly string[]) {
   const { quick } = values;
   return {
     isHelp: values.help,
-    only: oneOf("--only", values.only, ["steady", "waiting"]),
+    only: oneOf("--only", values.matching ? "matching" : values.only, scenarios),
     system: oneOf("--system", values.system, ["relay", "broker"]),
     rounds: wholeNumber("--rounds", values.rounds ?? (quick ? "1" : "5")),
     roundMs: 1000 * wholeNumber("--seconds", values.seconds ?? (quick ? "1" : "4")),
-    warmUpMs: quick ? 500 : 3000,
+    warmUpEvents: wholeNumber("--warm-up", values["warm-up"] ?? (quick ? "500" : "30000")),
     connections: wholeNumber("--connections", values.connections),
     sends: wholeNumber("--sends", values.sends),
     perSecond: wholeNumber("--rate", values.rate),
@@ -109,13 +116,15 @@ async function main(): Promise<void> {
     process.exit(1);
   }, RUN_MINUTES_MAX * 60_000);
   console.log(JSON.stringify(describeMachine()));
-  if (options.only !== "waiting") {
+  const isAsked = (name: (typeof scenarios)[number]) => (options.only ?? name) === name;
+  if (isAsked("steady")) {
     const systems = options.system === null ? (["relay", "broker"] as const) : [options.system];
     print("Events flow through", await runSteady({ ...options, systems }));
   }
-  if (options.only !== "steady") {
+  if (isAsked("waiting")) {
     print("Deliveries wait behind a dead endpoint", await runWaiting(options));
   }
+  if (isAsked("matching")) console.log(`\n## Events find their subscriptions\n\n${runMatching()}`);
   clearTimeout(watchdog);
 }
 
