@@ -67,7 +67,7 @@ export class FrontStore implements Store, Ledger, Registry {
   #settles = 0;
   #isRunning = false;
   #isClosed = false;
-  /** Whether the last round carried publishes of several callers. */
+  /** Whether publishes of several callers have just come together. */
   #isCrowded = false;
   /** Ends a wait for company. */
   #hurry: (() => void) | null = null;
@@ -197,6 +197,8 @@ export class FrontStore implements Store, Ledger, Registry {
     // Whatever is asked in this same turn joins the first round.
     await undefined;
     let sweep = false;
+    /** Whether a round has just been written: a publish that came meanwhile was not alone. */
+    let isNext = false;
     while (this.#waiting.length > 0 || sweep) {
       await this.#gather();
       const waiting = this.#waiting;
@@ -204,7 +206,8 @@ export class FrontStore implements Store, Ledger, Registry {
       // Sweeping rides along, so that it costs no round of its own and a busy store is swept, too.
       const ops: Op[] = waiting.map(({ op }) => op);
       if (sweep) ops.push({ kind: "sweep" });
-      this.#isCrowded = this.#appends > 1;
+      this.#isCrowded = this.#appends > 1 || (isNext && this.#appends > 0);
+      isNext = true;
       this.#appends = 0;
       this.#settles = 0;
       const round = await this.#options.engine.run(ops).catch((error: Error) => {
