@@ -43,7 +43,7 @@ export interface Broker {
 }
 
 /** How long a round of the store waits for company, and a refused publisher for its turn. */
-const gatherMs = 1;
+const gatherMs = 3;
 const retryAfterMs = 1_000;
 
 /**
@@ -102,7 +102,8 @@ export async function openBroker(
     openDeadLetters({ clock, activity, ids, accounts: storage }),
     (open) => open.close(),
   );
-  if (config.topics !== null || config.domains !== null) {
+  const { topics, domains, storageAccounts } = config;
+  if ((topics ?? domains ?? storageAccounts) !== null) {
     const declared = parseDeclaration(config, {
       auth: config.auth,
       profile: config.profile,

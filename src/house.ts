@@ -26,6 +26,7 @@ import type { ProfileName } from "./core/profile.ts";
 import { type Directory, openDirectory } from "./core/route.ts";
 import type { DeadLetterDestination } from "./core/subscription.ts";
 import { Roster } from "./dispatch/roster.ts";
+import { withNotices } from "./ingress/notice.ts";
 import { type PublishGround, publishRoutes, topicRoutes } from "./ingress/publish.ts";
 
 /** Everything a broker stands on. */
@@ -84,7 +85,9 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
   const roster = new Roster({
     ground,
     sink: ground.sink,
-    deadLetterSink: ground.deadLetterSink,
+    deadLetterSink:
+      ground.deadLetterSink &&
+      withNotices(ground.deadLetterSink, { ...ground, directory: () => directory }),
     profile: rules.profile,
     defaults: rules.defaults,
     sendsMax: rules.endpointSendsMax,

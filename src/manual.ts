@@ -89,7 +89,18 @@ const fileExample = {
 
 const storageExample = {
   storageAccounts: {
-    letters: { folder: "./dead-letters" },
+    letters: {
+      folder: "./dead-letters",
+      subscriptions: {
+        alarm: {
+          destination: {
+            endpointType: "WebHook",
+            properties: { endpointUrl: "http://127.0.0.1:9000/given-up" },
+          },
+          filter: { subjectBeginsWith: "/blobServices/default/containers/given-up/" },
+        },
+      },
+    },
     "/subscriptions/1/resourceGroups/shop/providers/Microsoft.Storage/storageAccounts/shopletters":
       {
         connectionString: "AccountName=shopletters;AccountKey=…;EndpointSuffix=core.windows.net",
@@ -142,7 +153,8 @@ ${JSON.stringify(fileExample, null, 2)}
 
 The broker applies this at every start. Applying the same file again changes nothing. What an earlier file declared
 and this one no longer does is removed, together with what waits for it; what was made over HTTP is never touched.
-Without the sections \`topics\` and \`domains\` nothing is removed, so that a start without the file costs nothing.
+Without the sections \`topics\`, \`domains\` and \`storageAccounts\` nothing is removed, so that a start without the file
+costs nothing.
 
 - \`key1\` is required while \`auth\` is on. A \`key2\` that is not given is made up once and kept.
 - \`profile\` overrides the broker's for the topic.
@@ -168,6 +180,9 @@ ${JSON.stringify(storageExample, null, 2)}
 - A member's name is the resource id of an account, or its name alone, which then counts in any group.
 - \`connectionString\` is for a storage account, or for an emulator of one. A container that is not there is not made.
 - \`folder\` is for those without Azure: each container is a folder in it, each blob a file, and what is missing is made.
+- \`subscriptions\` get an event for each blob that is written to the account, whose topic it is. They can be made over HTTP,
+  too, with the account's resource id as their scope; of an account given by its name alone that is
+  \`/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn/providers/Microsoft.Storage/storageAccounts/<name>\`.
 `;
 }
 

@@ -7,7 +7,7 @@ import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
 import { parseStorageAccounts } from "../core/storage.ts";
 import { plainSubscription } from "../core/subscription.ts";
-import { plainTopic } from "../core/topic.ts";
+import { plainTopic, topicArmId } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
 import { applyDeclaration, type Declaration, parseDeclaration } from "./declaration.ts";
 
@@ -33,10 +33,14 @@ function parse(
     profile = "azure" as ProfileName,
     makeKey = keys(),
     domains = null as unknown,
+    storageAccounts = {} as unknown,
   } = {},
 ): Declaration {
-  const storage = parseStorageAccounts({ letters: { folder: "./dead" } });
-  return parseDeclaration({ topics, domains }, { auth, profile, storage, makeKey });
+  const storage = parseStorageAccounts(storageAccounts);
+  return parseDeclaration(
+    { topics, domains, storageAccounts },
+    { auth, profile, storage, makeKey },
+  );
 }
 
 function keys(): () => string {
@@ -200,6 +204,39 @@ const blobIn = (resourceId: string, blobContainerName: string | null = "box") =>
   properties: { resourceId, blobContainerName },
 });
 
+const letters = { storageAccounts: { letters: { folder: "./dead" } } };
+
+test("a storage account is a topic of its own, with subscriptions (L-5)", () => {
+  const key = `${account}Shop1`;
+  const destination = { endpointType: "WebHook", properties: { endpointUrl: url } };
+  const storageAccounts = {
+    [key]: { folder: "./dead", subscriptions: { watch: { destination } } },
+    ...letters.storageAccounts,
+  };
+  const { topics, subscriptions } = parse({}, { storageAccounts });
+  assert.deepEqual(
+    topics.map(({ kind, name, origin }) => [kind, name, origin]),
+    [
+      ["storage", "Shop1", "file"],
+      ["storage", "letters", "file"],
+    ],
+  );
+  const [shop, named] = topics;
+  assert.equal(shop && topicArmId(shop), key);
+  assert.match(named ? topicArmId(named) : "", /\/posthorn\/providers\/Microsoft\.Storage\//);
+  const [watch] = subscriptions;
+  assert.deepEqual([watch?.topic, watch?.name, watch?.domainTopic], ["Shop1", "watch", null]);
+  const wrong = { letters: { folder: "./dead", subscriptions: { watch: {} } } };
+  assert.match(
+    refused({}, { storageAccounts: wrong }),
+    /^storageAccounts\.letters\.subscriptions\.watch\.destination must be an object/,
+  );
+  assert.match(
+    refused({ Letters: { key1: "k" } }, letters),
+    /^topics, domains and storage accounts must have names that differ .* "Letters" and "letters"$/,
+  );
+});
+
 test("dead letters go to a container of an account that we know, in either form (L-2)", () => {
   const box = { kind: "blob", resourceId: `${account}letters`, container: "box" };
   const inFull = `${account}letters/blobServices/default/containers/box`;
@@ -210,7 +247,7 @@ test("dead letters go to a container of an account that we know, in either form 
     { ...blobIn(`${account}letters`), endpointType: "storageblob" },
     blobIn(inFull.replace("resourceGroups", "resourcegroups").replace("blobS", "BLOBs")),
   ]) {
-    const { subscriptions } = parse(wished({ subscription: { deadLetterDestination } }));
+    const { subscriptions } = parse(wished({ subscription: { deadLetterDestination } }), letters);
     assert.deepEqual(subscriptions[0]?.deadLetter, box);
   }
 });
@@ -238,14 +275,14 @@ test("dead letters that could go nowhere are refused in words (L-2, P-11)", () =
     ],
   ];
   for (const [deadLetterDestination, words] of table) {
-    const told = refused(wished({ subscription: { deadLetterDestination } }));
+    const told = refused(wished({ subscription: { deadLetterDestination } }), letters);
     assert.ok(told.includes(at), told);
     assert.match(told, words);
   }
   const known = wished({ subscription: { deadLetterDestination: blobIn(`${account}letters`) } });
   for (const profile of ["preview-2017", "ga-2018", "iot-edge"] as const) {
     assert.match(
-      refused(known, { profile }),
+      refused(known, { ...letters, profile }),
       new RegExp(`the profile ${profile} does not know dead`),
     );
   }
@@ -328,7 +365,8 @@ test("the example in docs/configuration.md and examples/first.json can be declar
   const page = readFileSync(join(root, "docs", "configuration.md"), "utf8");
   const block = /```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
   for (const text of [block, readFileSync(join(root, "examples", "first.json"), "utf8")]) {
-    const { topics, subscriptions } = parse((JSON.parse(text) as { topics: unknown }).topics);
+    const file = JSON.parse(text) as { topics: unknown; storageAccounts?: unknown };
+    const { topics, subscriptions } = parse(file.topics, file);
     assert.equal(topics[0]?.name, "orders");
     assert.deepEqual(subscriptions[0]?.destination, { kind: "webhook", url });
   }
@@ -491,7 +529,10 @@ test("a domain is declared with its topics and the subscriptions of both", () =>
 
 test("a topic and a domain of one name are refused", () => {
   const words = refused({ SHOP: { key1: "local-key" } }, { domains: shop });
-  assert.match(words, /topics and domains must have names .* and have "SHOP" and "shop"/);
+  assert.match(
+    words,
+    /topics, domains and storage accounts must have names .* and have "SHOP" and "shop"/,
+  );
 });
 
 test("a declared domain keeps the topics that were made over HTTP", async () => {

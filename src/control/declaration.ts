@@ -8,7 +8,7 @@ import { checkMembers, type Members } from "../core/members.ts";
 import type { Log, Registry } from "../core/ports.ts";
 import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
-import type { StorageAccount } from "../core/storage.ts";
+import { placeOfAccount, type StorageAccount } from "../core/storage.ts";
 import {
   plainSubscription,
   type Subscription,
@@ -36,24 +36,27 @@ export interface Declaration {
   readonly subscriptions: readonly SubscriptionDraft[];
 }
 
-/** The two sections of the file as they stand there; null: not there. */
+/** The sections of the file as they stand there; null: not there. */
 export interface Declared {
   readonly topics: unknown;
   readonly domains: unknown;
+  readonly storageAccounts: unknown;
 }
 
 export interface DeclarationRules {
   readonly auth: boolean;
   readonly profile: ProfileName;
+  /** What the section of storage accounts says of them. */
   readonly storage: readonly StorageAccount[];
   readonly makeKey: () => string;
 }
 
 /** Refusal: InvalidSetting, naming the field as the path to it: `topics.orders.key1`. */
 export function parseDeclaration(
-  { topics, domains }: Declared,
+  { topics, domains, storageAccounts }: Declared,
   rules: DeclarationRules,
 ): Declaration {
+  const inStorage = (storageAccounts ?? {}) as Readonly<Record<string, Members>>;
   const resources = [
     ...namedIn(topics ?? {}, "topics", topicNameRule).map(([name, given]) =>
       parseTopic(given, { kind: "topic", name, field: `topics.${name}` }, rules),
@@ -61,10 +64,12 @@ export function parseDeclaration(
     ...namedIn(domains ?? {}, "domains", topicNameRule).map(([name, given]) =>
       parseTopic(given, { kind: "domain", name, field: `domains.${name}` }, rules),
     ),
+    ...rules.storage.map((account) => parseStorage(inStorage[account.key] ?? {}, account, rules)),
   ];
   const twice = findTwice(resources.map(({ topic }) => topic.name));
   if (twice !== null) {
-    const words = "topics and domains must have names that differ in more than letter case";
+    const all = "topics, domains and storage accounts";
+    const words = `${all} must have names that differ in more than letter case`;
     throw new Refusal("InvalidSetting", `${words}, and have "${twice[0]}" and "${twice[1]}"`);
   }
   return {
@@ -116,6 +121,27 @@ function parseTopic(
       ),
     ),
   ];
+  return { topic, subscriptions };
+}
+
+/** The account itself is the topic, and tells of the blobs in it (L-5). */
+function parseStorage(
+  members: Members,
+  account: StorageAccount,
+  rules: DeclarationRules,
+): Resource {
+  const field = `storageAccounts.${account.key}`;
+  const topic: DeclaredTopic = {
+    ...plainTopic,
+    kind: "storage",
+    name: account.name,
+    key1: rules.makeKey(),
+    key2: rules.makeKey(),
+    place: placeOfAccount(account),
+    origin: "file",
+    isMadeUp: { key1: true, key2: true },
+  };
+  const subscriptions = parseSubscriptions(members, { topic, domainTopic: null, field }, rules);
   return { topic, subscriptions };
 }
 

@@ -112,7 +112,8 @@ export function putGroup({ request }: Call, group: Group): Reply {
  * would be events that wait, and whoever means it can remove the topics by name.
  */
 export function removeGroup(desk: Desk, group: Group): Reply {
-  const left = desk.catalog().topics.filter((topic) => isInGroup(topic, group));
+  const { topics } = desk.catalog();
+  const left = topics.filter((topic) => topic.kind !== "storage" && isInGroup(topic, group));
   if (left.length === 0) return { status: 200 };
   const names = left.map(({ kind, name }) => `${kind}s/${name}`).join(", ");
   const words = `The resource group '${group.resourceGroup}' is not empty`;

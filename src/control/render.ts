@@ -11,7 +11,7 @@ import {
   type SubscriptionTerms,
 } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
-import { type Topic, topicArmId } from "../core/topic.ts";
+import { armTypes, type Topic, topicArmId } from "../core/topic.ts";
 import { renderDeadLetter } from "./deadletter.ts";
 import { renderHeaders } from "./header.ts";
 import { renderInputMapping } from "./mapping.ts";
@@ -52,7 +52,7 @@ export function renderTopic(topic: Topic, { baseUrl, state }: TopicView): object
     tags: place.tags,
     id: topicArmId(topic),
     name,
-    type: `Microsoft.EventGrid/${kind}s`,
+    type: armTypes[kind],
   };
 }
 

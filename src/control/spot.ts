@@ -3,7 +3,7 @@
 import type { Catalog } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Subscription } from "../core/subscription.ts";
-import type { Topic } from "../core/topic.ts";
+import { type Topic, topicArmId } from "../core/topic.ts";
 import { findDomainTopic, needDomain, needDomainTopic } from "./domains.ts";
 import { type Desk, findTopic, isSame, needTopic, refuseMissing } from "./ground.ts";
 import type { Named, Source } from "./path.ts";
@@ -17,8 +17,10 @@ export interface Spot {
 /** Where a subscription would be; undefined when there is no such topic. */
 export function findSpot(catalog: Catalog, source: Source): Spot | undefined {
   switch (source.kind) {
-    case "foreign":
-      return undefined;
+    case "foreign": {
+      const topic = catalog.topics.find((each) => isSame(topicArmId(each), source.id));
+      return topic && { topic, domainTopic: null };
+    }
     case "domainTopic": {
       const domain = findTopic(catalog, { ...source, kind: "domain", name: source.domain });
       const domainTopic = domain && findDomainTopic(catalog, domain, source.name);
@@ -34,8 +36,9 @@ export function findSpot(catalog: Catalog, source: Source): Spot | undefined {
 /** Refusals: NotFound, InvalidSetting for what has no events here. */
 export function spotToBe(catalog: Catalog, source: Source): Spot {
   if (source.kind === "foreign") {
-    const words = `scope must be a topic, a domain or a topic of a domain of this broker`;
-    throw new Refusal("InvalidSetting", `${words}, and is ${source.id}`, { target: "scope" });
+    const words = "scope must be a topic, a domain, a topic of a domain or a storage account";
+    const message = `${words} of this broker, and is ${source.id}`;
+    throw new Refusal("InvalidSetting", message, { target: "scope" });
   }
   if (source.kind !== "domainTopic")
     return { topic: needTopic(catalog, source), domainTopic: null };

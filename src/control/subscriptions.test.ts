@@ -11,6 +11,7 @@ import {
   provider,
   webhookBody,
 } from "../../test/fixtures/arm.ts";
+import { localPlace, plainTopic } from "../core/topic.ts";
 
 const scoped = `${ordersPath}${provider}/eventSubscriptions/billing`;
 const nested = `${ordersPath}/eventSubscriptions/billing`;
@@ -466,6 +467,34 @@ test("a subscription needs a topic of this broker and a proper name", async (t) 
     assert.equal(refused.status, 400, name);
     assert.match(refused.body.error.message, /eventSubscriptionName must be 2 to 64 letters/);
   }
+});
+
+test("a storage account of this broker can be subscribed to by its resource id (L-5)", async (t) => {
+  const arm = await openArm(t);
+  const place = { ...localPlace, subscriptionId: "S", resourceGroup: "rg1" };
+  const keys = { key1: "one", key2: "two", origin: "file" } as const;
+  await arm.store.putTopic({ ...plainTopic, ...keys, kind: "storage", name: "letters", place });
+  const id = `${group}/providers/Microsoft.Storage/storageAccounts/letters`;
+  const path = `${id}${provider}/eventSubscriptions/watch`;
+  await write(
+    arm,
+    webhookBody(),
+    path.toUpperCase().replace("/S/", "/s/").replace("WATCH", "watch"),
+  );
+  const { body } = await arm.good("GET", path);
+  assert.equal(body.id, path);
+  assert.equal(body.properties.topic, id);
+  assert.equal(body.type, "Microsoft.EventGrid/eventSubscriptions");
+  assert.equal(body.properties.provisioningState, "Succeeded");
+  const type = "topicTypes/Microsoft.Storage.StorageAccounts";
+  for (const list of [`${id}${provider}`, `${group}${provider}`, `${group}${provider}/${type}`]) {
+    const { value } = (await arm.good("GET", `${list}/eventSubscriptions`)).body;
+    assert.deepEqual(value, [body], list);
+  }
+  assert.deepEqual((await arm.good("GET", `${group}${provider}/topics`)).body.value, []);
+  assert.equal((await arm.ask("GET", `${group}${provider}/topics/letters`)).status, 404);
+  assert.equal((await arm.ask("DELETE", path)).status, 204);
+  assert.equal((await arm.catalog()).subscriptions.length, 0);
 });
 
 test("subscriptions are listed by topic, group, subscription, location and topic type", async (t) => {

@@ -16,7 +16,7 @@ import {
   subscriptionNameRule,
 } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
-import type { Topic } from "../core/topic.ts";
+import { armTypes, type Topic } from "../core/topic.ts";
 import { refuseValue } from "../core/wording.ts";
 import { done, reply } from "./answer.ts";
 import type { Verdict } from "./desk.ts";
@@ -249,15 +249,20 @@ export function validate(desk: Desk, call: Call, named: Named): Reply {
   });
 }
 
-/** Of one topic, domain or topic of a domain. What is not ours has none. Refusal: NotFound. */
+/**
+ * Of one topic, domain, topic of a domain or storage account. What is not ours has none.
+ * Refusal: NotFound.
+ */
 export function listOfSource(
   desk: Desk,
   call: Call,
   { source, form }: { readonly source: Source; readonly form: Form },
 ): Reply {
   const catalog = desk.catalog();
-  if (source.kind === "foreign") return replyWithList([], call.request, call.url);
   const spot = findSpot(catalog, source);
+  if (spot === undefined && source.kind === "foreign") {
+    return replyWithList([], call.request, call.url);
+  }
   if (spot === undefined) throw refuseMissing(source);
   const items = catalog.subscriptions
     .filter(
@@ -286,7 +291,7 @@ function isInRegion({ kind, place }: Topic, region: Region): boolean {
     isSame(place.subscriptionId, subscriptionId) &&
     (resourceGroup === null || isSame(place.resourceGroup, resourceGroup)) &&
     (location === null || isSame(place.location, location.replaceAll(" ", ""))) &&
-    (topicType === null || isSame(topicType, `Microsoft.EventGrid.${kind}s`))
+    (topicType === null || isSame(topicType, armTypes[kind].replace("/", ".")))
   );
 }
 

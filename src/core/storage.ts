@@ -9,6 +9,8 @@ import { type ArmPlace, localPlace, topicNameRule } from "./topic.ts";
 import { refuseValue } from "./wording.ts";
 
 export interface StorageAccount {
+  /** As the file has it. */
+  readonly key: string;
   readonly name: string;
   /** Null: given by its name alone, which then stands for it in any group. */
   readonly group: AzureGroup | null;
@@ -98,7 +100,7 @@ function parseAccount(key: string, given: unknown): StorageAccount {
   }
   const field = `storageAccounts.${key}`;
   const members = checkMembers(given, field, ["connectionString", "folder", "subscriptions"]);
-  return { name, group: id?.group ?? null, store: parseStore(members, field) };
+  return { key, name, group: id?.group ?? null, store: parseStore(members, field) };
 }
 
 function parseStore(

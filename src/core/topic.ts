@@ -1,5 +1,6 @@
 // The topic: the resource publishers post to. An event domain is a topic, too, with many names
-// under one roof: who publishes to it says with each event which of its topics is meant.
+// under one roof: who publishes to it says with each event which of its topics is meant. A storage
+// account is one, to which nobody publishes but we: it tells of the blobs that we write (L-5).
 
 import type { InputSchema } from "./event.ts";
 import type { ProfileName } from "./profile.ts";
@@ -7,8 +8,8 @@ import type { InputMapping } from "./schema/mapping.ts";
 
 /** What a caller writes; the registry adds the rest. */
 export interface TopicDraft {
-  readonly kind: "topic" | "domain";
-  /** Unique in a broker, over topics and domains, without regard to letter case. */
+  readonly kind: "topic" | "domain" | "storage";
+  /** Unique in a broker, over topics of all kinds, without regard to letter case. */
   readonly name: string;
   readonly key1: string;
   readonly key2: string;
@@ -87,5 +88,12 @@ export const plainTopic = {
 /** The ARM id, which every event of the Event Grid schema carries as `topic`. */
 export function topicArmId({ kind, name, place }: Pick<TopicDraft, "kind" | "name" | "place">) {
   const group = `/subscriptions/${place.subscriptionId}/resourceGroups/${place.resourceGroup}`;
-  return `${group}/providers/Microsoft.EventGrid/${kind}s/${name}`;
+  return `${group}/providers/${armTypes[kind]}/${name}`;
 }
+
+/** What Azure calls each kind. */
+export const armTypes: Readonly<Record<TopicDraft["kind"], string>> = {
+  topic: "Microsoft.EventGrid/topics",
+  domain: "Microsoft.EventGrid/domains",
+  storage: "Microsoft.Storage/storageAccounts",
+};

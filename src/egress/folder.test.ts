@@ -40,7 +40,7 @@ function openSender(t: TestContext) {
   const sink = openDeadLetters({
     ...{ clock, activity },
     ids: { next: () => `guid-${++made}` },
-    accounts: [{ name: account, group: null, store }],
+    accounts: [{ key: account, name: account, group: null, store }],
   });
   const send = (signal = new AbortController().signal) =>
     sink.send(parcel, destination, { waitMs: 30_000, lateMs: 30_000, signal });

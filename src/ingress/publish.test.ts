@@ -73,6 +73,14 @@ test("all events of a request are kept in one append, each for every match (D-2)
   );
 });
 
+test("nobody but we can publish what a storage account tells", async () => {
+  const door = await openDoor({ topic: { kind: "storage" } });
+  await refused(door.publish(eventText()), "NotFound", /There is no topic "orders"/);
+  const path = "/topics/:topic/api/events";
+  const asked = door.ask("OPTIONS", path, { params: { topic: "orders" } });
+  await refused(asked, "NotFound", /There is no topic "orders"/);
+});
+
 test("one bad event refuses the whole request", async () => {
   const door = await openDoor();
   const subscription = await door.subscribe();

@@ -6,7 +6,17 @@
 // refusal, and the publisher keeps them.
 
 import type { Published } from "../core/event.ts";
-import type { Ids, Log, Meter, Reply, Request, Route, Routed, Store } from "../core/ports.ts";
+import type {
+  Ids,
+  Instant,
+  Log,
+  Meter,
+  Reply,
+  Request,
+  Route,
+  Routed,
+  Store,
+} from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Directory } from "../core/route.ts";
 import { type Content, readCloudEventRequest } from "../core/schema/binding.ts";
@@ -72,7 +82,7 @@ function firstLabel(host: string | string[] | undefined): string {
 
 async function publish(ground: PublishGround, name: string, request: Request): Promise<Reply> {
   const directory = ground.directory();
-  const topic = directory.topic(name);
+  const topic = findTopic(directory, name);
   try {
     if (!ground.isOpen()) throw refuseStopping();
     if (topic === undefined) throw refuseTopic(name);
@@ -88,13 +98,21 @@ async function publish(ground: PublishGround, name: string, request: Request): P
   }
 }
 
-interface Admission {
+interface Asking {
   readonly directory: Directory;
   readonly topic: Topic;
   readonly request: Request;
 }
 
-async function accept(ground: PublishGround, { directory, topic, request }: Admission) {
+interface Admission {
+  readonly directory: Directory;
+  readonly topic: Topic;
+  readonly published: readonly Published[];
+  readonly bytes: number;
+  readonly now: Instant;
+}
+
+async function accept(ground: PublishGround, { directory, topic, request }: Asking) {
   const now = ground.clock.now();
   const content = openContent(request, publishLimits.requestBytesMax);
   const published = read(topic, request.headers, content, {
@@ -106,9 +124,17 @@ async function accept(ground: PublishGround, { directory, topic, request }: Admi
     systemId: () => ground.ids.next(),
     limits: publishLimits,
   });
+  await admit(ground, { directory, topic, published, bytes: content.byteCount, now });
+}
+
+/** Routes what was read, and resolves when it is stored. Refusals: those of the store's append. */
+export async function admit(
+  ground: Pick<PublishGround, "store" | "log" | "meter">,
+  { directory, topic, published, bytes, now }: Admission,
+): Promise<void> {
   const routed = routeAll(directory, topic, published);
   if (routed.length > 0) await ground.store.append(routed, now);
-  tellPublished(ground, topic, { published, routed, bytes: content.byteCount });
+  tellPublished(ground, topic, { published, routed, bytes });
 }
 
 /**
@@ -163,9 +189,15 @@ function checkVersion({ query }: Request): void {
   }
 }
 
+/** What a storage account has to tell, it tells itself. */
+function findTopic(directory: Directory, name: string): Topic | undefined {
+  const topic = directory.topic(name);
+  return topic?.kind === "storage" ? undefined : topic;
+}
+
 /** What the service answers to OPTIONS. It needs no key, and says nothing about the topic's own. */
 function describe(ground: PublishGround, name: string): Reply {
-  const topic = ground.directory().topic(name);
+  const topic = findTopic(ground.directory(), name);
   if (topic === undefined) throw refuseTopic(name);
   const schema = schemaNames[topic.inputSchema];
   return { status: 200, headers: { allow: "POST, OPTIONS", "aeg-input-event-schema": schema } };
@@ -202,7 +234,11 @@ interface Acceptance {
   readonly bytes: number;
 }
 
-function tellPublished({ log, meter }: PublishGround, topic: Topic, acceptance: Acceptance): void {
+function tellPublished(
+  { log, meter }: Pick<PublishGround, "log" | "meter">,
+  topic: Topic,
+  acceptance: Acceptance,
+): void {
   const { published, routed, bytes } = acceptance;
   const count = published.length;
   let deliveries = 0;
