@@ -135,9 +135,22 @@ function plainTerms(properties: Members, inputSchema: unknown): unknown {
       attempts: unless(attemptsMax.default, retry.maxDeliveryAttempts),
       minutes: unless(ttlMs.default / 60_000, retry.eventTimeToLiveInMinutes),
     }),
-    deadLetterDestination: properties.deadLetterDestination,
+    deadLetterDestination: plainStore(members(properties.deadLetterDestination)),
     deadLetterWithResourceIdentity: properties.deadLetterWithResourceIdentity,
     deliveryWithResourceIdentity: properties.deliveryWithResourceIdentity,
+  });
+}
+
+/** The container may stand in the id, as the Azure CLI has it, or beside it. */
+function plainStore({ endpointType, properties }: Members): unknown {
+  const { resourceId, blobContainerName } = members(properties);
+  const [account, container] = String(lower(resourceId) ?? "").split(
+    /\/blobservices\/default\/containers\//,
+  );
+  return plain({
+    endpointType: lower(endpointType),
+    account: account || null,
+    container: container ?? lower(blobContainerName),
   });
 }
 

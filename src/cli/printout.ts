@@ -132,7 +132,6 @@ type Hide = (wish: string) => string;
 function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | null): Members {
   const { sourceId = "", label = "" } = addressOf(String(shown.id)) ?? {};
   const scope = pathInGroup(sourceId);
-  const [, kind, name] = scope.split("/");
   const { properties } = toResource(shown);
   const { destination, ...rest } = isObject(properties) ? properties : {};
   return {
@@ -140,7 +139,7 @@ function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | n
     apiVersion: eventGridVersion,
     name: shown.name,
     scope,
-    dependsOn: [`[resourceId('Microsoft.EventGrid/${kind}', '${name}')]`],
+    ...dependsOn(scope),
     properties: {
       destination: destinationIn(
         destination,
@@ -150,6 +149,16 @@ function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | n
       ...(escaped(rest) as Members),
     },
   };
+}
+
+/** On what is in the template, too, such as `Microsoft.EventGrid/domains/shop`. */
+function dependsOn(scope: string): Members {
+  const [namespace = "", ...segments] = scope.split("/");
+  if (!isSameText(namespace, "Microsoft.EventGrid")) return {};
+  const types = segments.filter((_, index) => index % 2 === 0);
+  const names = segments.filter((_, index) => index % 2 === 1);
+  const list = names.map((name) => `, '${name}'`).join("");
+  return { dependsOn: [`[resourceId('${[namespace, ...types].join("/")}'${list})]`] };
 }
 
 /** A URL without a query has nothing to hide. */

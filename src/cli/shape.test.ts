@@ -284,6 +284,22 @@ test("a subscription is as it is wanted whatever is said of defaults, and else i
   }
 });
 
+test("dead letters go to one and the same container however it is written", () => {
+  const account = `${group}/providers/Microsoft.Storage/storageAccounts/acct`;
+  const store = (endpointType: string, properties: object) => ({
+    properties: { deadLetterDestination: { endpointType, properties } },
+  });
+  const shown = store("StorageBlob", { resourceId: account, blobContainerName: "dead" });
+  const context = { secrets: null, inputSchema: "EventGridSchema" };
+  const alike = (body: object) =>
+    isAlike({ kind: "subscription", body: { ...body } }, shown, context);
+  assert.ok(alike(shown));
+  const whole = `${account.toUpperCase()}/blobServices/default/containers/dead`;
+  assert.ok(alike(store("storageBlob", { resourceId: whole })));
+  assert.ok(!alike(store("StorageBlob", { resourceId: account, blobContainerName: "other" })));
+  assert.ok(!alike({ properties: {} }));
+});
+
 test("a topic is as it is wanted when what is said of it is so", () => {
   const shown = {
     location: "westeurope",
