@@ -255,6 +255,33 @@ const RULES: readonly Rule[] = [
     ],
   },
   {
+    says: "what we promise to be compatible with has a test that exists",
+    check: rules.promiseFaults,
+    planted: [
+      { "docs/compatibility.md": "| topics | yes | | |" },
+      { "docs/compatibility.md": '| topics | yes | | `src/a.test.ts` "a" |' },
+      {
+        "docs/compatibility.md":
+          '| topics | differs | | `src/a.test.ts` "a"; `src/a.test.ts` "b" |',
+        "src/a.test.ts": 'test("a");',
+      },
+      { "docs/compatibility.md": "| topics | perhaps | | |" },
+      { "docs/compatibility.md": "| topics | no |" },
+      { "src/a.ts": "// *Differs:* in all." },
+      { "src/a.ts": "// *Differs:* in all.", "docs/compatibility.md": "no word of it" },
+    ],
+    fine: [
+      {
+        "docs/compatibility.md":
+          "| feature | here | how | shown by |\n| --- | --- | --- | --- |\n" +
+          '| topics | yes | `src/a.ts` | `src/a.test.ts` "a `b`" |\n' +
+          "| az | yes | | [recipe](clients.md#the-azure-cli) |\n| more | no | | |",
+        "src/a.test.ts": 'test("a `b` c");',
+        "src/a.ts": "// *Differs:* in all.",
+      },
+    ],
+  },
+  {
     says: "every dependency has a reason in docs/decisions",
     check: rules.dependencyFaults,
     planted: [

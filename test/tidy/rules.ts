@@ -300,3 +300,37 @@ export function dependencyFaults(files: readonly SourceFile[]): Fault[] {
 function mentions(text: string, name: string): boolean {
   return new RegExp(`(?<![\\w/@-])${RegExp.escape(name)}(?![\\w/-])`, "i").test(text);
 }
+
+const PROMISES = "docs/compatibility.md";
+
+/** A promise to users names a test that proves it, and every difference we admit to is promised. */
+export function promiseFaults(files: readonly SourceFile[]): Fault[] {
+  const page = files.find(({ path }) => path === PROMISES);
+  const differing = files.filter(
+    ({ path, text }) => /^src\/.*\.ts$/.test(path) && commentsOf(text).includes("*Differs:*"),
+  );
+  const unsaid = differing
+    .filter(({ path }) => !page?.text.includes(`\`${path}\``))
+    .map(({ path }) => `${path}: says *Differs:*, and no row of ${PROMISES} names the file`);
+  const rows = (page?.text ?? "").split("\n").flatMap((line, index) => {
+    const cells = line.split("|").map((cell) => cell.trim());
+    const isRow = line.startsWith("|") && !/^\| (--- \||(feature|operation|client) \|)/.test(line);
+    return isRow ? rowFaults(cells.slice(1, -1), files).map((why) => [index + 1, why]) : [];
+  });
+  return [...unsaid, ...rows.map(([line, why]) => `${PROMISES}:${line}: ${why}`)];
+}
+
+function rowFaults(cells: readonly string[], files: readonly SourceFile[]): string[] {
+  const [, says = "", , proof = ""] = cells;
+  if (cells.length !== 4) return [`has ${cells.length} cells in the place of four`];
+  if (!["yes", "no", "differs"].includes(says)) return [`says "${says}", not yes, no or differs`];
+  if (says === "no") return [];
+  const named = [...proof.matchAll(/`([^`]+\.test\.ts)` "([^"]+)"/g)];
+  const isRecipe = /\]\(clients\.md#[a-z-]+\)/.test(proof);
+  if (named.length === 0 && !isRecipe) return ["names neither a test nor a recipe"];
+  return named.flatMap(([, path, name = ""]) => {
+    const test = files.find((file) => file.path === path);
+    if (test === undefined) return [`there is no ${path}`];
+    return test.text.includes(name) ? [] : [`${path} has no test "${name}"`];
+  });
+}
