@@ -226,6 +226,7 @@ export class SqliteEngine {
     const line = this.#line(queue);
     if (line === undefined) return { deliveries: [], nextDueAt: null };
     this.#touch(line).lookBack(want.now);
+    this.#passHeld(queue, line, want.now);
     const deliveries: Delivery[] = [];
     let chars = 0;
     let isCaughtUp = true;
@@ -254,6 +255,18 @@ export class SqliteEngine {
     return { deliveries, nextDueAt: this.#nextDueAt(queue, line) };
   }
 
+  /**
+   * Moves the frontier behind what is held at the head of the queue. In steady state that is all
+   * there is, leased as it came in: to look at its places alone is cheaper than to read its events.
+   */
+  #passHeld(queue: Queue, line: Line, now: Instant): void {
+    for (const place of this.#places(queue, line)) {
+      const event = place.event as number;
+      if (!line.isHeld(event, now)) return;
+      line.frontier = { dueAt: place.due_at as number, event };
+    }
+  }
+
   #candidates(queue: Queue, line: Line, want: Want): Iterable<SqlRow> {
     const stage = stageNumber[queue.stage];
     if (want.max === 0) return [];
@@ -276,17 +289,21 @@ export class SqliteEngine {
     }) as Iterable<SqlRow>;
   }
 
-  /** The first row nobody holds, or the end of the first lease. */
-  #nextDueAt(queue: Queue, line: Line): Instant | null {
+  /** The queue behind the frontier, in order. */
+  #places(queue: Queue, line: Line): Iterable<SqlRow> {
     const from = line.frontier ?? { dueAt: Number.MIN_SAFE_INTEGER, event: 0 };
-    const places = this.#statements.places.iterate({
+    return this.#statements.places.iterate({
       subscription: queue.subscription,
       stage: stageNumber[queue.stage],
       fromDueAt: from.dueAt,
       fromEvent: from.event,
     }) as Iterable<SqlRow>;
+  }
+
+  /** The first row nobody holds, or the end of the first lease. */
+  #nextDueAt(queue: Queue, line: Line): Instant | null {
     let next = line.earliestEnd();
-    for (const place of places) {
+    for (const place of this.#places(queue, line)) {
       if (line.held.has(place.event as number)) continue;
       const dueAt = place.due_at as number;
       if (next === null || dueAt < next) next = dueAt;
