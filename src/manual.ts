@@ -103,7 +103,8 @@ const storageExample = {
     },
     "/subscriptions/1/resourceGroups/shop/providers/Microsoft.Storage/storageAccounts/shopletters":
       {
-        connectionString: "AccountName=shopletters;AccountKey=…;EndpointSuffix=core.windows.net",
+        connectionString:
+          "DefaultEndpointsProtocol=https;AccountName=shopletters;AccountKey=…;EndpointSuffix=core.windows.net",
       },
   },
 };

@@ -12,7 +12,9 @@ import {
 
 const group = { subscriptionId: "s-1", resourceGroup: "rg" };
 const id = storageArmId({ group, account: "letters" });
-const key = "DefaultEndpointsProtocol=https;AccountName=letters;AccountKey=c2VjcmV0;";
+const key =
+  "DefaultEndpointsProtocol=https;AccountName=letters;AccountKey=c2VjcmV0;" +
+  "EndpointSuffix=core.windows.net;";
 
 test("a resource id names an account, or a container in it (L-2)", () => {
   assert.equal(id.startsWith("/subscriptions/s-1/resourceGroups/rg/providers/"), true);
@@ -67,8 +69,10 @@ test("what cannot be an account is refused in words that name it and hide its ke
     [{ letters: { folder: "" } }, /^storageAccounts\.letters\.folder must be a path/],
     [{ letters: { folder: 5 } }, /^storageAccounts\.letters\.folder must be a path/],
     [{ letters: { conectionString: key } }, /did you mean connectionString\?$/],
-    [{ letters: { connectionString: secret } }, /AccountKey, .* and is a text of \d+/],
+    [{ letters: { connectionString: secret } }, /AccountKey and .* and is a text of \d+/],
     [{ letters: { connectionString: "UseDevelopmentStorage=false" } }, /and is a text/],
+    [{ letters: { connectionString: key.slice(key.indexOf("Account")) } }, /and is a text/],
+    [{ letters: { connectionString: key.replace("EndpointSuffix", "Suffix") } }, /and is a text/],
     [{ letters: { folder: "x" }, [id]: { folder: "y" } }, /has "letters" twice$/],
   ];
   for (const [section, words] of table) {
@@ -90,7 +94,7 @@ test("connection strings are taken in every form that a client can be made of", 
     "UseDevelopmentStorage=true",
     "UseDevelopmentStorage=true;",
     "BlobEndpoint=https://letters.blob.core.windows.net;SharedAccessSignature=sv=1&sig=a%3D",
-    `${key}BlobEndpoint=http://127.0.0.1:10000/letters`,
+    key.replace(/EndpointSuffix=.*/, "BlobEndpoint=http://127.0.0.1:10000/letters"),
   ]) {
     const [account] = parseStorageAccounts({ letters: { connectionString } });
     assert.deepEqual(account?.store, { kind: "blob", connectionString });

@@ -118,8 +118,9 @@ function parseStore(
       field: `${field}.connectionString`,
       value: connectionString,
       allowed:
-        "a connection string with AccountName and AccountKey, with BlobEndpoint and " +
-        "SharedAccessSignature, or UseDevelopmentStorage=true",
+        "a connection string: DefaultEndpointsProtocol, AccountName, AccountKey and " +
+        "EndpointSuffix or BlobEndpoint; or BlobEndpoint and SharedAccessSignature; or " +
+        "UseDevelopmentStorage=true",
       secret: true,
     });
   }
@@ -128,7 +129,7 @@ function parseStore(
   throw refuseValue({ field: `${field}.folder`, value: folder, allowed: "a path" });
 }
 
-/** The forms of which a client can be made; whether a key is right is seen when it is used. */
+/** The forms that Azure's client takes; whether a key is right is seen when it is used. */
 function isConnectionString(value: unknown): value is string {
   if (typeof value !== "string") return false;
   const parts = value.split(";").filter((part) => part.trim() !== "");
@@ -136,7 +137,8 @@ function isConnectionString(value: unknown): value is string {
   const names = new Set(parts.map((part) => part.slice(0, part.indexOf("=")).trim()));
   const has = (...wanted: string[]) => wanted.every((name) => names.has(name));
   return (
-    has("AccountName", "AccountKey") ||
+    (has("DefaultEndpointsProtocol", "AccountName", "AccountKey") &&
+      (has("EndpointSuffix") || has("BlobEndpoint"))) ||
     has("BlobEndpoint", "SharedAccessSignature") ||
     /^\s*UseDevelopmentStorage=true\s*;?\s*$/i.test(value)
   );
