@@ -15,8 +15,8 @@ const letter = fc.oneof(
 const stringText = fc.array(letter, { maxLength: 6 }).map((letters) => `"${letters.join("")}"`);
 /**
  * Node 24.21's own parser confuses names that are one escaped character: after a text with the
- * name "\\u005c" it reads the name "\\u0069" as "\\\\". Our scanner does not; so that the two can be
- * compared, such names are left out.
+ * name "\\u005c" it reads the name "\\u0069" as "\\\\". Our scanner does not; so that the two can
+ * be compared, such names are left out.
  */
 const nameText = stringText.filter((text) => !text.includes("\\") || JSON.parse(text).length !== 1);
 const numberText = fc.constantFrom("0", "-1.0", "1e400", "12345678901234567890", "1.50E-3");

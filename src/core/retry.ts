@@ -130,8 +130,8 @@ function retryAfterIn(outcome: Outcome): Pick<Wait, "retryAfterMs"> {
 
 /**
  * To be asked when an attempt is due, and only then (R-6): an event whose life has ended is given
- * up instead of sent, and so is one whose attempts are used up (R-5). Null: send it. The second stage never ends before its first attempt, however
- * long the broker itself was away.
+ * up instead of sent, and so is one whose attempts are used up (R-5). Null: send it. The second
+ * stage never ends before its first attempt, however long the broker itself was away.
  */
 export function expire(delivery: Standing, now: Instant): Decision | null {
   const { stage, attempts, since, policy } = delivery;

@@ -224,7 +224,9 @@ export class FrontStore implements Store, Ledger, Registry {
     end();
   }
 
-  /** A disk that would not: without this, an idle store would not be swept until it is used again. */
+  /**
+   * A disk that would not: without this, an idle store would not be swept until it is used again.
+   */
   #sweepLater(): void {
     if (this.#isClosed) return;
     const { clock, retryAfterMs } = this.#options;
@@ -251,9 +253,9 @@ export class FrontStore implements Store, Ledger, Registry {
   }
 
   /**
-   * Of each queue at most two wakes: one that brings deliveries, and one that tells of others. In one
-   * they could not be told apart, and the others would wait until someone asks. Pushed deliveries get
-   * their events from here, where they still are.
+   * Of each queue at most two wakes: one that brings deliveries, and one that tells of others. In
+   * one they could not be told apart, and the others would wait until someone asks. Pushed
+   * deliveries get their events from here, where they still are.
    */
   *#wakesOf(waiting: readonly Waiting[], round: Round): Iterable<Wake> {
     const pushed = new Map<SubscriptionId, { dueAt: Instant; deliveries: Delivery[] }>();
