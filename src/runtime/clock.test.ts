@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import fc from "fast-check";
 import { realClock, steady } from "./clock.ts";
@@ -50,6 +51,47 @@ test("an alarm rings once, not within the call that sets it, and not when called
   await Promise.all(first);
   await ring(3);
   assert.deepEqual(rung.toSorted(), ["after -5", "after 0", "after 2", "after 3"]);
+});
+
+test("alarms of one length ring in the order they were set, without those called off", async () => {
+  const clock = realClock();
+  const rung: number[] = [];
+  const callOffs = Array.from({ length: 10 }, (_, index) => clock.after(2, () => rung.push(index)));
+  callOffs[0]?.();
+  callOffs[4]?.();
+  callOffs[4]?.();
+  await new Promise<void>((resolve) => clock.after(2, resolve));
+  assert.deepEqual(rung, [1, 2, 3, 5, 6, 7, 8, 9]);
+  callOffs[9]?.();
+});
+
+test("an alarm set by one that rings, of the same length, rings in its turn", async () => {
+  const clock = realClock();
+  const turns: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    await new Promise<void>((resolve) => {
+      clock.after(1, () => {
+        const setAt = clock.now();
+        clock.after(1, () => {
+          turns.push(clock.now() - setAt);
+          resolve();
+        });
+        while (clock.now() < setAt + 2);
+      });
+    });
+  }
+  assert.equal(turns.length, 3);
+});
+
+test("alarms that were all called off keep no process up", () => {
+  const script =
+    `import { realClock } from ${JSON.stringify(new URL("./clock.ts", import.meta.url).href)};` +
+    "const clock = realClock();" +
+    "for (const ms of [50_000, 50_000, 70_000]) clock.after(ms, () => {})();" +
+    'clock.after(5, () => console.log("rung"));';
+  const args = ["--input-type=module", "--eval", script];
+  const { status, stdout } = spawnSync(process.execPath, args, { timeout: 30_000 });
+  assert.deepEqual([status, stdout.toString()], [0, "rung\n"]);
 });
 
 test("an alarm does not ring before its time has come on the same clock", async () => {

@@ -10,6 +10,8 @@ const timerMsMax = 60_000;
 
 export function realClock(): Clock {
   const now = steady(Date.now);
+  /** By length. */
+  const waits = new Map<number, Wait>();
   return {
     now,
     after(ms, ring) {
@@ -17,16 +19,61 @@ export function realClock(): Clock {
         const soon = setImmediate(ring);
         return () => clearImmediate(soon);
       }
-      const dueAt = now() + ms;
-      const look = () => {
-        const leftMs = dueAt - now();
-        if (leftMs <= 0) ring();
-        else timer = setTimeout(look, Math.min(leftMs, timerMsMax));
-      };
-      let timer = setTimeout(look, Math.min(ms, timerMsMax));
-      return () => clearTimeout(timer);
+      let wait = waits.get(ms);
+      if (wait === undefined) {
+        wait = new Wait(ms, { now, onOver: () => waits.delete(ms) });
+        waits.set(ms, wait);
+      }
+      return wait.add(ring);
     },
   };
+}
+
+/**
+ * All alarms of one length. They ring in the order in which they were set, so that one timer, for
+ * the first of them, is enough. Nearly every alarm guards a send that is answered and is called off:
+ * then it costs an entry in a set, and no timer of its own.
+ */
+class Wait {
+  readonly #ms: number;
+  readonly #ground: { readonly now: () => Instant; readonly onOver: () => void };
+  readonly #alarms = new Set<{ readonly dueAt: Instant; readonly ring: () => void }>();
+  #timer: NodeJS.Timeout;
+
+  constructor(ms: number, ground: { readonly now: () => Instant; readonly onOver: () => void }) {
+    this.#ms = ms;
+    this.#ground = ground;
+    this.#timer = this.#start(ms);
+  }
+
+  add(ring: () => void): () => void {
+    const alarm = { dueAt: this.#ground.now() + this.#ms, ring };
+    this.#alarms.add(alarm);
+    if (this.#alarms.size === 1) this.#timer.ref();
+    return () => {
+      // Without alarms the timer goes on, in case there are new ones soon, but keeps nobody up.
+      if (this.#alarms.delete(alarm) && this.#alarms.size === 0) this.#timer.unref();
+    };
+  }
+
+  #start(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#look(), Math.min(ms, timerMsMax));
+  }
+
+  #look(): void {
+    // One reading for all: an alarm set while others ring never rings in the same turn.
+    const now = this.#ground.now();
+    for (const alarm of this.#alarms) {
+      const leftMs = alarm.dueAt - now;
+      if (leftMs > 0) {
+        this.#timer = this.#start(leftMs);
+        return;
+      }
+      this.#alarms.delete(alarm);
+      alarm.ring();
+    }
+    this.#ground.onOver();
+  }
 }
 
 /**
