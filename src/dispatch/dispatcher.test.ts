@@ -370,6 +370,26 @@ test("a dead-letter store that stays away for four hours loses the event, in wor
   assert.equal(dropped?.fields.reason, "DeadLetterStoreUnavailable");
 });
 
+test("an endpoint that says when to come again is left alone until then, for that event", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  ward.behave(({ ids, count }) =>
+    ids[0] === "a" && count === 0
+      ? { kind: "answered", status: 429, retryAfterMs: 2 * minutes }
+      : 200,
+  );
+  await ward.publish(["a", "b"], [sub]);
+  await ward.advance(1 * hours);
+  assert.deepEqual(
+    ward.seen.map(({ ids, atMs }) => [ids[0], atMs]),
+    [
+      ["a", 0],
+      ["b", 0],
+      ["a", 2 * minutes],
+    ],
+  );
+});
+
 test("what was written as a dead letter is a fact that says where it is", async () => {
   const ward = await openWard();
   const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;
