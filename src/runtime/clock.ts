@@ -31,8 +31,8 @@ export function realClock(): Clock {
 
 /**
  * All alarms of one length. They ring in the order in which they were set, so that one timer, for
- * the first of them, is enough. Nearly every alarm guards a send that is answered and is called off:
- * then it costs an entry in a set, and no timer of its own.
+ * the first of them, is enough. Nearly every alarm guards a send that is answered and is called
+ * off: then it costs an entry in a set, and no timer of its own.
  */
 class Wait {
   readonly #ms: number;
