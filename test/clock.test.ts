@@ -78,6 +78,7 @@ test("an event goes through all ten steps of the schedule to its end (R-1, R-2, 
   );
   assert.equal(told.now, "2030-01-02T12:00:00.000Z");
   assert.equal(receiver.received.length, 11);
+  await program.told("delivery.dropped");
   const seconds = attemptTimes(program.facts).map(
     (at) => (Date.parse(at) - Date.parse(startAt)) / 1000,
   );
@@ -98,6 +99,7 @@ test("the same seed gives the same times, another seed others", async (t) => {
     await publish(program.url, "a");
     await publish(program.url, "b");
     await ask({ advance: "PT1H" });
+    await program.told("delivery.attempted", receiver.received.length);
     return attemptTimes(program.facts);
   };
   const [first, again, other] = [await timesWith("1"), await timesWith("1"), await timesWith("2")];
@@ -123,6 +125,7 @@ test("an endpoint that never answers costs its wait in virtual time only (P-2)",
   await publish(program.url, "a");
   const told = await ask({ advance: "PT2M" });
   assert.deepEqual([told.attempts, told.delivered], [2, 1]);
+  await program.told("delivery.attempted");
   const [first] = program.facts.filter(({ fact }) => fact === "delivery.attempted");
   assert.equal(first?.outcome, "TimedOut");
   assert.equal(first?.time, "2030-01-01T00:00:30.000Z");
