@@ -112,6 +112,41 @@ test("an engine that is gone refuses publishes and rejects the rest", async () =
   await store.close();
 });
 
+test("what a removal left is swept again by itself after the disk has failed", async () => {
+  const rings: (() => void)[] = [];
+  const clock: Clock = {
+    now: () => startAt,
+    after(_, ring) {
+      rings.push(ring);
+      return () => {};
+    },
+  };
+  const rounds: string[] = [];
+  const engine: Engine = {
+    async run(ops) {
+      rounds.push(ops.map(({ kind }) => kind).join());
+      const isFailed = rounds.length === 2;
+      const answer = isFailed ? failed : done;
+      const sweep = ops.some(({ kind }) => kind === "removeSubscription");
+      return { ...quietRound, answers: ops.map(() => answer), sweep };
+    },
+    async close() {},
+  };
+  const store = openFront(engine, clock);
+  await store.removeSubscription(1);
+  await turn();
+  assert.deepEqual(rounds, ["removeSubscription", "sweep"]);
+  rings.pop()?.();
+  await turn();
+  assert.deepEqual(rounds, ["removeSubscription", "sweep", "sweep"]);
+  assert.equal(rings.length, 0);
+  await store.close();
+});
+
+const done = { kind: "done", value: undefined } as const;
+const failed = { kind: "failed", reason: "disk I/O error" } as const;
+const quietRound = { pushes: [], wakes: [], changed: false, dropped: [], sweep: false };
+
 /** An engine that answers when it is told to. */
 class SlowEngine implements Engine {
   readonly rounds: (readonly Op[])[] = [];
@@ -142,10 +177,8 @@ class SlowEngine implements Engine {
   }
 
   answer(): void {
-    const answers = (this.rounds.at(-1) ?? []).map(
-      () => ({ kind: "done", value: undefined }) as const,
-    );
-    this.#answer?.({ answers, pushes: [], wakes: [], changed: false, dropped: [], sweep: false });
+    const answers = (this.rounds.at(-1) ?? []).map(() => done);
+    this.#answer?.({ ...quietRound, answers });
   }
 }
 
