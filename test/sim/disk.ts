@@ -148,7 +148,8 @@ class MemoryDisk implements Disk {
     // Not in the middle of a call: what a store does at once, a crash does not divide.
     queueMicrotask(() => {
       passage?.cut(this.#isShared);
-      this.#forgetLeases();
+      this.#forget(this.#leases.values());
+      this.#leases.clear();
     });
   }
 
@@ -167,7 +168,7 @@ class MemoryDisk implements Disk {
     for (const { id, lease } of claim.deliveries) {
       this.#leases.set(`${id.event}/${id.subscription}`, { id, lease });
     }
-    if (!life.isAlive) this.#forgetLeases();
+    if (!life.isAlive) this.#forget(claim.deliveries);
     return claim;
   }
 
@@ -180,12 +181,11 @@ class MemoryDisk implements Disk {
   }
 
   /** Leases kept in memory end with the life that held them. */
-  #forgetLeases(): void {
+  #forget(leases: Iterable<{ readonly id: DeliveryId; readonly lease: number }>): void {
     if (this.#isShared) return;
-    const backs = [...this.#leases.values()].map(
+    const backs = [...leases].map(
       ({ id, lease }): Settlement => ({ kind: "back", delivery: id, lease }),
     );
-    this.#leases.clear();
     void this.bare.settle(backs);
   }
 }

@@ -6,6 +6,7 @@
 import { type Decision, decide, isSuccess } from "../../src/core/retry.ts";
 import { endpointKey, tellEndpoints } from "./endpoints.ts";
 import { aboutSend, aboutTale, type Finding, type Invariant } from "./finding.ts";
+import { tellHands } from "./hands.ts";
 import {
   excuse,
   type History,
@@ -166,6 +167,7 @@ function* notEarly(history: History): Iterable<Finding> {
 /** Unless the endpoint was sick or full, the disk in trouble, or the broker away. */
 function* punctual(history: History): Iterable<Finding> {
   const endpoints = tellEndpoints(history);
+  const hands = tellHands(history);
   for (const tale of history.tales) {
     for (const step of tale.sent) {
       const isOnTime = step.mark.at <= step.before.dueAt + slackMs;
@@ -175,6 +177,7 @@ function* punctual(history: History): Iterable<Finding> {
         ...history.book.diskTroubles,
         ...(endpoint?.full ?? []),
         ...(endpoint?.busy.get(tale.subscription) ?? []),
+        ...hands.fullHands(step.life, tale.subscription),
         ...awaySpans(history, tale, step),
       ];
       const latest = excuse(step.before.dueAt, spans) + slackMs;
@@ -218,19 +221,16 @@ function* counted(history: History): Iterable<Finding> {
   for (const tale of history.tales) {
     for (const stage of ["deliver", "deadLetter"] as const) {
       let attempts = 0;
-      let revision: number | null = null;
-      for (const step of tale.sent) {
-        if (step.send.stage !== stage) continue;
-        const { attemptsMax } = history.terms(step.send).policy;
-        const isSameLaw = revision === null || revision === step.send.subscription.revision;
-        if (stage === "deliver" && attemptsMax !== null && attempts >= attemptsMax && isSameLaw) {
+      for (const { send, delivery } of tale.sent) {
+        if (send.stage !== stage) continue;
+        const { attemptsMax } = history.terms(send).policy;
+        if (stage === "deliver" && attemptsMax !== null && attempts >= attemptsMax) {
           yield aboutTale(tale, `attempt ${attempts + 1} of ${attemptsMax}`);
         }
-        if (step.delivery.attempts !== attempts) {
-          yield aboutTale(tale, `${attempts} attempts counted as ${step.delivery.attempts}`);
+        if (delivery.attempts !== attempts) {
+          yield aboutTale(tale, `${attempts} attempts counted as ${delivery.attempts}`);
         }
-        revision = step.send.subscription.revision;
-        const kind = tale.settledOf.get(step.send)?.settlement.kind;
+        const kind = tale.settledOf.get(send)?.settlement.kind;
         if (kind !== undefined && kind !== "back") attempts += 1;
       }
     }

@@ -112,8 +112,8 @@ export function drawWeather(seed: number, store?: StoreKind): Weather {
     disk: {
       moods: dice.some(["slow", "stalled", "erratic", "flaky", "broken", "full"], 0.4),
       share: dice.isHit(0.4) ? 0 : dice.spread(60_000, hourMs) / safetyMs,
-      latencyMsMax: dice.pick([0, 0, 3, 20]),
-      gatherMs: dice.pick([0, 0, 2]),
+      latencyMsMax: dice.pick([0, 0, 3, 20, 300]),
+      gatherMs: dice.pick([0, 0, 2, 100]),
       waitingCharsMax: dice.pick([20_000, 1_000_000]),
       wakeDelayMsMax: dice.pick([0, 0, 500]),
     },
