@@ -1,5 +1,5 @@
-// What our own API shows and takes, as plain types: the contract between the broker and everyone who
-// looks at it or steers it, the portal and the command line among them. No logic lives here.
+// What our own API shows and takes, as plain types: the contract between the broker and everyone
+// who looks at it or steers it, the portal and the command line among them. No logic lives here.
 //
 // Every route is below `/api/v1`, for admins alone, and speaks JSON. A topic is named by its name,
 // which is unique over topics, domains and storage accounts; a subscription by its topic and its
@@ -27,8 +27,8 @@
 //   GET    /events/{id}                                      Story; our id, or the publisher's
 //   GET    /endpoints                                        Page<EndpointView>
 //   POST   /endpoints/close|open|reset                       {endpoint, because?} → EndpointView
-//   GET    /dead-letters?account&container&topic&subscription&reason&outcome&type&from&to&after&limit
-//                                                            Page<DeadLetterView>
+//   GET    /dead-letters?account&container&topic&subscription&reason&outcome&type&from&to
+//          &after&limit                                      Page<DeadLetterView>
 //   GET    /dead-letters/groups                              DeadLetterGroup[], the same query
 //   GET    /dead-letters/{id}                                DeadLetterView with its event
 //   POST   /redrives                                         RedriveOrder → RedriveView
