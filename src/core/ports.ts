@@ -10,6 +10,7 @@ import type {
   SubscriptionId,
 } from "./subscription.ts";
 import type { Topic, TopicDraft } from "./topic.ts";
+import type { Trace } from "./trace.ts";
 
 // ── Time, chance and names ────────────────────────────────────────────────────────────────────
 
@@ -177,6 +178,10 @@ export interface Ledger {
 
 export interface QueueCount extends Queue {
   readonly waiting: number;
+  /** When the stage of the one that has waited longest began. */
+  readonly oldestAt: Instant;
+  /** Of the earliest; it may be leased, or long past. */
+  readonly nextDueAt: Instant;
 }
 
 // ── Topics and subscriptions ──────────────────────────────────────────────────────────────────
@@ -214,6 +219,8 @@ export interface Registry {
 export interface Parcel {
   readonly subscription: Subscription;
   readonly deliveries: readonly Delivery[];
+  /** The trace context to send along, where there is one. */
+  readonly trace?: Trace | null;
 }
 
 export interface Sink<D = Destination> {

@@ -160,7 +160,12 @@ export class MemoryStore implements Store, Ledger, Registry {
   async counts(): Promise<readonly QueueCount[]> {
     return [...this.#subscriptions.keys()]
       .flatMap((subscription) => stages.map((stage) => ({ subscription, stage })))
-      .map((queue) => ({ ...queue, waiting: this.#line(queue).length }))
+      .map((queue) => {
+        const line = this.#line(queue);
+        const oldestAt = line.reduce((least, row) => Math.min(least, row.since), Infinity);
+        const nextDueAt = line.reduce((least, row) => Math.min(least, row.dueAt), Infinity);
+        return { ...queue, waiting: line.length, oldestAt, nextDueAt };
+      })
       .filter((count) => count.waiting > 0);
   }
 

@@ -192,7 +192,7 @@ export class SqliteEngine {
         else this.#round.pushes.push(push);
       }
       if (isKept) {
-        const { systemId, topic, publishedAt, schema, dataVersion, text, envelope } = event;
+        const { systemId, topic, publishedAt, schema, dataVersion, text, envelope, trace } = event;
         this.#statements.addEvent.run(
           number,
           systemId,
@@ -202,6 +202,8 @@ export class SqliteEngine {
           dataVersion,
           text,
           envelope,
+          trace?.parent ?? null,
+          trace?.state ?? null,
         );
       }
     }
@@ -385,12 +387,26 @@ export class SqliteEngine {
     this.#writeCounts();
     return this.#statements.counts
       .all()
-      .map((row) => ({
-        subscription: row.subscription as number,
-        stage: stageOf(row.stage as number),
-        waiting: row.waiting as number,
-      }))
-      .filter(({ subscription }) => this.#lines.has(subscription));
+      .filter((row) => this.#lines.has(row.subscription as number))
+      .map((row) => {
+        const subscription = row.subscription as number;
+        const stage = stageOf(row.stage as number);
+        const waiting = row.waiting as number;
+        return { subscription, stage, waiting, ...this.#timesOf({ subscription, stage }) };
+      });
+  }
+
+  #timesOf(queue: Queue): Pick<QueueCount, "oldestAt" | "nextDueAt"> {
+    const { subscription } = queue;
+    const stage = stageNumber[queue.stage];
+    const { nextDueAt, oldestTried, oldestUntried } = this.#statements;
+    const before = (oldestTried.get(subscription, stage)?.since ??
+      Number.MAX_SAFE_INTEGER) as number;
+    const untried = oldestUntried.get({ subscription, stage, before })?.since;
+    return {
+      oldestAt: Math.min(before, (untried ?? before) as number),
+      nextDueAt: (nextDueAt.get(subscription, stage)?.due_at ?? 0) as number,
+    };
   }
 
   #waiting(queue: Queue, page: { readonly after: number; readonly limit: number }) {
@@ -628,6 +644,10 @@ function deliveryOf(row: SqlRow): Omit<Delivery, "lease" | "leasedUntil"> {
       dataVersion: row.data_version as string,
       text: row.text as string,
       envelope: row.envelope as string | null,
+      trace:
+        row.trace_parent === null
+          ? null
+          : { parent: row.trace_parent as string, state: row.trace_state as string | null },
     },
   };
 }

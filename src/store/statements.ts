@@ -6,13 +6,14 @@ import type { DatabaseSync } from "node:sqlite";
 
 const columns = `d.event, d.subscription, d.stage, d.due_at, d.since, d.attempts,
   d.last_at, d.last_number, d.last_outcome, d.last_status, d.reason,
-  e.system_id, e.topic, e.published_at, e.schema, e.data_version, e.text, e.envelope`;
+  e.system_id, e.topic, e.published_at, e.schema, e.data_version, e.text, e.envelope,
+  e.trace_parent, e.trace_state`;
 
 export function prepare(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
     // Deliveries.
-    addEvent: sql("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
+    addEvent: sql("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     addDelivery: sql(
       `INSERT INTO deliveries (event, subscription, stage, due_at, since, attempts, fence)
        VALUES (?, ?, 0, ?, ?, 0, 0)`,
@@ -81,6 +82,22 @@ export function prepare(database: DatabaseSync) {
     ),
     count: sql("SELECT waiting FROM counts WHERE subscription = ? AND stage = ?"),
     counts: sql("SELECT * FROM counts WHERE waiting > 0 ORDER BY subscription, stage"),
+    nextDueAt: sql(
+      `SELECT due_at FROM deliveries INDEXED BY deliveries_due
+       WHERE subscription = ? AND stage = ? ORDER BY due_at LIMIT 1`,
+    ),
+    oldestTried: sql(
+      `SELECT since FROM deliveries INDEXED BY deliveries_since
+       WHERE subscription = ? AND stage = ? AND (attempts > 0 OR due_at > since)
+       ORDER BY since LIMIT 1`,
+    ),
+    /** The untried are due since they came, the others later: no other is found before :before. */
+    oldestUntried: sql(
+      `SELECT since FROM deliveries INDEXED BY deliveries_due
+       WHERE subscription = :subscription AND stage = :stage AND due_at < :before
+         AND attempts = 0 AND due_at <= since
+       ORDER BY due_at LIMIT 1`,
+    ),
     addCount: sql(
       `INSERT INTO counts VALUES (?, ?, ?)
        ON CONFLICT DO UPDATE SET waiting = waiting + excluded.waiting`,

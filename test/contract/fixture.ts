@@ -55,6 +55,7 @@ export function makeEvent(systemId: string, event: Partial<Event> = {}): Event {
     dataVersion: "1.0",
     text: `{"id":"${systemId}"}`,
     envelope: null,
+    trace: null,
     ...event,
   };
 }
@@ -78,7 +79,16 @@ export function namesOf(deliveries: readonly Pick<Delivery, "event">[]): string[
 }
 
 /** The counts in an order of ours: the port promises none. */
-export async function countsOf(store: Ledger): Promise<QueueCount[]> {
+export async function countsOf(store: Ledger): Promise<(Queue & { waiting: number })[]> {
+  return (await timesOf(store)).map(({ subscription, stage, waiting }) => ({
+    subscription,
+    stage,
+    waiting,
+  }));
+}
+
+/** The same with their times. */
+export async function timesOf(store: Ledger): Promise<QueueCount[]> {
   return (await store.counts()).toSorted(
     (a, b) => a.subscription - b.subscription || b.stage.localeCompare(a.stage),
   );

@@ -15,12 +15,37 @@ import {
   queueOf,
   routedTo,
   startAt,
+  timesOf,
   type WholeStore,
   want,
 } from "./fixture.ts";
 import type { Cases } from "./store.ts";
 
 export const settlementCases: Cases = (on) => {
+  on("a queue tells its oldest and its earliest, tried or not", async ({ store, ids: [id] }) => {
+    const at = async () => {
+      const [count] = await timesOf(store);
+      return count && [count.oldestAt - startAt, count.nextDueAt - startAt];
+    };
+    assert.equal(await at(), undefined);
+    const first = await appendAndClaim(store, id);
+    assert.deepEqual(await at(), [0, 0]);
+    await store.settle([due(first, { at: startAt + 70_000 })]);
+    assert.deepEqual(await at(), [0, 70_000]);
+    const [routed] = routedTo([id], "later");
+    assert.ok(routed);
+    const publishedAt = startAt + 40_000;
+    await store.append([{ ...routed, event: { ...routed.event, publishedAt } }], publishedAt);
+    assert.deepEqual(await at(), [0, 40_000]);
+    const again = await claimOne(store, id, startAt + 70_000);
+    assert.ok(again);
+    const { deliveries } = await store.claim(queueOf(id), want({ now: startAt + 70_000 }));
+    const all = [again, ...deliveries].find(({ attempts }) => attempts === 1);
+    assert.ok(all);
+    assert.deepEqual(await store.settle([gone(all)]), [true]);
+    assert.deepEqual(await at(), [40_000, 40_000]);
+  });
+
   on("what is settled as gone does not come back", async ({ store, ids: [id] }) => {
     const first = await appendAndClaim(store, id);
     assert.deepEqual(await store.settle([gone(first)]), [true]);
