@@ -5,6 +5,7 @@
 // as they were written.
 
 import type { Instant } from "./ports.ts";
+import type { Trace } from "./trace.ts";
 
 export type InputSchema = "EventGridSchema" | "CloudEventSchemaV1_0" | "CustomEventSchema";
 
@@ -28,6 +29,8 @@ export interface Event {
    * subscriptions and attempts.
    */
   readonly envelope: string | null;
+  /** The trace context it was published with, sent with every attempt. */
+  readonly trace: Trace | null;
 }
 
 /** What filters look at. It lives as long as one publish and is never stored. */

@@ -52,6 +52,7 @@ export function noticeOf(
       dataVersion: "",
       text: JSON.stringify(value),
       envelope: null,
+      trace: null,
     },
     fields: {
       ...{ id, subject, eventType, topic, dataVersion: "" },

@@ -37,6 +37,7 @@ import type {
 import { decide, expire, isSuccess, outcomeName } from "../core/retry.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { sleep } from "../core/time.ts";
+import { sharedTrace } from "../core/trace.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Attempt, Report, settlementOf } from "./report.ts";
 
@@ -313,7 +314,9 @@ export class Dispatcher {
     this.#sending += batch.length;
     endpoint.begin(sentAt);
     const signal = this.#breakOff.signal;
-    const outcome = await way({ subscription, deliveries: batch }, { waitMs, lateMs, signal });
+    const trace = sharedTrace(batch.map(({ event }) => event.trace));
+    const parcel = { subscription, deliveries: batch, trace };
+    const outcome = await way(parcel, { waitMs, lateMs, signal });
     const now = ground.clock.now();
     const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
     const isDelivered = isSuccess(policy.profile, outcome);

@@ -226,3 +226,17 @@ test("an excerpt is the beginning of the answer, in whole characters", () => {
   assert.equal(excerptOf([Buffer.from("abcü")], 4), "abc");
   assert.equal(excerptOf([Buffer.from([0x61, 0xff])], 4), "a\ufffd");
 });
+
+test("a trace context is sent as headers, which a subscription's own headers may replace", () => {
+  const trace = { parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", state: "a=1" };
+  const parcel = parcelOf(['{"id":1}']);
+  const { traceparent, tracestate } = postOf({ ...parcel, trace }, "/").headers;
+  assert.deepEqual({ traceparent, tracestate }, { traceparent: trace.parent, tracestate: "a=1" });
+  const without = postOf(parcel, "/").headers;
+  assert.equal("traceparent" in without || "tracestate" in without, false);
+  const headers = [
+    { name: "TraceParent", kind: "static", value: "mine", isSecret: false },
+  ] as const satisfies DeliveryHeader[];
+  const subscription = { ...parcel.subscription, headers };
+  assert.equal(postOf({ ...parcel, subscription, trace }, "/").headers.traceparent, "mine");
+});

@@ -7,6 +7,7 @@ import type { Delivery, Parcel } from "../core/ports.ts";
 import { bodyOf, contentTypeOf, type Rendered, renderEvent } from "../core/schema/convert.ts";
 import { findField } from "../core/schema/mapping.ts";
 import { type DeliveryHeader, type Destination, endpointOf } from "../core/subscription.ts";
+import { traceFields } from "../core/trace.ts";
 
 export interface Target {
   readonly origin: string;
@@ -38,7 +39,7 @@ export function targetOf(destination: Destination): Target | null {
  * In the schema that the subscription asks for, with its own headers (C-1). What headers say of one
  * event, they say of the first. The service sends no `Accept`.
  */
-export function postOf({ subscription, deliveries }: Parcel, path: string): Post {
+export function postOf({ subscription, deliveries, trace }: Parcel, path: string): Post {
   const { deliverySchema, batch } = subscription;
   const isBatched = batch !== null && batch.maxEvents > 1;
   const [first] = deliveries as readonly [Delivery, ...Delivery[]];
@@ -51,6 +52,7 @@ export function postOf({ subscription, deliveries }: Parcel, path: string): Post
     headers: {
       "content-type": contentTypeOf(deliverySchema, isBatched),
       "user-agent": "posthorn",
+      ...traceFields(trace),
       ...ownHeaders(subscription.headers, first.event.text),
       "aeg-event-type": "Notification",
       "aeg-subscription-name": subscription.name.toUpperCase(),

@@ -421,3 +421,27 @@ test("an API version may be left out or be any, as long as it can be one", async
     await refused(asked, "InvalidApiVersion", /^'api-version' must be left out or be a date such/);
   }
 });
+
+test("a trace context sent with a publish is kept with each of its events", async () => {
+  const door = await openDoor();
+  const subscription = await door.subscribe();
+  const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const publish = (headers: Readonly<Record<string, string>>, body = eventText()) =>
+    door.publish(body, { headers: { "aeg-sas-key": key, ...headers } });
+  await publish({ traceparent: parent, tracestate: "a=1" }, `[${eventText()},${eventText()}]`);
+  await publish({ traceparent: parent });
+  await publish({ tracestate: "a=1" });
+  await publish({ traceparent: `${parent}, ${parent}`, tracestate: "a=1" });
+  await publish({ traceparent: parent, tracestate: "no state" });
+  assert.deepEqual(
+    (await door.waiting(subscription)).map(({ trace }) => trace),
+    [
+      { parent, state: "a=1" },
+      { parent, state: "a=1" },
+      { parent, state: null },
+      null,
+      null,
+      { parent, state: null },
+    ],
+  );
+});

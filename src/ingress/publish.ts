@@ -25,6 +25,7 @@ import { readEventGridEvents } from "../core/schema/eventgrid.ts";
 import { publishLimits } from "../core/schema/limits.ts";
 import { type Reading, schemaNames } from "../core/schema/reading.ts";
 import { type Topic, topicArmId } from "../core/topic.ts";
+import { readTrace, type Trace } from "../core/trace.ts";
 import { shownAs } from "../core/wording.ts";
 import { type AuthGround, authorize } from "./auth.ts";
 import { openContent } from "./content.ts";
@@ -121,10 +122,15 @@ async function accept(ground: PublishGround, { directory, topic, request }: Aski
     isDomain: topic.kind === "domain",
     mapping: topic.mapping,
     publishedAt: now,
+    trace: traceIn(request),
     systemId: () => ground.ids.next(),
     limits: publishLimits,
   });
   await admit(ground, { directory, topic, published, bytes: content.byteCount, now });
+}
+
+function traceIn({ headers: { traceparent, tracestate } }: Request): Trace | null {
+  return traceparent === undefined ? null : readTrace(traceparent, tracestate);
 }
 
 /** Routes what was read, and resolves when it is stored. Refusals: those of the store's append. */

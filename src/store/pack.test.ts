@@ -21,6 +21,9 @@ const routed: fc.Arbitrary<Routed> = record({
     dataVersion: text,
     text,
     envelope: fc.option(text),
+    trace: fc.option(
+      fc.record({ parent: text, state: fc.option(text) }, { noNullPrototype: true }),
+    ),
   }),
   to: fc.array(number, { maxLength: 3 }),
 });

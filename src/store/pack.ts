@@ -5,6 +5,7 @@
 
 import type { InputSchema } from "../core/event.ts";
 import type { LastAttempt, Routed, Settlement, Stage } from "../core/ports.ts";
+import type { Trace } from "../core/trace.ts";
 import type { Answer, Op, Push, Round } from "./round.ts";
 
 type Flat = unknown[];
@@ -19,8 +20,9 @@ export function packOps(ops: readonly Op[]): Flat {
     if (op.kind === "append") {
       flat.push("append", op.now, op.routed.length);
       for (const { event, to } of op.routed) {
-        const { systemId, topic, publishedAt, schema, dataVersion, text, envelope } = event;
-        flat.push(systemId, topic, publishedAt, schema, dataVersion, text, envelope, to.length);
+        const { systemId, topic, publishedAt, schema, dataVersion, text } = event;
+        flat.push(systemId, topic, publishedAt, schema, dataVersion, text);
+        flat.push(event.envelope, event.trace, to.length);
         for (const subscription of to) flat.push(subscription);
       }
     } else if (op.kind === "settle") {
@@ -90,6 +92,7 @@ function takeRouted(from: Reader): Routed {
       dataVersion: from.take<string>(),
       text: from.take<string>(),
       envelope: from.take<string | null>(),
+      trace: from.take<Trace | null>(),
     },
     to: from.takeMany(() => from.take<number>()),
   };

@@ -79,4 +79,9 @@ export const migrations: readonly string[] = [
   ALTER TABLE deliveries ADD COLUMN last_number INTEGER;
   UPDATE deliveries SET last_number = max(attempts, 1) WHERE last_at IS NOT NULL;
   `,
+  `
+  -- The trace context that an event was published with; null without one.
+  ALTER TABLE events ADD COLUMN trace_parent TEXT;
+  ALTER TABLE events ADD COLUMN trace_state TEXT;
+  `,
 ];

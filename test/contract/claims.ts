@@ -23,6 +23,7 @@ export const claimCases: Cases = (on) => {
       publishedAt: startAt - 7,
       dataVersion: "v1 'quoted' \"twice\" \\ ü",
       envelope: '{"subject":"äß 漢字 🐎"}',
+      trace: { parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", state: "a=1" },
       text: `{"data":"äß漢字 🐎 \\u0000 \\ud800 \\n \\" ' \u007f ${"x".repeat(300_000)}"}`,
     });
     await store.append([{ event, to: [id] }], startAt);

@@ -52,6 +52,21 @@ export const durabilityCases: Cases = (on) => {
     );
   });
 
+  on("an event's trace context outlives a crash, and so does that it has none", async (scene) => {
+    if (scene.harness.reopen === undefined) return scene.skip(forgets);
+    const [id] = scene.ids;
+    const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const traces = [{ parent, state: "a=1,b=2" }, { parent, state: null }, null];
+    const events = traces.map((trace, index) => makeEvent(`e${index}`, { trace }));
+    for (const event of events) await scene.store.append([{ event, to: [id] }], startAt);
+    const store = await scene.harness.reopen();
+    const { deliveries } = await store.claim(queueOf(id), want());
+    assert.deepEqual(
+      deliveries.map(({ event }) => event.trace),
+      traces,
+    );
+  });
+
   on("attempts, stages and reasons outlive a crash, leases do not", async (scene) => {
     if (scene.harness.reopen === undefined) return scene.skip(forgets);
     const [id] = scene.ids;

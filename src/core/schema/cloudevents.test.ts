@@ -41,6 +41,7 @@ test("an event is kept as it was written, and nothing is stamped", () => {
         dataVersion: "",
         text,
         envelope: null,
+        trace: null,
       },
       fields: {
         id: "A234-1234-1234",
@@ -204,4 +205,22 @@ test("in a domain the source names the topic, or what the mapping says", () => {
       /index 0: '[\w.]+', the source field of 'topic', is not set\.$/,
     );
   }
+});
+
+test("an event's own trace context counts where the request has none, and stays as it is", () => {
+  const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const text = eventText({ traceparent: `"${parent}"`, tracestate: '"a=1"' });
+  const own = { parent, state: "a=1" };
+  const [event] = read(text);
+  assert.deepEqual(event?.event.trace, own);
+  assert.equal(event?.event.text, text);
+  const trace = { parent: parent.replace("b7", "c8"), state: null };
+  const [ofRequest] = read(text, { trace });
+  assert.deepEqual(ofRequest?.event.trace, trace);
+  assert.equal(ofRequest?.event.text, text);
+  const bad = read(`[${eventText({ traceparent: '"00-bad"' })},${eventText()}]`);
+  assert.deepEqual(
+    bad.map((each) => each.event.trace),
+    [null, null],
+  );
 });

@@ -6,6 +6,7 @@
 
 import type { Published } from "../event.ts";
 import type { Refusal } from "../refusal.ts";
+import { readTrace, type Trace } from "../trace.ts";
 import { isRfc3339 } from "./datetime.ts";
 import { findMapped, refuseUnmapped } from "./mapping.ts";
 import {
@@ -62,10 +63,19 @@ function readEvent(place: Place, reading: Reading): Published {
       dataVersion: "",
       text: writeEvent(place),
       envelope: null,
+      trace: reading.trace ?? ownTrace(place),
     },
     fields: { id, subject, eventType, topic: source, dataVersion: "", schema, parsed: place.value },
     domainTopic: reading.isDomain ? domainTopicOf(place, reading, source) : null,
   };
+}
+
+/**
+ * By the extension for distributed tracing. It tells where the event began, and the request's own
+ * headers where it comes from: so they go first, and the event keeps its attributes either way.
+ */
+function ownTrace({ value }: Place): Trace | null {
+  return value.traceparent === undefined ? null : readTrace(value.traceparent, value.tracestate);
 }
 
 /** What the specification wants to be there and not empty. */

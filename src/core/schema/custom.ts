@@ -55,6 +55,7 @@ function readEvent(place: Place, reading: Reading, mapping: InputMapping): Publi
       `{"id":${id.json},"topic":${JSON.stringify(topic)},"subject":${subject.json}` +
       `,"eventType":${eventType.json},"eventTime":${eventTime.json}` +
       `,"dataVersion":${dataVersion.json},"metadataVersion":"1"}`,
+    trace: reading.trace,
   };
   const fields = {
     id: id.text,

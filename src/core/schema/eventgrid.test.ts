@@ -46,6 +46,7 @@ test("an accepted event is stamped with topic, metadataVersion and its system id
           '"eventType":"recordInserted","eventTime":"2017-08-10T21:03:07+00:00",' +
           '"dataVersion":"1.0","metadataVersion":"1"}',
         envelope: null,
+        trace: null,
       },
       fields: {
         id: "1807",

@@ -57,6 +57,7 @@ function readEvent(place: Place, reading: Reading, topicStamp: string): Publishe
         `,"eventType":${raw.eventType},"eventTime":${raw.eventTime}` +
         `,"dataVersion":${dataVersion === "" ? '""' : raw.dataVersion},"metadataVersion":"1"}`,
       envelope: null,
+      trace: reading.trace,
     },
     fields: { id, subject, eventType, topic, dataVersion, schema, parsed: place.value },
     domainTopic,

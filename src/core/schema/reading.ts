@@ -13,6 +13,7 @@ import type { InputSchema } from "../event.ts";
 import { countUtf8Bytes, findObjects, isNestedDeeper, type ObjectSpan } from "../json.ts";
 import type { Instant } from "../ports.ts";
 import { Refusal } from "../refusal.ts";
+import type { Trace } from "../trace.ts";
 import { isDateTime } from "./datetime.ts";
 import { type PublishLimits, refuseSize } from "./limits.ts";
 import type { InputMapping } from "./mapping.ts";
@@ -27,6 +28,8 @@ export interface Reading {
   readonly isDomain: boolean;
   readonly mapping: InputMapping | null;
   readonly publishedAt: Instant;
+  /** That of the request; null: it has none, and an event may still have its own. */
+  readonly trace: Trace | null;
   readonly systemId: () => string;
   readonly limits: PublishLimits;
 }
