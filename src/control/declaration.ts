@@ -289,10 +289,12 @@ async function applySubscription(
     const names = { topic: stored.topic, subscription: stored.name };
     return tellLeft(log, names, "it was made over HTTP");
   }
-  const asStored = stored && { ...declared, topic: stored.topic, name: stored.name };
+  // How it runs is the operator's to say, whatever the file says of the rest.
+  const draft = stored ? { ...declared, flow: stored.flow, pauses: stored.pauses } : declared;
+  const asStored = stored && { ...draft, topic: stored.topic, name: stored.name };
   if (asStored !== undefined && holds(stored, asStored)) return;
-  await registry.putSubscription(declared);
-  tell(log, stored === undefined ? "created" : "updated", declared);
+  await registry.putSubscription(draft);
+  tell(log, stored === undefined ? "created" : "updated", draft);
 }
 
 function isSameName(one: string, other: string): boolean {

@@ -13,6 +13,7 @@ import {
 import { isoInstant } from "../core/time.ts";
 import { armTypes, type Topic, topicArmId } from "../core/topic.ts";
 import { renderDeadLetter } from "./deadletter.ts";
+import { renderExtension } from "./extension.ts";
 import { renderHeaders } from "./header.ts";
 import { renderInputMapping } from "./mapping.ts";
 import type { Form } from "./path.ts";
@@ -99,12 +100,15 @@ export function renderSubscription(
   { topic, form, profile }: SubscriptionView,
 ): object {
   const { name, domainTopic, state } = subscription;
+  const wanted = wantedTerms(subscription);
+  const posthorn = renderExtension(wanted, subscription);
   const nested = `${topic.kind}s/${domainTopic === null ? "" : "topics/"}eventSubscriptions`;
   return {
     properties: {
       topic: lowerProvider(sourceArmId(topic, domainTopic)),
       provisioningState: state satisfies ProvisioningState,
-      ...renderTerms(wantedTerms(subscription), topic.profile ?? profile),
+      ...renderTerms(wanted, topic.profile ?? profile),
+      ...(posthorn !== null && { posthorn }),
     },
     systemData: null,
     id: subscriptionArmId(topic, subscription, form),

@@ -28,6 +28,7 @@ import { isoInstant, parseInstant } from "../core/time.ts";
 import { refuseValue } from "../core/wording.ts";
 import { checkDeadLetter } from "./deadletter.ts";
 import { checkHeaders } from "./header.ts";
+import { checkExtension } from "./extension.ts";
 
 /** What the terms are checked against. */
 export interface TermsContext {
@@ -70,6 +71,7 @@ export function checkTerms(
     "retryPolicy",
     "deadLetterDestination",
     ...Object.keys(notAvailable),
+    "posthorn",
     ...readOnly,
   ]);
   refuseUnavailable(members, field, notAvailable);
@@ -93,6 +95,7 @@ export function checkTerms(
       deliverySchema: checkSchema(...at("eventDeliverySchema"), context.inputSchema),
     }),
   } as SubscriptionTerms;
+    ...checkExtension(members.posthorn, `${field}.posthorn`, context),
   return terms;
 }
 

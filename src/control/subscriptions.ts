@@ -14,6 +14,7 @@ import {
   type SubscriptionDraft,
   type SubscriptionTerms,
   subscriptionNameRule,
+  termsIn,
 } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
 import { armTypes, type Topic } from "../core/topic.ts";
@@ -75,6 +76,7 @@ function changesIn({ request }: Call): Members {
     "deadLetterDestination",
     "deadLetterWithResourceIdentity",
     "deliveryWithResourceIdentity",
+    "posthorn",
   ];
   const members = readMembers(request, [...flat, "properties", ...idleAround]);
   if ((members.properties ?? null) !== null) {
@@ -146,6 +148,7 @@ function draftOf(
   return {
     ...plainSubscription,
     ...(isInForce && isAsked ? termsIn(old as Subscription) : terms),
+    ...(old !== undefined && { flow: old.flow, pauses: old.pauses }),
     topic: spot.topic.name,
     domainTopic: spot.domainTopic,
     name: old?.name ?? name,
@@ -154,13 +157,6 @@ function draftOf(
     handshake,
     origin: "api",
   };
-}
-
-function termsIn(subscription: SubscriptionTerms): SubscriptionTerms {
-  const { destination, deliverySchema, filter, retryPolicy, batch } = subscription;
-  const { deadLetter, headers, labels, expiresAt } = subscription;
-  const choice = { destination, deliverySchema, filter, retryPolicy, batch };
-  return { ...choice, deadLetter, headers, labels, expiresAt };
 }
 
 /** One that waits for a person has ended as far as a poller goes: its state tells the rest. */

@@ -3,6 +3,7 @@
 import type { BatchPolicy } from "./batch.ts";
 import type { DeliverySchema } from "./event.ts";
 import { type Filter, filterForAll } from "./filter.ts";
+import { type Course, plainCourse } from "./flow.ts";
 import type { Instant } from "./ports.ts";
 import type { Origin } from "./topic.ts";
 
@@ -45,6 +46,8 @@ export interface SubscriptionTerms {
   readonly retryPolicy: RetryPolicy;
   /** Null: one event per request (B-5). */
   readonly batch: BatchPolicy | null;
+  /** Ours: halve a batch that is answered with a code that is never retried (split.ts). */
+  readonly splitOnFailure: boolean;
   readonly deadLetter: DeadLetterDestination | null;
   /** Sent with every delivery (C-1). */
   readonly headers: readonly DeliveryHeader[];
@@ -53,7 +56,8 @@ export interface SubscriptionTerms {
   readonly expiresAt: Instant | null;
 }
 
-export interface SubscriptionDraft extends SubscriptionTerms {
+/** How it runs is the operator's to say, and no part of its terms. */
+export interface SubscriptionDraft extends SubscriptionTerms, Course {
   /** Name of its topic or domain. */
   readonly topic: string;
   /** Within a domain: the one topic it listens to; null: the topic, or the whole domain. */
@@ -114,14 +118,24 @@ export const plainSubscription = {
   filter: filterForAll,
   retryPolicy: { maxDeliveryAttempts: null, eventTimeToLiveMs: null },
   batch: null,
+  splitOnFailure: false,
   deadLetter: null,
   headers: [],
   labels: [],
   expiresAt: null,
+  ...plainCourse,
   isActive: true,
   state: "Succeeded",
   handshake: null,
 } as const satisfies Omit<SubscriptionDraft, "topic" | "name" | "destination" | "origin">;
+
+/** What a record says of the subscriber's choice, and nothing else of it. */
+export function termsIn(subscription: SubscriptionTerms): SubscriptionTerms {
+  const { destination, deliverySchema, filter, retryPolicy, batch, splitOnFailure } = subscription;
+  const { deadLetter, headers, labels, expiresAt } = subscription;
+  const choice = { destination, deliverySchema, filter, retryPolicy, batch, splitOnFailure };
+  return { ...choice, deadLetter, headers, labels, expiresAt };
+}
 
 /**
  * What shares a fate: the same URL without its query, which may hold a secret and does not change

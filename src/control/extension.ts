@@ -1,0 +1,67 @@
+// Our own settings of a subscription, which travel in Azure's shape under `properties.posthorn`.
+// Microsoft's clients cannot know the member: a write without it keeps what is in force, and an
+// answer has it only when something in it is set. `null` clears it.
+
+import { checkMembers } from "../core/members.ts";
+import { type ProfileName, profiles } from "../core/profile.ts";
+import { Refusal } from "../core/refusal.ts";
+import type { Subscription, SubscriptionTerms } from "../core/subscription.ts";
+import { isoInstant } from "../core/time.ts";
+import { refuseValue } from "../core/wording.ts";
+
+export type Extension = Pick<SubscriptionTerms, "splitOnFailure">;
+
+const plainExtension: Extension = { splitOnFailure: false };
+
+/** In our answers, and so in what clients write back; changed by routes of their own. */
+const readOnly = ["flow"];
+
+export interface ExtensionContext {
+  readonly profile: ProfileName;
+  readonly stored: SubscriptionTerms | null;
+  /** Whether the members that are left out stay as they are stored, or take their default. */
+  readonly keepsRest: boolean;
+}
+
+/** `value`: undefined when the member is not there at all. Refusal: InvalidSetting. */
+export function checkExtension(
+  value: unknown,
+  field: string,
+  { profile, stored, keepsRest }: ExtensionContext,
+): Extension {
+  const kept: Extension = { splitOnFailure: stored?.splitOnFailure ?? false };
+  if (value === undefined) return kept;
+  if (value === null) return plainExtension;
+  const members = checkMembers(value, field, ["splitOnFailure", ...readOnly]);
+  const base = keepsRest ? kept : plainExtension;
+  return {
+    splitOnFailure:
+      members.splitOnFailure === undefined
+        ? base.splitOnFailure
+        : checkSplit(members.splitOnFailure, `${field}.splitOnFailure`, profile),
+  };
+}
+
+function checkSplit(value: unknown, field: string, profileName: ProfileName): boolean {
+  if (value !== true && value !== false && value !== null) {
+    throw refuseValue({ field, value, allowed: "true or false" });
+  }
+  const { batching, neverRetried } = profiles[profileName];
+  const isOfUse = batching && Object.values(neverRetried).some((codes) => codes.length > 0);
+  if (value !== true || isOfUse) return value === true;
+  const why = `the profile ${profileName} has no batches that are given up because of one event`;
+  throw new Refusal("InvalidSetting", `${field} must be left out: ${why}`, { target: field });
+}
+
+/** Null: nothing in it is set. */
+export function renderExtension(
+  terms: SubscriptionTerms,
+  { flow }: Pick<Subscription, "flow">,
+): object | null {
+  const shown = {
+    ...(terms.splitOnFailure && { splitOnFailure: true }),
+    ...(flow.kind === "paused" && { flow: { kind: flow.kind, since: isoInstant(flow.since) } }),
+    ...(flow.kind === "draining" && { flow }),
+  };
+  return Object.keys(shown).length === 0 ? null : shown;
+}
