@@ -29,6 +29,7 @@ import { refuseValue } from "../core/wording.ts";
 import { checkDeadLetter } from "./deadletter.ts";
 import { checkHeaders } from "./header.ts";
 import { checkExtension } from "./extension.ts";
+import { checkHeaders } from "./header.ts";
 
 /** What the terms are checked against. */
 export interface TermsContext {
