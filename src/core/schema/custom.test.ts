@@ -40,6 +40,7 @@ test("an event is kept as it was written, with the envelope that the mapping mak
           `{"id":"system-1","topic":"${armId}","subject":"DefaultSubject",` +
           '"eventType":"Created","eventTime":"2030-01-31T13:05:09.007Z",' +
           '"dataVersion":"1.0","metadataVersion":"1"}',
+        trace: null,
       },
       fields: {
         id: "system-1",
