@@ -27,9 +27,9 @@ import {
 import { isoInstant, parseInstant } from "../core/time.ts";
 import { refuseValue } from "../core/wording.ts";
 import { checkDeadLetter } from "./deadletter.ts";
-import { checkHeaders } from "./header.ts";
 import { checkExtension } from "./extension.ts";
 import { checkHeaders } from "./header.ts";
+import { checkExtension } from "./extension.ts";
 
 /** What the terms are checked against. */
 export interface TermsContext {
@@ -71,6 +71,7 @@ export function checkTerms(
     "eventDeliverySchema",
     "retryPolicy",
     "deadLetterDestination",
+    "posthorn",
     ...Object.keys(notAvailable),
     "posthorn",
     ...readOnly,
@@ -95,6 +96,7 @@ export function checkTerms(
     ...(has("eventDeliverySchema") && {
       deliverySchema: checkSchema(...at("eventDeliverySchema"), context.inputSchema),
     }),
+    ...checkExtension(members.posthorn, `${field}.posthorn`, context),
   } as SubscriptionTerms;
     ...checkExtension(members.posthorn, `${field}.posthorn`, context),
   return terms;
