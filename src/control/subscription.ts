@@ -29,7 +29,6 @@ import { refuseValue } from "../core/wording.ts";
 import { checkDeadLetter } from "./deadletter.ts";
 import { checkExtension } from "./extension.ts";
 import { checkHeaders } from "./header.ts";
-import { checkExtension } from "./extension.ts";
 
 /** What the terms are checked against. */
 export interface TermsContext {
@@ -73,7 +72,6 @@ export function checkTerms(
     "deadLetterDestination",
     "posthorn",
     ...Object.keys(notAvailable),
-    "posthorn",
     ...readOnly,
   ]);
   refuseUnavailable(members, field, notAvailable);
@@ -98,7 +96,6 @@ export function checkTerms(
     }),
     ...checkExtension(members.posthorn, `${field}.posthorn`, context),
   } as SubscriptionTerms;
-    ...checkExtension(members.posthorn, `${field}.posthorn`, context),
   return terms;
 }
 
