@@ -4,6 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { beganBefore, type Course, goOn, heldMs, pause, pausesMax, plainCourse } from "./flow.ts";
+import { policyOf } from "./policy.ts";
+import { profiles } from "./profile.ts";
+import { expire, explain } from "./retry.ts";
+import { plainSubscription } from "./subscription.ts";
 
 const hourMs = 3_600_000;
 
@@ -32,6 +36,24 @@ test("what is paused does not grow older, the pause under way included (R-6)", (
   const resumed = goOn(paused, { kind: "running" }, 15 * hourMs);
   assert.equal(heldMs(resumed, 0, 20 * hourMs), 5 * hourMs);
   assert.equal(heldMs(resumed, 16 * hourMs, 20 * hourMs), 0);
+});
+
+test("an event outlives a pause longer than its life, and ends by its own time (R-6)", () => {
+  const destination = { kind: "webhook", url: "http://a/" } as const;
+  const policy = policyOf({ ...plainSubscription, destination }, profiles.azure);
+  const course = goOn(pause(plainCourse, hourMs), { kind: "running" }, 100 * hourMs);
+  const atAge = (now: number) => {
+    const held = heldMs(course, 0, now);
+    return expire({ stage: "deliver", attempts: 1, since: 0, heldMs: held, policy }, now);
+  };
+  assert.equal(atAge(122 * hourMs), null);
+  const end = atAge(123 * hourMs);
+  assert.equal(end?.kind, "drop");
+  assert.equal(
+    end && explain(end),
+    "TimeToLiveExceeded: due 1 d after its publish, 4 d 3 h of pauses not counted, with 1 d to " +
+      "live, 1 attempt made; dropped",
+  );
 });
 
 test("a subscription that was never paused ages by the clock alone", () => {

@@ -1,5 +1,6 @@
-// How fast an endpoint lets us send, when it said so in its handshake: so many requests a minute,
-// evenly spaced. A law without a clock of its own; a pace belongs to one endpoint, whoever sends.
+// How fast we send: requests to an endpoint that said in its handshake how many it allows, and
+// events of a subscription that is being drained. So many a minute, evenly spaced. A law without a
+// clock of its own; a pace belongs to one endpoint, whoever sends, or to one subscription.
 
 import type { Instant } from "./ports.ts";
 
@@ -19,17 +20,22 @@ export function changePace(pace: Pace | null, perMinute: number | null): Pace | 
   return { perMinute, nextAt: pace?.nextAt ?? 0 };
 }
 
-/** When the next request may go out. */
+/** From a rate by the second. */
+export function paceOf(perSecond: number): Pace {
+  return { perMinute: perSecond * 60, nextAt: 0 };
+}
+
+/** When the next may go out. */
 export function turnAt({ nextAt }: Pace): Instant {
   return Math.floor(nextAt);
 }
 
-/** After a request that went out now. */
-export function takeTurn({ perMinute, nextAt }: Pace, now: Instant): Pace {
-  return { perMinute, nextAt: Math.max(nextAt, now) + minuteMs / perMinute };
+/** After one that went out now, or several together. */
+export function takeTurn({ perMinute, nextAt }: Pace, now: Instant, count = 1): Pace {
+  return { perMinute, nextAt: Math.max(nextAt, now) + (count * minuteMs) / perMinute };
 }
 
-/** How many requests to have ready. */
+/** How many to have ready. */
 export function readyAhead({ perMinute }: Pace): number {
   return Math.max(1, Math.floor((perMinute * aheadMs) / minuteMs));
 }

@@ -31,6 +31,8 @@ export interface Standing {
   readonly attempts: number;
   /** When this stage began. */
   readonly since: Instant;
+  /** How much of the time since then does not count, because it was paused (flow.ts). */
+  readonly heldMs?: number;
   readonly policy: Policy;
 }
 
@@ -62,6 +64,7 @@ export interface End {
   readonly attempts: number;
   readonly attemptsMax: number | null;
   readonly aliveMs: number;
+  readonly heldMs: number;
   /** Time to live; in the second stage, how long a dead-letter store may be away. */
   readonly limitMs: number;
 }
@@ -134,12 +137,12 @@ function retryAfterIn(outcome: Outcome): Pick<Wait, "retryAfterMs"> {
  * stage never ends before its first attempt, however long the broker itself was away.
  */
 export function expire(delivery: Standing, now: Instant): Decision | null {
-  const { stage, attempts, since, policy } = delivery;
+  const { stage, attempts, since, heldMs = 0, policy } = delivery;
   // The limit may have been lowered since the last attempt.
   if (stage === "deliver" && policy.attemptsMax !== null && attempts >= policy.attemptsMax) {
     return giveUp(delivery, "MaxDeliveryAttemptsExceeded", null, now);
   }
-  if (now - since < limitMsOf(delivery)) return null;
+  if (now - since - heldMs < limitMsOf(delivery)) return null;
   if (stage === "deliver") return giveUp(delivery, "TimeToLiveExceeded", null, now);
   return attempts === 0 ? null : giveUp(delivery, "DeadLetterStoreUnavailable", null, now);
 }
@@ -215,6 +218,7 @@ function explainEnd({ reason, end }: { readonly reason: Reason; readonly end: En
   const made = sayAttempts(end.attempts);
   const alive = wordsOfMs(end.aliveMs);
   const limit = wordsOfMs(end.limitMs);
+  const paused = end.heldMs > 0 ? `, ${wordsOfMs(end.heldMs)} of pauses not counted,` : "";
   switch (reason) {
     case "MaxDeliveryAttemptsExceeded":
       return end.saw === null
@@ -285,23 +289,27 @@ function retry(
     },
     left: {
       attempts: unlimited ? null : attemptsMax - step,
-      ms: Math.max(0, delivery.since + limitMsOf(delivery) - why.now),
+      ms: Math.max(0, delivery.since + (delivery.heldMs ?? 0) + limitMsOf(delivery) - why.now),
     },
   };
 }
 
 /** L-1, P-11: to the dead letters where there are any and it does not come from there. */
 function giveUp(delivery: Standing, reason: Reason, saw: string | null, now: Instant): Decision {
-  const { attempts, since, policy } = delivery;
+  const { attempts, since, heldMs = 0, policy } = delivery;
   const { attemptsMax, deadLetter, deadLetterPauseMs } = policy;
   const limitMs = limitMsOf(delivery);
-  const end = { saw, attempts, attemptsMax, aliveMs: now - since, limitMs };
+  const end = { saw, attempts, attemptsMax, aliveMs: now - since - heldMs, limitMs, heldMs };
   return deadLetter && delivery.stage === "deliver"
     ? { kind: "deadLetter", at: now + deadLetterPauseMs, reason, end }
     : { kind: "drop", reason, end };
 }
 
-/** R-3, P-7 */
+/** R-3, P-7: whether an answer is given up on at once. */
+export function isFinal(policy: Policy, outcome: Outcome): boolean {
+  return !isSuccess(policy.profile, outcome) && finalReason(policy, outcome) !== null;
+}
+
 function finalReason({ profile, destinationKind }: Policy, outcome: Outcome): Reason | null {
   if (outcome.kind !== "answered") return null;
   const final = profile.neverRetried[destinationKind].find((code) => code === outcome.status);
