@@ -4,21 +4,31 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
-import { requireAdmin } from "./control/admin.ts";
+import { type AdminLock, requireAdmin } from "./control/admin.ts";
 import { armRoutes } from "./control/arm.ts";
 import { clockRoutes, type Tally } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
+import {
+  isSignedIn,
+  linkOf,
+  linkRoutes,
+  type SessionGround,
+  sessionRoutes,
+} from "./control/session.ts";
+import { portalRoutes } from "./control/portal.ts";
 import { signinRoutes } from "./control/signin.ts";
 import { statusRoutes } from "./control/status.ts";
 import { baseUrlOf } from "./core/called.ts";
 import { handshakeRules } from "./core/handshake.ts";
 import type { Activity, Catalog, Clock, Ledger, Meter, Registry, Store } from "./core/ports.ts";
 import { publishLimits } from "./core/schema/limits.ts";
+import { isLoopback } from "./core/setting.ts";
 import { parseStorageAccounts } from "./core/storage.ts";
 import { openAsk } from "./egress/ask.ts";
 import { openDeadLetters } from "./egress/deadletter.ts";
 import { openWebhook } from "./egress/webhook.ts";
 import { assemble, type Ground, type HouseRules } from "./house.ts";
+import { openAssets } from "./runtime/assets.ts";
 import { givenCertificates, keptCertificates } from "./runtime/certificate.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
 import { realActivity, realClock } from "./runtime/clock.ts";
@@ -28,6 +38,7 @@ import { keepSecret } from "./runtime/keepsake.ts";
 import { type LogStream, openLog } from "./runtime/log.ts";
 import { openMeter } from "./runtime/meter.ts";
 import type { OwnPort } from "./runtime/portkeeper.ts";
+import { openSessions, sessionLifeMs } from "./runtime/sessions.ts";
 import { openTokens, tokenLifeMs } from "./runtime/tokens.ts";
 import { VirtualClock } from "./runtime/virtual.ts";
 import { FrontStore } from "./store/front.ts";
@@ -45,6 +56,9 @@ export interface Broker {
 /** How long a round of the store waits for company, and a refused publisher for its turn. */
 const gatherMs = 3;
 const retryAfterMs = 1_000;
+
+/** Built when the package is installed; see portal/build.ts. */
+const portalFolder = join(import.meta.dirname, "../portal/dist");
 
 /**
  * A broker on the real ground. `onCrash` is told of what only an end of the process can mend.
@@ -130,17 +144,30 @@ export async function openBroker(
   let signal: AbortSignal = AbortSignal.abort();
   const stopping = new AbortController();
   rooms.defer(() => house.close(signal));
+  const door = doorOf(config, { isAdminKey: tokens.isAdminKey, log });
+  const lock: AdminLock = {
+    check: config.auth ? tokens.whyNoAdmin : null,
+    isSignedIn: (request) => isSignedIn(door, request),
+    isLocal: door.isLocal,
+  };
   const routes = [
     ...house.routes,
     ...statusRoutes({ whyNotReady: house.whyNotReady, metrics: () => meter.text() }),
     ...(virtual === null ? [] : clockRoutes({ clock: virtual, tally })),
+    ...portalRoutes({
+      assets: openAssets(portalFolder),
+      makeNonce: makeKey,
+      isSignedIn: config.auth ? () => false : null,
+    }),
     ...signinRoutes({
       ...tokens,
       ...(config.auth ? {} : { isAdminKey: () => true }),
-      whyNoAdmin: config.auth ? tokens.whyNoAdmin : null,
+      lock,
       tokenLifeMs,
       log,
     }),
+    ...sessionRoutes(door),
+    ...requireAdmin(linkRoutes(door, baseUrlOf), lock),
     ...requireAdmin(
       armRoutes(
         {
@@ -150,7 +177,7 @@ export async function openBroker(
         },
         { quiet: virtual && (() => virtual.nextDueAt()), stop: stopping.signal },
       ),
-      config.auth ? tokens.whyNoAdmin : null,
+      lock,
     ),
   ];
   const certificates = certificatesOf(config);
@@ -175,6 +202,7 @@ export async function openBroker(
     profile: config.profile,
     clock: config.clock,
     auth: config.auth,
+    portal: linkOf(door, http ?? https ?? ""),
   });
   const opened = rooms.move();
   return {
@@ -220,6 +248,16 @@ function portsIn({ topics }: Catalog): OwnPort[] {
 function adminKeyOf({ adminKey, auth, dataFolder }: Config): string {
   if (adminKey !== null || !auth) return adminKey ?? makeKey();
   return keepSecret(join(dataFolder, "admin.key"), makeKey);
+}
+
+/** Sessions last as long as the data folder does, whatever the store. */
+function doorOf(
+  { auth, dataFolder, http, https }: Config,
+  outside: Pick<SessionGround, "isAdminKey" | "log">,
+): SessionGround {
+  const path = auth ? join(dataFolder, "sessions.json") : null;
+  const isLocal = [http, https].every((address) => address === null || isLoopback(address.host));
+  return { ...outside, sessions: openSessions({ path }), lifeMs: sessionLifeMs, auth, isLocal };
 }
 
 function entraOf({ entraIssuer, entraAudiences, entraJwks }: Config) {

@@ -18,7 +18,7 @@ function openDesk() {
   };
   const now = Date.UTC(2030, 0, 1);
   const tokens = openTokens({ adminKey, entra: null, now: () => now, log });
-  const routes = signinRoutes({ ...tokens, tokenLifeMs, log });
+  const routes = signinRoutes({ ...tokens, lock: { check: tokens.whyNoAdmin }, tokenLifeMs, log });
   const ask = async (
     method: Route["method"],
     path: string,

@@ -9,7 +9,7 @@
 import { baseUrlOf } from "../core/called.ts";
 import type { Log, Reply, Request, Route } from "../core/ports.ts";
 import { shownAs } from "../core/wording.ts";
-import { type AdminCheck, requireAdmin } from "./admin.ts";
+import { type AdminLock, requireAdmin } from "./admin.ts";
 
 /** The one tenant there is. */
 export const tenantId = "00000000-0000-0000-0000-000000000001";
@@ -22,8 +22,8 @@ export interface SigninGround {
     claims: Readonly<Record<string, string>>,
   ) => Promise<string>;
   readonly tokenLifeMs: number;
-  /** Null: everybody may see what is for admins. */
-  readonly whyNoAdmin: AdminCheck | null;
+  /** Who may see what is for admins. */
+  readonly lock: AdminLock;
   readonly log: Log;
 }
 
@@ -44,7 +44,7 @@ export function signinRoutes(ground: SigninGround): Route[] {
     { method: "POST", path: "/adfs/oauth2/token", handle: (asked) => grant(ground, asked) },
     ...requireAdmin(
       [{ method: "GET", path: "/tenants", handle: () => json(200, { value: [tenant] }) }],
-      ground.whyNoAdmin,
+      ground.lock,
     ),
   ];
 }

@@ -36,6 +36,11 @@ export function keepPublic(path: string, text: string): void {
   renameSync(writeDraft(path, text, publicMode), path);
 }
 
+/** The same for the broker's own eyes. */
+export function keepSecretText(path: string, text: string): void {
+  renameSync(writeDraft(path, text, secretMode), path);
+}
+
 /** Null when there is no such file, or nothing in it. */
 export function readKept(path: string): string | null {
   try {
