@@ -46,12 +46,13 @@ export function isAlike(
       plainTerms(withSecrets(shownProperties, secret, wantedProperties), context.inputSchema),
     );
   }
-  const left = keptByTopics.filter((name) => (wantedProperties[name] ?? null) === null);
+  const wantedTopic = withOwn(wantedProperties);
+  const left = keptByTopics.filter((name) => (wantedTopic[name] ?? null) === null);
   const without = (properties: Members) =>
     Object.fromEntries(Object.entries(properties).filter(([name]) => !left.includes(name)));
   const { location, tags } = wanted.body;
   return (
-    isEqual(plainTopic(wantedProperties), plainTopic(without(shownProperties))) &&
+    isEqual(plainTopic(wantedTopic), plainTopic(without(withOwn(shownProperties)))) &&
     (location === undefined || isEqual(lower(location), lower(shown.location))) &&
     isEqual(tags ?? null, shown.tags ?? null)
   );
@@ -59,6 +60,11 @@ export function isAlike(
 
 function members(value: unknown): Members {
   return isObject(value) ? value : {};
+}
+
+/** Our own members travel under `posthorn`, and may stand beside the others, too. */
+function withOwn(properties: Members): Members {
+  return { ...properties, ...members(properties.posthorn) };
 }
 
 /** A client that cannot read the URL does not change it by leaving it out. */

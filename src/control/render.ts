@@ -42,8 +42,9 @@ export function renderTopic(topic: Topic, { baseUrl, state }: TopicView): object
         autoCreateTopicWithFirstSubscription: domain.autoCreateTopics,
         autoDeleteTopicWithLastSubscription: domain.autoDeleteTopics,
       }),
-      ...(port !== null && { port }),
-      ...(profile !== null && { profile }),
+      ...((port ?? profile) !== null && {
+        posthorn: { ...(port !== null && { port }), ...(profile !== null && { profile }) },
+      }),
     },
     sku: { name: "Basic" },
     identity: { type: "None", principalId: null, tenantId: null, userAssignedIdentities: null },

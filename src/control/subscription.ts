@@ -3,6 +3,7 @@
 // under the topic's profile is refused: a setting that does nothing is a surprise kept for later.
 // Only what clients send because they have read it is taken and has no effect.
 
+import { idleUnder, usualRetryPolicy, wordsOfIdle } from "../core/allowance.ts";
 import { type BatchPolicy, batchPolicyOf } from "../core/batch.ts";
 import type { DeliverySchema, InputSchema } from "../core/event.ts";
 import { parseFilter } from "../core/filter/parse.ts";
@@ -89,14 +90,45 @@ export function checkTerms(
     }),
     ...(has("retryPolicy") && { retryPolicy: checkRetry(...at("retryPolicy"), context.profile) }),
     ...(has("deadLetterDestination") && {
-      deadLetter: checkGivenUp(...at("deadLetterDestination"), context),
+      deadLetter: checkDeadLetter(...at("deadLetterDestination"), context.storage),
     }),
     ...(has("eventDeliverySchema") && {
       deliverySchema: checkSchema(...at("eventDeliverySchema"), context.inputSchema),
     }),
     ...checkExtension(members.posthorn, `${field}.posthorn`, context),
   } as SubscriptionTerms;
+  refuseIdle(terms, { members, field, has, profile: context.profile });
   return terms;
+}
+
+/** Of what is said now: what was said before the topic got its profile stays as it is. */
+function refuseIdle(
+  terms: SubscriptionTerms,
+  {
+    members,
+    field,
+    has,
+    profile,
+  }: {
+    readonly members: Members;
+    readonly field: string;
+    readonly has: (name: string) => boolean;
+    readonly profile: ProfileName;
+  },
+): void {
+  for (const idle of idleUnder(profile, terms)) {
+    if (!has(idle.members[0].split(".", 1)[0] as string)) continue;
+    const member = idle.members.find((path) => isSaid(members, path)) ?? idle.members[0];
+    const target = `${field}.${member}`;
+    const words = `${target} must be left out: ${wordsOfIdle(profile, idle)}`;
+    throw new Refusal("InvalidSetting", words, { target });
+  }
+}
+
+function isSaid(members: Members, path: string): boolean {
+  let value: unknown = members;
+  for (const name of path.split(".")) value = (value as Members | null | undefined)?.[name];
+  return (value ?? null) !== null;
 }
 
 function refuseUnavailable(
@@ -141,7 +173,7 @@ function checkDestination(value: unknown, field: string, context: TermsContext):
   checkTlsVersion(members.minimumTlsVersionAllowed, `${inside}.minimumTlsVersionAllowed`);
   return {
     destination: checkUrl(members, inside, context),
-    batch: checkBatch(members, inside, context.profile),
+    batch: checkBatch(members, inside),
     headers: checkAttributes(members, inside, context),
   };
 }
@@ -185,57 +217,26 @@ function checkUrl(
 /** How the service shows a destination that does not ask for batches. */
 export const noBatchShown: BatchPolicy = { maxEvents: 1, preferredBytes: 64 * 1024 };
 
-function checkBatch(members: Members, field: string, profile: ProfileName): BatchPolicy | null {
+function checkBatch(members: Members, field: string): BatchPolicy | null {
   const batch = batchPolicyOf(members, field);
-  if (batch === null) return null;
-  const { maxEvents, preferredBytes } = batch;
-  if (maxEvents === 1 && preferredBytes === noBatchShown.preferredBytes) return null;
-  if (profiles[profile].batching) return batch;
-  // One event per request is what such a profile does anyway.
-  if (maxEvents === 1) return null;
-  const given = members.maxEventsPerBatch == null ? "preferredBatchSizeInKilobytes" : null;
-  throw refuseUnderProfile(`${field}.${given ?? "maxEventsPerBatch"}`, "batches", profile);
+  const isShown = batch?.maxEvents === 1 && batch.preferredBytes === noBatchShown.preferredBytes;
+  return isShown ? null : batch;
 }
 
 /** The command line of Azure changes a destination without saying what its headers were. */
 function checkAttributes(members: Members, inside: string, context: TermsContext) {
-  const { stored, keepsRest, profile } = context;
+  const { stored, keepsRest } = context;
   if (keepsRest && stored !== null && !("deliveryAttributeMappings" in members)) {
     return stored.headers;
   }
   const field = `${inside}.deliveryAttributeMappings`;
-  const headers = checkHeaders(members.deliveryAttributeMappings, field, stored?.headers ?? []);
-  if (headers.length === 0 || profiles[profile].deliveryHeaders) return headers;
-  throw refuseUnderProfile(field, "delivery headers", profile);
+  return checkHeaders(members.deliveryAttributeMappings, field, stored?.headers ?? []);
 }
 
-function checkRetry(value: unknown, field: string, profileName: ProfileName): RetryPolicy {
+function checkRetry(value: unknown, field: string, profile: ProfileName): RetryPolicy {
   const known = ["maxDeliveryAttempts", "eventTimeToLiveInMinutes"];
-  const policy = checkRetryPolicy(checkMembers(value ?? {}, field, known), field);
-  const { attemptsMax, ttlMs } = profiles[profileName];
-  const { maxDeliveryAttempts, eventTimeToLiveMs } = policy;
-  const hasAttempts = maxDeliveryAttempts !== null && maxDeliveryAttempts !== attemptsMax.default;
-  if (attemptsMax.range === null && hasAttempts) {
-    const about = "a number of attempts per subscription";
-    throw refuseUnderProfile(`${field}.maxDeliveryAttempts`, about, profileName);
-  }
-  const hasTimeToLive = eventTimeToLiveMs !== null && eventTimeToLiveMs !== ttlMs.default;
-  if (ttlMs.range === null && hasTimeToLive) {
-    const about = "a time to live per subscription";
-    throw refuseUnderProfile(`${field}.eventTimeToLiveInMinutes`, about, profileName);
-  }
-  return policy;
-}
-
-function checkGivenUp(value: unknown, field: string, { profile, storage }: TermsContext) {
-  const deadLetter = checkDeadLetter(value, field, storage);
-  if (deadLetter === null || profiles[profile].deadLettering) return deadLetter;
-  throw refuseUnderProfile(field, "dead letters", profile);
-}
-
-function refuseUnderProfile(field: string, about: string, profile: ProfileName): Refusal {
-  const words = `${field} must be left out: the profile ${profile} does not know ${about}`;
-  return new Refusal("InvalidSetting", words, { target: field });
+  const members = checkMembers(value ?? {}, field, known);
+  return usualRetryPolicy(profile, checkRetryPolicy(members, field, profiles[profile]));
 }
 
 function checkLabels(value: unknown, field: string): readonly string[] {

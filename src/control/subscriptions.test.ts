@@ -11,6 +11,7 @@ import {
   provider,
   webhookBody,
 } from "../../test/fixtures/arm.ts";
+import { profileNames } from "../core/profile.ts";
 import { localPlace, plainTopic } from "../core/topic.ts";
 
 const scoped = `${ordersPath}${provider}/eventSubscriptions/billing`;
@@ -549,16 +550,49 @@ test("subscriptions are listed by topic, group, subscription, location and topic
   assert.equal((await arm.ask("GET", `${ordersPath}s${tail}`)).status, 404);
 });
 
-test("what a profile does not know is refused, naming the profile (P-9, P-12)", async (t) => {
+test("what a profile does not know is refused, naming the profile (P-5, P-6, P-9, P-11, P-12)", async (t) => {
   const arm = await openArm(t);
-  await arm.good("PUT", ordersPath, { properties: { profile: "ga-2018" } });
   const mapping = { name: "a", type: "Static", properties: { value: "v" } };
-  for (const destination of [{ maxEventsPerBatch: 10 }, { deliveryAttributeMappings: [mapping] }]) {
-    const refused = await arm.ask("PUT", scoped, webhookBody({ destination }));
-    assert.equal(refused.status, 400);
-    assert.match(refused.body.error.message, /the profile ga-2018 does not know/);
+  const resourceId =
+    "/subscriptions/s/resourceGroups/r/providers/Microsoft.Storage/storageAccounts";
+  const deadLetterDestination = {
+    endpointType: "StorageBlob",
+    properties: { resourceId: `${resourceId}/letters`, blobContainerName: "box" },
+  };
+  const old = ["preview-2017", "ga-2018"];
+  const properties = (retryPolicy: Json) => ({ properties: { retryPolicy } });
+  const headers = { destination: { deliveryAttributeMappings: [mapping] } };
+  const table: [readonly string[], object, string][] = [
+    [old, properties({ maxDeliveryAttempts: 3 }), "retryPolicy.maxDeliveryAttempts"],
+    [old, properties({ eventTimeToLiveInMinutes: 3 }), "retryPolicy.eventTimeToLiveInMinutes"],
+    [old, { destination: { maxEventsPerBatch: 10 } }, "destination.properties.maxEventsPerBatch"],
+    [[...old, "iot-edge"], { properties: { deadLetterDestination } }, "deadLetterDestination"],
+    [
+      [...old, "azure-2020", "iot-edge"],
+      headers,
+      "destination.properties.deliveryAttributeMappings",
+    ],
+  ];
+  for (const [without, more, member] of table) {
+    for (const profile of without) {
+      await arm.good("PUT", ordersPath, { properties: { posthorn: { profile } } });
+      const { status, body } = await arm.ask("PUT", scoped, webhookBody(more));
+      const words = `must be left out: the profile ${profile} does not know`;
+      assert.equal(status, 400);
+      assert.ok(body.error.message.startsWith(`properties.${member} ${words}`));
+      assert.equal(body.error.target, `properties.${member}`);
+    }
   }
-  // Also what the profile does anyway may be written back.
-  await write(arm, webhookBody());
-  await write(arm, (await arm.good("GET", scoped)).body);
+});
+
+test("what Azure's clients write unasked is taken under every profile (P-5, P-6, P-9)", async (t) => {
+  for (const profile of profileNames) {
+    const arm = await openArm(t);
+    await arm.good("PUT", ordersPath, { properties: { posthorn: { profile } } });
+    const retryPolicy = { maxDeliveryAttempts: 30, eventTimeToLiveInMinutes: 1440 };
+    const destination = { maxEventsPerBatch: 1, preferredBatchSizeInKilobytes: 64 };
+    await write(arm, webhookBody({ properties: { retryPolicy }, destination }));
+    // What was read may be written back.
+    await write(arm, (await arm.good("GET", scoped)).body);
+  }
 });

@@ -46,10 +46,13 @@ const freeMembers = [
   "disableLocalAuth",
   "publicNetworkAccess",
   "inboundIpRules",
-  /** The next two are our own. */
+  /** Our own: in the file as they are, and under `posthorn` in Azure's shape. */
   "port",
   "profile",
 ];
+
+/** Those of them that Azure's clients cannot know. */
+const ownMembers = ["port", "profile"];
 
 const domainMembers = [
   "autoCreateTopicWithFirstSubscription",
@@ -73,6 +76,24 @@ export const idleMembers = [
   "encryption",
   "platformCapabilities",
 ];
+
+/**
+ * The members with those of `posthorn` beside them, which is where our own travel. Without it they
+ * stay as they are; as null it takes the defaults of all. Refusal: InvalidSetting.
+ */
+export function withOwnMembers({ posthorn, ...members }: Members, field: string): Members {
+  if (posthorn === undefined) return members;
+  const inside = `${field}.posthorn`;
+  const own = checkMembers(posthorn ?? {}, inside, ownMembers);
+  for (const name of Object.keys(own)) {
+    if (!(name in members)) continue;
+    const words = `${field}.${name} must be left out where ${inside}.${name} is given`;
+    throw new Refusal("InvalidSetting", words, { target: `${field}.${name}` });
+  }
+  const cleared =
+    posthorn === null ? Object.fromEntries(ownMembers.map((name) => [name, null])) : {};
+  return { ...cleared, ...members, ...own };
+}
 
 const inboundIpRulesMax = 128;
 const portRange: Range = { min: 1, max: 65_535 };

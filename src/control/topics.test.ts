@@ -1,9 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { group, openArm, ordersPath, provider, webhookBody } from "../../test/fixtures/arm.ts";
+import {
+  group,
+  type Json,
+  openArm,
+  ordersPath,
+  provider,
+  webhookBody,
+} from "../../test/fixtures/arm.ts";
 import { plainTopic } from "../core/topic.ts";
 
 const put = { location: "local" };
+
+const tenant = { name: "tenant", type: "Static", properties: { value: "a" } };
 
 test("a topic is made, shown as Event Grid shows it, and can be published to at once", async (t) => {
   const arm = await openArm(t);
@@ -61,7 +70,7 @@ test("writing a topic again replaces what it has, and keeps keys and input schem
   assert.equal(tags, null);
   assert.equal(properties.disableLocalAuth, false);
   assert.equal(properties.inputSchema, "CloudEventSchemaV1_0");
-  assert.equal(properties.port, 9001);
+  assert.deepEqual(properties.posthorn, { port: 9001 });
   assert.deepEqual((await arm.good("POST", `${ordersPath}/listKeys`)).body, keys);
 });
 
@@ -100,6 +109,73 @@ test("what a client reads it can write back, and nothing changes", async (t) => 
   });
   await arm.good("PUT", ordersPath, body);
   assert.deepEqual((await arm.good("GET", ordersPath)).body, body);
+});
+
+test("our own members of a topic travel under posthorn, and stay unless they are said", async (t) => {
+  const arm = await openArm(t);
+  const own = async () => (await arm.good("GET", ordersPath)).body.properties.posthorn;
+  await arm.good("PUT", ordersPath, {
+    properties: { posthorn: { profile: "ga-2018", port: 8080 } },
+  });
+  assert.deepEqual(await own(), { port: 8080, profile: "ga-2018" });
+  await arm.good("PUT", ordersPath, put);
+  assert.deepEqual(await own(), { port: 8080, profile: "ga-2018" });
+  await arm.good("PATCH", ordersPath, { properties: { posthorn: { profile: "azure-latest" } } });
+  assert.deepEqual(await own(), { port: 8080, profile: "azure-latest" });
+  await arm.good("PATCH", ordersPath, { properties: { posthorn: { port: null } } });
+  assert.deepEqual(await own(), { profile: "azure-latest" });
+  await arm.good("PUT", ordersPath, { properties: { posthorn: null } });
+  assert.equal(await own(), undefined);
+  for (const [posthorn, words] of [
+    [{ profile: "new" }, /^properties\.profile must be preview-2017/],
+    [{ profiles: "azure" }, /no member "profiles" in properties\.posthorn; did you mean profile\?/],
+    [7, /^properties\.posthorn must be an object/],
+  ] as const) {
+    const { status, body } = await arm.ask("PUT", ordersPath, { properties: { posthorn } });
+    assert.equal(status, 400);
+    assert.match(body.error.message, words);
+  }
+  const both = { profile: "azure", posthorn: { profile: "azure" } };
+  const { body } = await arm.ask("PUT", ordersPath, { properties: both });
+  assert.match(body.error.message, /^properties\.profile must be left out where/);
+});
+
+test("a profile that a subscription has outgrown is a conflict in words (P-5 to P-12)", async (t) => {
+  const arm = await openArm(t);
+  await arm.good("PUT", ordersPath, put);
+  const billing = `${ordersPath}/eventSubscriptions/billing`;
+  const become = (profile: string | null) => ({ properties: { posthorn: { profile } } });
+  const table: [Json, string, string][] = [
+    [
+      { properties: { retryPolicy: { maxDeliveryAttempts: 3 } } },
+      "ga-2018",
+      "retryPolicy.maxDeliveryAttempts, and the profile ga-2018 does not know a number of attempts",
+    ],
+    [
+      { destination: { maxEventsPerBatch: 5 } },
+      "preview-2017",
+      "destination.properties.maxEventsPerBatch, and the profile preview-2017 does not know batches",
+    ],
+    [
+      { destination: { deliveryAttributeMappings: [tenant] } },
+      "azure-2020",
+      "destination.properties.deliveryAttributeMappings, and the profile azure-2020 does not know",
+    ],
+  ];
+  for (const [over, profile, words] of table) {
+    await arm.follow(await arm.good("PUT", billing, webhookBody(over)));
+    for (const method of ["PUT", "PATCH"]) {
+      const { status, body } = await arm.ask(method, ordersPath, become(profile));
+      assert.deepEqual([status, body.error.code], [409, "Conflict"]);
+      const begin = `properties.posthorn.profile cannot become ${profile}`;
+      const has = `${begin}: the event subscription 'billing' has ${words}`;
+      assert.ok(body.error.message.startsWith(has), body.error.message);
+    }
+    await arm.good("PATCH", ordersPath, become("azure-latest"));
+    await arm.good("PATCH", ordersPath, become(null));
+  }
+  await arm.follow(await arm.good("PUT", billing, webhookBody()));
+  await arm.good("PATCH", ordersPath, become("preview-2017"));
 });
 
 test("PATCH changes what it names and nothing else", async (t) => {

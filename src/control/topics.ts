@@ -2,10 +2,13 @@
 // What a client changes here is its own from then on: a configuration file that declared it leaves
 // it alone.
 
+import { idleUnder, wordsOfIdle } from "../core/allowance.ts";
 import { checkMembers, type Members } from "../core/members.ts";
 import type { Catalog, Reply } from "../core/ports.ts";
+import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
 import { isConversionAllowed } from "../core/schema/convert.ts";
+import type { Subscription } from "../core/subscription.ts";
 import {
   type ArmPlace,
   localPlace,
@@ -31,7 +34,15 @@ import {
 import { replyWithList } from "./listing.ts";
 import type { TopicKind, TopicSource, Within } from "./path.ts";
 import { renderTopic } from "./render.ts";
-import { checkKey, checkTopic, idleMembers, newTerms, refuseFixed, topicMembers } from "./topic.ts";
+import {
+  checkKey,
+  checkTopic,
+  idleMembers,
+  newTerms,
+  refuseFixed,
+  topicMembers,
+  withOwnMembers,
+} from "./topic.ts";
 
 /** Of the resource, beside its properties; taken from Azure's clients without effect. */
 const idleAround = [
@@ -69,7 +80,7 @@ export async function putTopic(desk: Desk, call: Call, source: TopicSource): Pro
     if (old === undefined) checkNewName(desk.catalog(), source);
     const base = { ...newTerms(source.kind), ...(old && whatStays(old)) };
     const terms = checkTopic(properties, "properties", { kind: source.kind, base });
-    checkSubscribers(desk.catalog(), old, terms);
+    checkSubscribers(desk, old, terms);
     checkPort(desk.catalog(), source, terms);
     const draft: TopicDraft = {
       ...terms,
@@ -94,6 +105,7 @@ export async function patchTopic(desk: Desk, call: Call, source: TopicSource): P
     checkConditions(call.request, old);
     const { revision, ...draft } = old;
     const terms = checkTopic(properties, "properties", { kind: source.kind, base: old });
+    checkSubscribers(desk, old, terms);
     checkPort(desk.catalog(), source, terms);
     const tags = "tags" in members ? checkTags(members.tags) : old.place.tags;
     const place = { ...old.place, tags };
@@ -134,8 +146,8 @@ function propertiesIn(
   kind: TopicKind,
   more: readonly string[] = [],
 ): Members {
-  const known = [...topicMembers(kind), ...more, ...idleMembers];
-  return checkMembers(properties ?? {}, "properties", known);
+  const known = [...topicMembers(kind), "posthorn", ...more, ...idleMembers];
+  return withOwnMembers(checkMembers(properties ?? {}, "properties", known), "properties");
 }
 
 /** Refusals: InvalidSetting, Conflict. */
@@ -205,20 +217,38 @@ function checkTags(value: unknown): ArmPlace["tags"] {
   return Object.fromEntries(tags) as Readonly<Record<string, string>>;
 }
 
-/** Refusal: Conflict, when what is subscribed could not be delivered any more. */
-function checkSubscribers(
-  { subscriptions }: Catalog,
+/** Refusal: Conflict, when what is subscribed could no longer be delivered as it was asked for. */
+export function checkSubscribers(
+  { catalog, profile: usual }: Pick<Desk, "catalog" | "profile">,
   old: Topic | undefined,
-  { inputSchema }: Pick<TopicDraft, "inputSchema">,
+  { inputSchema, profile }: Pick<TopicDraft, "inputSchema" | "profile">,
 ): void {
-  if (old === undefined || old.inputSchema === inputSchema) return;
-  const stuck = subscriptions.find(
-    (one) => isSame(one.topic, old.name) && !isConversionAllowed(inputSchema, one.deliverySchema),
+  if (old === undefined) return;
+  const listening = catalog().subscriptions.filter((one) => isSame(one.topic, old.name));
+  const stuck = listening.find(
+    ({ deliverySchema }) => !isConversionAllowed(inputSchema, deliverySchema),
   );
-  if (stuck === undefined) return;
-  const words = `inputSchema cannot become ${inputSchema}: the event subscription '${stuck.name}'`;
-  const target = "properties.inputSchema";
-  throw new Refusal("Conflict", `${words} asks for ${stuck.deliverySchema}.`, { target });
+  if (old.inputSchema !== inputSchema && stuck !== undefined) {
+    const words = `inputSchema cannot become ${inputSchema}: the event subscription '${stuck.name}'`;
+    const target = "properties.inputSchema";
+    throw new Refusal("Conflict", `${words} asks for ${stuck.deliverySchema}.`, { target });
+  }
+  const [before, after] = [old.profile ?? usual, profile ?? usual];
+  if (before !== after) checkTerms(listening, after);
+}
+
+/** Terms that wait for their endpoint's consent count like those in force. */
+function checkTerms(listening: readonly Subscription[], profile: ProfileName): void {
+  for (const { name, handshake, ...inForce } of listening) {
+    const [idle] = [inForce, handshake?.pending ?? inForce].flatMap((terms) =>
+      idleUnder(profile, terms),
+    );
+    if (idle === undefined) continue;
+    const target = "properties.posthorn.profile";
+    const words = `${target} cannot become ${profile}: the event subscription '${name}' has`;
+    const why = `${idle.members[0]}, and ${wordsOfIdle(profile, idle)}.`;
+    throw new Refusal("Conflict", `${words} ${why}`, { target });
+  }
 }
 
 /** Refusal: Conflict, for a port that another topic has. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkRetryPolicy, type PolicyDefaults, policyOf } from "./policy.ts";
-import { type ProfileName, profiles } from "./profile.ts";
+import { type ProfileName, profileNames, profiles } from "./profile.ts";
 import { Refusal } from "./refusal.ts";
 import type { RetryPolicy, Subscription } from "./subscription.ts";
 
@@ -32,6 +32,7 @@ test("a subscription that says nothing has its profile's limits (P-5, P-6)", () 
   assert.deepEqual(limits("azure-2020"), [30, 1440]);
   assert.deepEqual(limits("azure"), [30, 1440]);
   assert.deepEqual(limits("iot-edge"), [30, 120]);
+  assert.deepEqual(limits("azure-latest"), [30, 1440]);
 });
 
 test("a subscription's limits replace the profile's, one by one (R-5)", () => {
@@ -51,14 +52,18 @@ test("limits set for all hold under iot-edge, and a subscription overrides them 
   assert.deepEqual(limits("iot-edge", {}, { attemptsMax: 3 }), [3, 120]);
   assert.deepEqual(limits("iot-edge", { maxDeliveryAttempts: 7 }, forAll), [7, 30]);
   assert.deepEqual(limits("iot-edge", { eventTimeToLiveMs: 9 * minute }, forAll), [3, 9]);
-  for (const name of ["preview-2017", "ga-2018", "azure-2020", "azure"] as const) {
+  for (const name of profileNames.filter((each) => each !== "iot-edge")) {
     assert.deepEqual(limits(name, {}, forAll), limits(name), name);
   }
 });
 
 test("there are dead letters where the profile has them and a container is named (P-11)", () => {
   const names = { "preview-2017": false, "ga-2018": false, "azure-2020": true, azure: true };
-  for (const [name, expected] of Object.entries({ ...names, "iot-edge": false })) {
+  for (const [name, expected] of Object.entries({
+    ...names,
+    "iot-edge": false,
+    "azure-latest": true,
+  })) {
     const profile = profiles[name as ProfileName];
     assert.equal(policyOf(given({}, "letters"), profile).deadLetter, expected, name);
     assert.equal(policyOf(given(), profile).deadLetter, false, name);
@@ -87,6 +92,21 @@ test("retry policies in range are taken, and what is left out stays open (R-5)",
     { maxDeliveryAttempts: 1, eventTimeToLiveMs: 1440 * minute },
   );
   assert.equal(checkRetryPolicy({ maxDeliveryAttempts: 30 }, field).maxDeliveryAttempts, 30);
+});
+
+test("under iot-edge more attempts and longer lives are taken, as its module took them (E-1)", () => {
+  const edge = profiles["iot-edge"];
+  const given = { maxDeliveryAttempts: 50, eventTimeToLiveInMinutes: 2880 };
+  assert.deepEqual(checkRetryPolicy(given, "p", edge), {
+    maxDeliveryAttempts: 50,
+    eventTimeToLiveMs: 2880 * minute,
+  });
+  for (const [wrong, words] of [
+    [{ maxDeliveryAttempts: 100_001 }, /from 1 to 100000, and is the number 100001/],
+    [{ eventTimeToLiveInMinutes: 525_601 }, /from 1 to 525600, and is the number 525601/],
+  ] as const) {
+    assert.throws(() => checkRetryPolicy(wrong, "p", edge), words);
+  }
 });
 
 test("retry policies out of range or not whole are refused, naming field and shape (R-5)", () => {

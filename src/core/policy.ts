@@ -1,9 +1,11 @@
 // How hard we try for one subscription: its own settings and its profile, resolved into one value
 // once, so that the laws of retry.ts have nothing left to look up or to default.
 
-import { checkInteger } from "./check.ts";
-import { type DestinationKind, type Profile, retryRanges } from "./profile.ts";
+import { checkInteger, type Range } from "./check.ts";
+import { type DestinationKind, type Profile, profiles, retryRanges } from "./profile.ts";
 import type { RetryPolicy, Subscription } from "./subscription.ts";
+
+const minuteMs = 60_000;
 
 /** L-3: between giving up and the first write, to gather events into fewer blobs. */
 export const deadLetterPauseMsDefault = 5 * 60_000;
@@ -58,13 +60,14 @@ export function policyOf(
 }
 
 /**
- * R-5: a retry policy as someone wrote it, checked. A member that is absent or null takes the
- * profile's default. `field` is where it stands, such as `properties.retryPolicy`.
- * Refusal: InvalidSetting.
+ * R-5: a retry policy as someone wrote it, checked against the ranges of its profile. A member that
+ * is absent or null takes the profile's default. `field` is where it stands, such as
+ * `properties.retryPolicy`. Refusal: InvalidSetting.
  */
 export function checkRetryPolicy(
   given: { readonly maxDeliveryAttempts?: unknown; readonly eventTimeToLiveInMinutes?: unknown },
   field: string,
+  { attemptsMax, ttlMs }: Pick<Profile, "attemptsMax" | "ttlMs"> = profiles.azure,
 ): RetryPolicy {
   const attempts = given.maxDeliveryAttempts ?? null;
   const minutes = given.eventTimeToLiveInMinutes ?? null;
@@ -72,14 +75,22 @@ export function checkRetryPolicy(
     maxDeliveryAttempts:
       attempts === null
         ? null
-        : checkInteger(attempts, `${field}.maxDeliveryAttempts`, retryRanges.maxDeliveryAttempts),
+        : checkInteger(
+            attempts,
+            `${field}.maxDeliveryAttempts`,
+            attemptsMax.range ?? retryRanges.maxDeliveryAttempts,
+          ),
     eventTimeToLiveMs:
       minutes === null
         ? null
         : checkInteger(
             minutes,
             `${field}.eventTimeToLiveInMinutes`,
-            retryRanges.eventTimeToLiveInMinutes,
-          ) * 60_000,
+            ttlMs.range === null ? retryRanges.eventTimeToLiveInMinutes : inMinutes(ttlMs.range),
+          ) * minuteMs,
   };
+}
+
+function inMinutes({ min, max }: Range): Range {
+  return { min: min / minuteMs, max: max / minuteMs };
 }

@@ -1,13 +1,20 @@
-// The profiles: what the published descriptions of the service say at five points of its life, as
-// plain values. Each member is one row of the table in docs/delivery.md, named by its id.
+// The profiles: what the published descriptions of the service say at six points of its life, as
+// plain values. Each member is one row of the table in docs/profiles.md, named by its id.
 //
 // Nothing is decided here. What a profile does not know (batching, dead letters, limits of a
-// subscription) is not done under it, whatever a subscription says. P-13, that events survive a
-// restart, is no member: it is true of every profile and depends on the store alone.
+// subscription) is refused when it is written (`allowance.ts`), and where it is met all the same,
+// because the profile has changed since, it is not done. P-13, that events survive a restart, is no
+// member: it is true of every profile and depends on the store alone.
 
 import type { Range } from "./check.ts";
 
-export type ProfileName = "preview-2017" | "ga-2018" | "azure-2020" | "azure" | "iot-edge";
+export type ProfileName =
+  | "preview-2017"
+  | "ga-2018"
+  | "azure-2020"
+  | "azure"
+  | "iot-edge"
+  | "azure-latest";
 
 /** A cloud resource is a queue, a topic, a hub, a relay or a function; all else is a webhook. */
 export type DestinationKind = "webhook" | "resource";
@@ -61,10 +68,18 @@ export const retryRanges = {
   eventTimeToLiveInMinutes: { min: 1, max: 1440 },
 } as const satisfies Record<string, Range>;
 
-const ttlRangeMs: Range = {
-  min: retryRanges.eventTimeToLiveInMinutes.min * minute,
-  max: retryRanges.eventTimeToLiveInMinutes.max * minute,
-};
+/**
+ * The module on IoT Edge tells no bounds, and its own example asks for 50 attempts. These are
+ * beyond what its schedule can use: a year of attempts every ten minutes would be 52,560.
+ */
+export const edgeRetryRanges = {
+  maxDeliveryAttempts: { min: 1, max: 100_000 },
+  eventTimeToLiveInMinutes: { min: 1, max: 525_600 },
+} as const satisfies Record<string, Range>;
+
+function inMs({ min, max }: Range): Range {
+  return { min: min * minute, max: max * minute };
+}
 
 const firstHours: readonly number[] = [
   10 * second,
@@ -107,7 +122,7 @@ const azure2020: Profile = {
   waitMs: 30 * second,
   lateMs: 3 * minute,
   scheduleMs: [...firstHours, 3 * hour, 6 * hour, 12 * hour],
-  ttlMs: { default: 1440 * minute, range: ttlRangeMs },
+  ttlMs: { default: 1440 * minute, range: inMs(retryRanges.eventTimeToLiveInMinutes) },
   attemptsMax: { default: 30, range: retryRanges.maxDeliveryAttempts },
   limitsForAll: false,
   neverRetried: { webhook: [400, 401, 403, 404, 413], resource: [400, 403, 413] },
@@ -136,8 +151,8 @@ const iotEdge: Profile = {
   waitMs: 60 * second,
   lateMs: 0,
   scheduleMs: [1 * minute, 10 * minute],
-  ttlMs: { default: 7200 * second, range: ttlRangeMs },
-  attemptsMax: { default: 30, range: retryRanges.maxDeliveryAttempts },
+  ttlMs: { default: 7200 * second, range: inMs(edgeRetryRanges.eventTimeToLiveInMinutes) },
+  attemptsMax: { default: 30, range: edgeRetryRanges.maxDeliveryAttempts },
   limitsForAll: true,
   neverRetried: { webhook: [], resource: [] },
   smallestWaitMs: { webhook: noSmallestWait, resource: noSmallestWait },
@@ -147,12 +162,30 @@ const iotEdge: Profile = {
   deliveryHeaders: false,
 };
 
+/**
+ * The newest description, later than 2023: a webhook that is not there may come back, so its 404 is
+ * retried, though not at once. Everything else is as in `azure`.
+ */
+const azureLatest: Profile = {
+  ...azure,
+  name: "azure-latest",
+  neverRetried: { webhook: [400, 401, 403, 413], resource: [400, 403, 413] },
+  smallestWaitMs: {
+    webhook: {
+      byStatus: { 404: 5 * minute, ...azure.smallestWaitMs.webhook.byStatus },
+      others: azure.smallestWaitMs.webhook.others,
+    },
+    resource: azure.smallestWaitMs.resource,
+  },
+};
+
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
   "preview-2017": preview2017,
   "ga-2018": ga2018,
   "azure-2020": azure2020,
   azure,
   "iot-edge": iotEdge,
+  "azure-latest": azureLatest,
 };
 
 export const profileNames = Object.keys(profiles) as readonly ProfileName[];
