@@ -296,6 +296,18 @@ export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** In the place of the body, for what is no text. */
+  readonly bytes?: Uint8Array;
+  /**
+   * In the place of the body, for what goes on. Called when the head has been sent; its answer is
+   * called once, when the other end has gone or when we close.
+   */
+  readonly stream?: (out: Stream) => () => void;
+}
+
+export interface Stream {
+  /** False: the other end does not follow, and what is written now waits in memory. */
+  write(text: string): boolean;
 }
 
 export interface Route {

@@ -10,6 +10,8 @@ import { type Fault, replyToFault } from "./edge.ts";
 
 interface Closing {
   readonly isClosing: boolean;
+  /** Answers that go on until somebody ends them. */
+  readonly streams: Set<ServerResponse>;
 }
 
 export interface Answer {
@@ -24,16 +26,34 @@ export function write(
   response: ServerResponse,
   { reply, requestId, more }: Answer,
 ): void {
-  const { status, headers, body = "" } = reply;
+  const { status, headers } = reply;
+  const body = reply.bytes ?? reply.body ?? "";
   // One flat list is what Node writes without copying it first.
   const lines = ["x-ms-request-id", requestId];
-  if (status !== 204 && status !== 304) lines.push("content-length", `${Buffer.byteLength(body)}`);
+  const isBare = status === 204 || status === 304 || reply.stream !== undefined;
+  if (!isBare) lines.push("content-length", `${Buffer.byteLength(body)}`);
   if (ground.isClosing) lines.push("connection", "close");
   for (const name in more) lines.push(name, more[name] as string);
   for (const name in headers) lines.push(name, headers[name] as string);
   response.writeHead(status, lines);
-  response.end(body);
+  if (reply.stream !== undefined && response.req.method !== "HEAD" && !ground.isClosing) {
+    follow(ground, response, reply.stream);
+  } else response.end(body);
   if (!response.req.complete) endWithBody(ground, response);
+}
+
+function follow(
+  { streams }: Closing,
+  response: ServerResponse,
+  stream: NonNullable<Reply["stream"]>,
+): void {
+  response.flushHeaders();
+  streams.add(response);
+  const stop = stream({ write: (text) => response.write(text) });
+  response.once("close", () => {
+    streams.delete(response);
+    stop();
+  });
 }
 
 /**

@@ -6,7 +6,7 @@ import { request as nodeRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
-import type { Level, Reply, Request, Route } from "../core/ports.ts";
+import type { Level, Reply, Request, Route, Stream } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import { type Listener, type ListenOptions, listen } from "./http.ts";
 
@@ -444,4 +444,44 @@ test("a port that is taken is an error, and the address is one a client can use"
   const server = await serve(t, [echo]);
   assert.equal(server.url, `http://127.0.0.1:${server.port}`);
   await assert.rejects(serve(t, [echo], { port: server.port }), { code: "EADDRINUSE" });
+});
+
+test("an answer that goes on is read as written, and ends when the reader leaves", async (t) => {
+  const left = Promise.withResolvers<void>();
+  const out = Promise.withResolvers<Stream>();
+  const stream = (given: Stream) => {
+    out.resolve(given);
+    return left.resolve;
+  };
+  const { url } = await serve(t, [route(() => ({ status: 200, stream }), "GET")]);
+  const leaving = new AbortController();
+  const response = await fetch(`${url}/x`, { signal: leaving.signal });
+  const reader = response.body?.getReader();
+  (await out.promise).write("first");
+  assert.equal(Buffer.from((await reader?.read())?.value ?? []).toString(), "first");
+  leaving.abort();
+  await left.promise;
+});
+
+test("an answer that goes on ends when the listener closes, and none begins then", async (t) => {
+  let stops = 0;
+  const begun = Promise.withResolvers<void>();
+  const stream = ({ write }: Stream) => {
+    write("all there is");
+    begun.resolve();
+    return () => void stops++;
+  };
+  const server = await serve(t, [route(() => ({ status: 200, stream }), "GET")]);
+  const response = await fetch(`${server.url}/x`);
+  await begun.promise;
+  await server.close();
+  assert.equal(await response.text(), "all there is");
+  assert.equal(stops, 1);
+});
+
+test("whoever asks for the head alone of what goes on gets it", async (t) => {
+  const stream = () => assert.fail("nobody would read it");
+  const { url } = await serve(t, [route(() => ({ status: 200, stream }), "GET")]);
+  const response = await fetch(`${url}/x`, { method: "HEAD" });
+  assert.equal(response.status, 200);
 });

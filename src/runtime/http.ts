@@ -69,6 +69,7 @@ interface Ground {
   readonly log: Log;
   readonly ids: Ids;
   readonly bodyBytesMax: number;
+  readonly streams: Set<ServerResponse>;
   isClosing: boolean;
   /** What a TLS client is shown that asks by name. */
   names?: (name: string) => Promise<SecureContext | undefined>;
@@ -91,7 +92,7 @@ const nameCharactersMax = 300;
 
 export async function listen(routes: readonly Route[], given: ListenOptions): Promise<Listener> {
   const options = { ...defaults, ...given };
-  const ground: Ground = { ...options, ways: new Ways(), isClosing: false };
+  const ground: Ground = { ...options, ways: new Ways(), streams: new Set(), isClosing: false };
   const app = openApp(ground, options);
   for (const route of routes) addRoute(app, ground, route);
   for (const group of groupByPath(routes)) addOtherMethods(app, ground, group);
@@ -121,6 +122,7 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
     },
     close() {
       ground.isClosing = true;
+      for (const response of ground.streams) response.end();
       closed ??= close(app, wire, options.drainMs);
       return closed;
     },
