@@ -5,6 +5,7 @@ import type { DeliverySchema } from "./event.ts";
 import { type Filter, filterForAll } from "./filter.ts";
 import { type Course, plainCourse } from "./flow.ts";
 import type { Instant } from "./ports.ts";
+import type { Signing } from "./signing.ts";
 import type { Origin } from "./topic.ts";
 
 /**
@@ -51,6 +52,8 @@ export interface SubscriptionTerms {
   readonly deadLetter: DeadLetterDestination | null;
   /** Sent with every delivery (C-1). */
   readonly headers: readonly DeliveryHeader[];
+  /** Ours: what deliveries are signed with; none: they are not (signing.ts). */
+  readonly signing: Signing;
   readonly labels: readonly string[];
   /** After this it is retired; null: never. */
   readonly expiresAt: Instant | null;
@@ -121,6 +124,7 @@ export const plainSubscription = {
   splitOnFailure: false,
   deadLetter: null,
   headers: [],
+  signing: [],
   labels: [],
   expiresAt: null,
   ...plainCourse,
@@ -129,12 +133,23 @@ export const plainSubscription = {
   handshake: null,
 } as const satisfies Omit<SubscriptionDraft, "topic" | "name" | "destination" | "origin">;
 
+/** As an earlier release may have written it: what that did not know yet takes its default. */
+export function recallSubscription(record: SubscriptionDraft): SubscriptionDraft {
+  const { handshake } = record;
+  const pending = handshake?.pending && termsIn({ ...plainSubscription, ...handshake.pending });
+  return {
+    ...plainSubscription,
+    ...record,
+    ...(handshake && { handshake: { ...handshake, pending: pending ?? null } }),
+  };
+}
+
 /** What a record says of the subscriber's choice, and nothing else of it. */
 export function termsIn(subscription: SubscriptionTerms): SubscriptionTerms {
   const { destination, deliverySchema, filter, retryPolicy, batch, splitOnFailure } = subscription;
-  const { deadLetter, headers, labels, expiresAt } = subscription;
+  const { deadLetter, headers, signing, labels, expiresAt } = subscription;
   const choice = { destination, deliverySchema, filter, retryPolicy, batch, splitOnFailure };
-  return { ...choice, deadLetter, headers, labels, expiresAt };
+  return { ...choice, deadLetter, headers, signing, labels, expiresAt };
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Activity, Clock, Sink } from "../core/ports.ts";
 import type { Destination } from "../core/subscription.ts";
 import { Connections } from "./connections.ts";
 import { canceled, Exchange, type Floor, silent } from "./exchange.ts";
+import { sign } from "./signature.ts";
 import { postOf, type Target, targetOf } from "./wire.ts";
 
 export interface WebhookOptions {
@@ -72,7 +73,8 @@ export function openWebhook(options: WebhookOptions): Webhook {
       const target = find(destination);
       if (target === null) return Promise.resolve(silent("connection", "The URL is not usable."));
       heed(limits.signal);
-      return new Exchange(floor, target, postOf(parcel, target.path), limits).outcome;
+      const post = sign(postOf(parcel, target.path), parcel, options.clock.now());
+      return new Exchange(floor, target, post, limits).outcome;
     },
     async close() {
       isClosed = true;

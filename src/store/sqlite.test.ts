@@ -15,8 +15,9 @@ import {
   want,
 } from "../../test/contract/fixture.ts";
 import { storeContract } from "../../test/contract/store.ts";
-import type { Wake } from "../core/ports.ts";
+import type { Catalog, Wake } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import { plainSubscription, termsIn } from "../core/subscription.ts";
 import { migrations } from "./schema.ts";
 import { SqliteEngine } from "./sqlite.ts";
 import { prepare } from "./statements.ts";
@@ -76,6 +77,37 @@ for (let known = 0; known < migrations.length; known++) {
     folder.remove();
   });
 }
+
+test("a subscription that an earlier release wrote has the defaults of what that did not know", () => {
+  const folder = new Folder();
+  const hook = { kind: "webhook", url: "http://endpoint.test/" } as const;
+  const { splitOnFailure, signing, flow, pauses, ...early } = plainSubscription;
+  const terms = { destination: hook, ...termsIn({ ...plainSubscription, destination: hook }) };
+  const { splitOnFailure: _, signing: __, ...pending } = terms;
+  const times = { startedAt: 1, until: 2, allowedRate: null };
+  const handshake = { code: "c", ...times, pending, exchanges: [] };
+  const record = { ...early, destination: hook, topic: "t", name: "s", origin: "api", handshake };
+  new SqliteEngine({ path: folder.file }).close();
+  inFile(folder, (database) => {
+    database.exec("INSERT INTO topics VALUES ('t', 1, '{\"name\":\"t\"}')");
+    const add = database.prepare("INSERT INTO subscriptions VALUES (1, 't', 's', 1, ?)");
+    add.run(JSON.stringify(record));
+  });
+  const engine = new SqliteEngine({ path: folder.file });
+  const [answer] = engine.run([{ kind: "catalog" }]).answers;
+  engine.close();
+  const { subscriptions } = answer?.kind === "done" ? (answer.value as Catalog) : assert.fail();
+  assert.deepEqual(subscriptions, [
+    {
+      ...record,
+      ...{ splitOnFailure, signing, flow, pauses },
+      handshake: { ...handshake, pending: terms },
+      id: 1,
+      revision: 1,
+    },
+  ]);
+  folder.remove();
+});
 
 test("a send of which an older store kept no number counts as so many as were made", () => {
   const folder = new Folder();

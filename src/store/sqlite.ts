@@ -24,7 +24,12 @@ import type {
   Want,
 } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
-import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
+import {
+  recallSubscription,
+  type Subscription,
+  type SubscriptionDraft,
+  type SubscriptionId,
+} from "../core/subscription.ts";
 import type { Topic, TopicDraft } from "../core/topic.ts";
 import { Line } from "./line.ts";
 import { type Answer, type Op, type Push, type Round, stageNumber, stageOf } from "./round.ts";
@@ -431,7 +436,7 @@ export class SqliteEngine {
         revision: row.revision as number,
       })),
       subscriptions: this.#statements.subscriptions.all().map((row) => ({
-        ...(JSON.parse(row.record as string) as SubscriptionDraft),
+        ...recallSubscription(JSON.parse(row.record as string)),
         id: row.id as number,
         revision: row.revision as number,
       })),
