@@ -33,7 +33,8 @@ test("what was read may be written back", () => {
     splitOnFailure: true,
     flow: { kind: "paused", since: "1970-01-01T00:00:00.000Z" },
   });
-  assert.deepEqual(checkExtension(shown, field, anew), { splitOnFailure: true });
+  const written = checkExtension(shown, field, anew);
+  assert.deepEqual(written, { splitOnFailure: true, signing: [] });
 });
 
 test("nothing is shown when nothing is set", () => {

@@ -8,10 +8,11 @@ import { Refusal } from "../core/refusal.ts";
 import type { Subscription, SubscriptionTerms } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
 import { refuseValue } from "../core/wording.ts";
+import { checkSigning, renderSigning } from "./signing.ts";
 
-export type Extension = Pick<SubscriptionTerms, "splitOnFailure">;
+export type Extension = Pick<SubscriptionTerms, "splitOnFailure" | "signing">;
 
-const plainExtension: Extension = { splitOnFailure: false };
+const plainExtension: Extension = { splitOnFailure: false, signing: [] };
 
 /** In our answers, and so in what clients write back; changed by routes of their own. */
 const readOnly = ["flow"];
@@ -21,24 +22,30 @@ export interface ExtensionContext {
   readonly stored: SubscriptionTerms | null;
   /** Whether the members that are left out stay as they are stored, or take their default. */
   readonly keepsRest: boolean;
+  readonly makeKey?: (() => string) | undefined;
 }
 
 /** `value`: undefined when the member is not there at all. Refusal: InvalidSetting. */
 export function checkExtension(
   value: unknown,
   field: string,
-  { profile, stored, keepsRest }: ExtensionContext,
+  { profile, stored, keepsRest, makeKey }: ExtensionContext,
 ): Extension {
-  const kept: Extension = { splitOnFailure: stored?.splitOnFailure ?? false };
+  const { splitOnFailure, signing } = stored ?? plainExtension;
+  const kept: Extension = { splitOnFailure, signing };
   if (value === undefined) return kept;
   if (value === null) return plainExtension;
-  const members = checkMembers(value, field, ["splitOnFailure", ...readOnly]);
+  const members = checkMembers(value, field, ["splitOnFailure", "signing", ...readOnly]);
   const base = keepsRest ? kept : plainExtension;
   return {
     splitOnFailure:
       members.splitOnFailure === undefined
         ? base.splitOnFailure
         : checkSplit(members.splitOnFailure, `${field}.splitOnFailure`, profile),
+    signing:
+      members.signing === undefined
+        ? base.signing
+        : checkSigning(members.signing, `${field}.signing`, { stored: signing, makeKey }),
   };
 }
 
@@ -60,6 +67,9 @@ export function renderExtension(
 ): object | null {
   const shown = {
     ...(terms.splitOnFailure && { splitOnFailure: true }),
+    ...(terms.signing.length > 0 && {
+      signing: renderSigning(terms.signing, { showsSecrets: false }),
+    }),
     ...(flow.kind === "paused" && { flow: { kind: flow.kind, since: isoInstant(flow.since) } }),
     ...(flow.kind === "draining" && { flow }),
   };

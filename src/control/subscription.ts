@@ -30,6 +30,7 @@ import { refuseValue } from "../core/wording.ts";
 import { checkDeadLetter } from "./deadletter.ts";
 import { checkExtension } from "./extension.ts";
 import { checkHeaders } from "./header.ts";
+import { refuseUnsignable } from "./signing.ts";
 
 /** What the terms are checked against. */
 export interface TermsContext {
@@ -43,6 +44,8 @@ export interface TermsContext {
   readonly keepsRest: boolean;
   /** Null: an expiration that has passed is fine, as it is in a file that is read again. */
   readonly now: Instant | null;
+  /** Makes what is to be secret; without it, it has to be written. */
+  readonly makeKey?: () => string;
 }
 
 /** In the answers of the service, and so in what clients write back. */
@@ -97,6 +100,7 @@ export function checkTerms(
     }),
     ...checkExtension(members.posthorn, `${field}.posthorn`, context),
   } as SubscriptionTerms;
+  refuseUnsignable(terms, `${field}.posthorn.signing`);
   refuseIdle(terms, { members, field, has, profile: context.profile });
   return terms;
 }

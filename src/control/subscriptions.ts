@@ -92,6 +92,7 @@ function contextOf(desk: Desk, { topic }: Spot, stored: Subscription | undefined
     storage: desk.storage,
     stored: stored === undefined ? null : wantedTerms(stored),
     now: desk.clock.now(),
+    makeKey: desk.makeKey,
   };
 }
 
