@@ -70,6 +70,19 @@ export function findMembers(text: string, start: number, depthMax = Infinity): O
   return { start, end: at + 1, members };
 }
 
+/** Where the elements of a valid array stand, whatever they are. */
+export function findElements(text: string): readonly Pick<Member, "start" | "end">[] {
+  const elements: { start: number; end: number }[] = [];
+  let at = skipBlank(text, skipBlank(text, 0) + 1);
+  while (text.charCodeAt(at) !== closeBracket) {
+    const end = endOfValue(text, at, Infinity);
+    elements.push({ start: at, end });
+    at = skipBlank(text, end);
+    if (text.charCodeAt(at) === comma) at = skipBlank(text, at + 1);
+  }
+  return elements;
+}
+
 /**
  * Whether brackets stand deeper than that in any text, valid or not. To be asked of a long one
  * before it is parsed: half a million brackets cost the parser half a second.
