@@ -63,6 +63,7 @@ export interface End {
   readonly saw: string | null;
   readonly attempts: number;
   readonly attemptsMax: number | null;
+  /** Pauses not counted. */
   readonly aliveMs: number;
   readonly heldMs: number;
   /** Time to live; in the second stage, how long a dead-letter store may be away. */
@@ -156,7 +157,7 @@ export function isSuccess(profile: Profile, outcome: Outcome): boolean {
 export function outcomeName(outcome: Outcome, profile: Profile = profiles.azure): string {
   if (outcome.kind === "noReply") return silenceNames[outcome.why];
   if (isSuccess(profile, outcome)) return "Delivered";
-  return statusNames[outcome.status] ?? "GenericError";
+  return outcome.name ?? statusNames[outcome.status] ?? "GenericError";
 }
 
 const silenceNames = {
@@ -178,15 +179,18 @@ const statusNames: Readonly<Record<number, string>> = {
   503: "Busy",
 };
 
-/** The decision as one sentence for people. Built when someone reads it, not with every attempt. */
-export function explain(decision: Decision): string {
+/**
+ * The decision as one sentence for people. Built when someone reads it, not with every attempt.
+ * `say` is for instants that are no dates.
+ */
+export function explain(decision: Decision, say: (at: Instant) => string = isoInstant): string {
   switch (decision.kind) {
     case "delivered":
       return `${decision.saw}: delivered with attempt ${decision.attempts}`;
     case "retry":
-      return explainRetry(decision);
+      return explainRetry(decision, say);
     case "deadLetter":
-      return `${explainEnd(decision)}; dead letter to be written ${isoInstant(decision.at)}`;
+      return `${explainEnd(decision)}; dead letter to be written ${say(decision.at)}`;
     case "drop":
       return `${explainEnd(decision)}; dropped`;
     default:
@@ -194,7 +198,10 @@ export function explain(decision: Decision): string {
   }
 }
 
-function explainRetry({ at, wait, left }: Extract<Decision, { kind: "retry" }>): string {
+function explainRetry(
+  { at, wait, left }: Extract<Decision, { kind: "retry" }>,
+  say: (at: Instant) => string,
+): string {
   const smallest = wait.smallestMs > 0 ? `: at least ${wordsOfMs(wait.smallestMs)}` : "";
   const attempts = left.attempts === null ? "" : `${sayAttempts(left.attempts)} and `;
   const tooLate = wait.totalMs >= left.ms ? ", over before that attempt is due" : "";
@@ -203,7 +210,7 @@ function explainRetry({ at, wait, left }: Extract<Decision, { kind: "retry" }>):
     ...sayRetryAfter(wait),
     `step ${wait.step} of the schedule is ${wordsOfMs(wait.scheduleMs)}`,
     `random addition ${wordsOfMs(wait.additionMs)}`,
-    `next attempt ${isoInstant(at)}`,
+    `next attempt ${say(at)}`,
     `${attempts}${wordsOfMs(left.ms)} left${tooLate}`,
   ].join("; ");
 }
@@ -225,7 +232,7 @@ function explainEnd({ reason, end }: { readonly reason: Reason; readonly end: En
         ? `${reason}: ${made} made before the limit became ${end.attemptsMax}`
         : `${reason}: ${end.saw} on attempt ${end.attempts} of ${end.attemptsMax}`;
     case "TimeToLiveExceeded":
-      return `${reason}: due ${alive} after its publish with ${limit} to live, ${made} made`;
+      return `${reason}: due ${alive} after its publish${paused} with ${limit} to live, ${made} made`;
     case "DeadLetterStoreUnavailable":
       return `${reason}: not taken for ${alive} of the ${limit} allowed, ${made} made`;
     default:

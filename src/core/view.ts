@@ -451,6 +451,10 @@ export interface SimulateOrder {
     readonly maxEventsPerBatch?: number;
     readonly preferredBatchSizeInKilobytes?: number;
   };
+  /** How long the endpoint takes to answer; left out, 50. */
+  readonly answerMs?: number;
+  /** How large each event of the backlog is, for batches; left out, 1024. */
+  readonly eventBytes?: number;
   /** Fixes the random additions; left out, each is half its largest. */
   readonly seed?: number;
 }
@@ -459,16 +463,31 @@ export interface Simulation {
   readonly attempts: readonly {
     readonly number: number;
     readonly atMs: number;
+    /** How long it was due and held back, because the endpoint was left alone. */
+    readonly heldMs: number;
     readonly saw: string;
     readonly words: string;
+    /** Null: there is none. */
+    readonly nextDueAtMs: number | null;
   }[];
   readonly end: {
     readonly kind: "delivered" | "deadLettered" | "dropped";
     readonly atMs: number;
     readonly reason: string | null;
+    readonly words: string;
+    /** When the dead letter is written, if its store takes it. */
+    readonly writtenAtMs: number | null;
   };
+  /** When the last outage is over; null: never. */
+  readonly returnsAtMs: number | null;
   /** Requests to the endpoint over time when it returns; null: without a backlog. */
   readonly load: readonly { readonly atMs: number; readonly requests: number }[] | null;
+  /** How long each point of the load is. */
+  readonly loadStepMs: number;
+  /** The most requests within one second from the return on. */
+  readonly peakPerSecond: number;
+  /** When the last event of all came to its end. */
+  readonly settledAtMs: number;
   /** Of the backlog: delivered, and given up before it could be. */
   readonly saved: number;
   readonly lost: number;

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Heap } from "./heap.ts";
+
+const least = () => new Heap<number>((one, other) => one < other);
+
+function drain(heap: Heap<number>): number[] {
+  const all: number[] = [];
+  for (let item = heap.take(); item !== undefined; item = heap.take()) all.push(item);
+  return all;
+}
+
+test("whatever order things come in, they go in their own", () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer()), (numbers) => {
+      const heap = least();
+      for (const number of numbers) heap.add(number);
+      assert.equal(heap.size, numbers.length);
+      assert.equal(heap.first(), numbers.length === 0 ? undefined : Math.min(...numbers));
+      assert.deepEqual(
+        drain(heap),
+        numbers.toSorted((one, other) => one - other),
+      );
+    }),
+  );
+});
+
+test("what is taken out from the middle leaves the rest in order", () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 5 }), (numbers, step) => {
+      const heap = least();
+      for (const number of numbers) heap.add(number);
+      const matches = (number: number) => number % step === 0;
+      const byValue = (one: number, other: number) => one - other;
+      const taken = heap.takeWhere(matches);
+      assert.deepEqual(taken.toSorted(byValue), numbers.filter(matches).toSorted(byValue));
+      const left = numbers.filter((number) => !matches(number)).toSorted(byValue);
+      assert.deepEqual(drain(heap), left);
+    }),
+  );
+});
