@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
 import { type AdminLock, requireAdmin } from "./control/admin.ts";
+import { signingRoutes } from "./control/api/signing.ts";
 import { armRoutes } from "./control/arm.ts";
 import { clockRoutes, type Tally } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
@@ -167,6 +168,13 @@ export async function openBroker(
       log,
     }),
     ...sessionRoutes(door),
+    ...requireAdmin(
+      signingRoutes({
+        ...{ registry: store, catalog: house.catalog, refresh: house.refresh },
+        ...{ clock, log, makeKey },
+      }),
+      lock,
+    ),
     ...requireAdmin(linkRoutes(door, baseUrlOf), lock),
     ...requireAdmin(
       armRoutes(

@@ -99,13 +99,13 @@ export function refuseUnsignable(
   if (signing.length === 0) return;
   if (!isAskable(destination)) {
     const why = "only requests to webhooks and functions can be signed";
-    throw new Refusal("InvalidSetting", `${field} must be left out: ${why}`, { target: field });
+    throw new Refusal("InvalidSetting", `${field} must be null: ${why}`, { target: field });
   }
   const names: readonly string[] = signatureHeaderNames;
   const taken = headers.find(({ name }) => names.includes(name.toLowerCase()));
   if (taken === undefined) return;
   const why = `there is a delivery attribute ${taken.name}, which is a header of the signature`;
-  throw new Refusal("InvalidSetting", `${field} must be left out: ${why}`, { target: field });
+  throw new Refusal("InvalidSetting", `${field} must be null: ${why}`, { target: field });
 }
 
 export function renderSigning(

@@ -1,0 +1,135 @@
+// The secrets that a subscription's deliveries are signed with: shown in clear to admins, and
+// followed by new ones with an overlap. A change takes effect at once and asks no endpoint.
+
+import type { Catalog, Clock, Log, Registry, Reply, Request, Route } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import {
+  overlapMsDefault,
+  overlapMsMax,
+  rotateSecrets,
+  type Signing,
+  secretsInForce,
+} from "../../core/signing.ts";
+import type { Subscription, SubscriptionDraft } from "../../core/subscription.ts";
+import type { SigningSecrets } from "../../core/view.ts";
+import { refuseValue } from "../../core/wording.ts";
+import { reply } from "../answer.ts";
+import { readMembers } from "../document.ts";
+import { wantedTerms } from "../render.ts";
+import { checkSecret, makeSecret, refuseUnsignable, renderSigning } from "../signing.ts";
+import { namedSubscription, subscriptionPath } from "./named.ts";
+
+export interface SigningGround {
+  readonly registry: Registry;
+  readonly catalog: () => Catalog;
+  readonly refresh: () => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly makeKey: () => string;
+}
+
+/** Writes by others that may come between. */
+const triesMax = 5;
+
+export function signingRoutes(ground: SigningGround): Route[] {
+  const path = `${subscriptionPath}/signing`;
+  return [
+    { method: "GET", path, handle: (request) => show(ground, find(ground, request)) },
+    { method: "POST", path, handle: (request) => rotate(ground, request) },
+  ];
+}
+
+function find({ catalog }: SigningGround, request: Request): Subscription {
+  return namedSubscription(catalog(), request);
+}
+
+/** Not to be kept by anyone on the way. */
+function show({ clock }: SigningGround, subscription: Subscription): Reply {
+  const signing = secretsInForce(wantedTerms(subscription).signing, clock.now());
+  const shown: SigningSecrets = renderSigning(signing, { showsSecrets: true });
+  return reply(200, shown, { "cache-control": "no-store" });
+}
+
+async function rotate(ground: SigningGround, request: Request): Promise<Reply> {
+  const order = readOrder(request);
+  for (let tried = 1; ; tried++) {
+    const { id, revision, ...draft } = find(ground, request);
+    const changed = withSigning(draft, (signing) => follow(ground, signing, order));
+    refuseUnsignable(wantedTerms({ ...changed, id, revision }), "signing");
+    try {
+      const written = await ground.registry.putSubscription(changed, revision);
+      await ground.refresh();
+      tell(ground, written, order);
+      return show(ground, written);
+    } catch (error) {
+      const isStale = error instanceof Refusal && error.code === "PreconditionFailed";
+      if (!isStale || tried === triesMax) throw error;
+      await ground.refresh();
+    }
+  }
+}
+
+interface Order {
+  /** Null: one is made. */
+  readonly secret: string | null;
+  readonly overlapMs: number;
+  readonly isOff: boolean;
+}
+
+function readOrder(request: Request): Order {
+  const { secret, overlapMs, off } = readMembers(request, ["secret", "overlapMs", "off"]);
+  if (![undefined, null, true, false].includes(off as null)) {
+    throw refuseValue({ field: "off", value: off, allowed: "true or false" });
+  }
+  const isOff = off === true;
+  for (const [field, value] of Object.entries({ secret, overlapMs })) {
+    if (!isOff || (value ?? null) === null) continue;
+    const words = `${field} must be left out: off forgets all secrets at once`;
+    throw new Refusal("InvalidSetting", words, { target: field });
+  }
+  return {
+    secret: (secret ?? null) === null ? null : checkSecret(secret, "secret"),
+    overlapMs: checkOverlap(overlapMs ?? overlapMsDefault),
+    isOff,
+  };
+}
+
+function checkOverlap(value: unknown): number {
+  const isFine = Number.isInteger(value) && (value as number) >= 0;
+  if (isFine && (value as number) <= overlapMsMax) return value as number;
+  const allowed = `a whole number of milliseconds from 0 to ${overlapMsMax}`;
+  throw refuseValue({ field: "overlapMs", value, allowed });
+}
+
+function follow(ground: SigningGround, signing: Signing, order: Order): Signing {
+  if (order.isOff) return [];
+  const now = ground.clock.now();
+  const secret = order.secret ?? makeSecret(ground.makeKey);
+  if (secretsInForce(signing, now).some((known) => known.secret === secret)) {
+    const words = "secret must be another than those in force";
+    throw new Refusal("InvalidSetting", words, { target: "secret" });
+  }
+  return rotateSecrets(signing, { secret, overlapMs: order.overlapMs, now });
+}
+
+/** In the terms in force, and in those that wait for the endpoint. */
+function withSigning(
+  draft: SubscriptionDraft,
+  change: (signing: Signing) => Signing,
+): SubscriptionDraft {
+  const pending = draft.handshake?.pending ?? null;
+  const signing = change((pending ?? draft).signing);
+  return {
+    ...draft,
+    signing,
+    handshake: draft.handshake && {
+      ...draft.handshake,
+      pending: pending && { ...pending, signing },
+    },
+  };
+}
+
+function tell({ log }: SigningGround, { topic, name }: Subscription, { isOff }: Order): void {
+  const change = isOff ? "off" : "rotated";
+  log.fact("info", "signing.changed", { topic, subscription: name, change });
+}
