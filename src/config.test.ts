@@ -10,7 +10,8 @@ import {
 } from "./config.ts";
 import { Refusal } from "./core/refusal.ts";
 import { oneOf } from "./core/setting.ts";
-import { type Setting, settingList } from "./settings.ts";
+import type { Setting } from "./setting.ts";
+import { settingList } from "./settings.ts";
 
 interface TestInput {
   readonly args?: readonly string[];
@@ -80,6 +81,21 @@ test("without any setting the defaults are in force, and cannot be changed", () 
       tlsCaFiles: null,
       defaultMaxDeliveryAttempts: null,
       defaultEventTimeToLiveMs: null,
+      moduleBatchEvents: 10,
+      moduleBatchBytes: 1_058_576,
+      moduleBatchEventsMax: 50,
+      moduleBatchKilobytesMax: 1_033,
+      moduleBatchBytesMax: null,
+      moduleTlsPolicy: null,
+      moduleKeysEnabled: false,
+      moduleKey1: null,
+      moduleKey2: null,
+      webhookHttpsOnly: false,
+      eventGridHttpsOnly: false,
+      webhookTrustsAll: false,
+      webhookTrustsAnyAuthority: false,
+      tellsSuccesses: false,
+      idleKeys: [],
       topics: null,
       domains: null,
       storageAccounts: null,
@@ -328,8 +344,59 @@ test("the limits of the IoT Edge module are read from its own variables (E-1)", 
   assert.equal(defaultMaxDeliveryAttempts, 10);
   assert.equal(defaultEventTimeToLiveMs, 3_600_000);
   assert.match(
-    refused({ env: { broker__defaultMaxDeliveryAttempts: "31" } }),
-    /^broker__defaultMaxDeliveryAttempts must be a whole number from 1 to 30/,
+    refused({ env: { broker__defaultMaxDeliveryAttempts: "0" } }),
+    /^broker__defaultMaxDeliveryAttempts must be a whole number from 1 to 100000/,
+  );
+});
+
+test("the keys of the IoT Edge module are known in each of their spellings (E-1)", () => {
+  for (const name of [
+    "broker__defaultMaxDeliveryAttempts",
+    "broker:defaultMaxDeliveryAttempts",
+    "Broker__DefaultMaxDeliveryAttempts",
+    "BROKER:DEFAULTMAXDELIVERYATTEMPTS",
+  ]) {
+    assert.equal(parse({ env: { [name]: "50" } }).defaultMaxDeliveryAttempts, 50, name);
+  }
+  const { env: where } = { env: { "broker:defaultMaxDeliveryAttempts": "many" } };
+  assert.match(refused({ env: where }), /\(environment broker:defaultMaxDeliveryAttempts\)$/);
+  assert.equal(parse({ env: { broker__logDeliverySuccess: "True" } }).tellsSuccesses, true);
+  assert.match(
+    refused({ env: { broker__logDeliverySuccess: "yes" } }),
+    /^broker__logDeliverySuccess must be true or false, and is "yes"/,
+  );
+});
+
+test("the module's TLS policy is the default of the listeners, and no more", () => {
+  const listeners = (policy: string, args: readonly string[] = []) => {
+    const { http, https } = parse({ args, env: { inbound__serverAuth__tlsPolicy: policy } });
+    return [http?.port ?? "off", https?.port ?? "off"];
+  };
+  assert.deepEqual(listeners("strict"), ["off", 4438]);
+  assert.deepEqual(listeners("enabled"), [5888, 4438]);
+  assert.deepEqual(listeners("disabled"), [5888, "off"]);
+  assert.deepEqual(listeners("strict", ["--http", "127.0.0.1:80"]), [80, 4438]);
+  const env = { inbound__serverAuth__tlsPolicy: "none" };
+  assert.match(refused({ env }), /must be strict, enabled or disabled, and is "none"/);
+});
+
+test("the module's keys are asked for where they are to be used, and never shown", () => {
+  const enabled = { inbound__clientAuth__sasKeys__enabled: "true" };
+  assert.match(refused({ env: enabled }), /sasKeys__key1 must be given where .*enabled is true$/);
+  const env = { ...enabled, inbound__clientAuth__sasKeys__key2: "hush" };
+  const { moduleKeysEnabled, moduleKey1, moduleKey2 } = parse({ env });
+  assert.deepEqual([moduleKeysEnabled, moduleKey1, moduleKey2], [true, null, "hush"]);
+  assert.ok(
+    !JSON.stringify(listConfig({ args: [], env, readFile: () => "" }).rows).includes("hush"),
+  );
+});
+
+test("what of the module's keys means nothing here is told by name", () => {
+  const env = { "outbound:clientAuth:clientCert:enabled": "true", metrics__reporterType: "" };
+  const { idleKeys } = parse({ env });
+  assert.deepEqual(
+    idleKeys.map(({ name }) => name),
+    ["outbound__clientAuth__clientCert__enabled"],
   );
 });
 

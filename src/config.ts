@@ -8,7 +8,9 @@
 import { Refusal } from "./core/refusal.ts";
 import { isLoopback } from "./core/setting.ts";
 import { refuseName, refuseValue } from "./core/wording.ts";
-import { type Setting, settingList, settings } from "./settings.ts";
+import { type IdleKey, idleKeysIn, moduleKeyIn, tlsDefaults } from "./modulekeys.ts";
+import type { Setting } from "./setting.ts";
+import { settingList, settings } from "./settings.ts";
 
 type Settings = typeof settings;
 
@@ -17,6 +19,9 @@ export type Config = {
 } & {
   /** Sections of the file as they stand there, or null. They are checked when applied. */
   readonly [K in Section]: unknown;
+} & {
+  /** Keys of the IoT Edge module that are set and change nothing. */
+  readonly idleKeys: readonly IdleKey[];
 };
 
 /** What a file may declare beside settings. */
@@ -78,10 +83,12 @@ interface Survey {
   readonly problems: readonly Refusal[];
 }
 
-function survey(input: ConfigInput): Survey {
+function survey(given: ConfigInput): Survey {
   const problems: Refusal[] = [];
-  const options = readOptions(input.args, problems);
-  const environment = readEnvironment(input.env, problems);
+  const options = readOptions(given.args, problems);
+  const environment = readEnvironment(given.env, problems);
+  const byPolicy = tlsDefaults(environment.get(settings.moduleTlsPolicy.name)?.value);
+  const input = { ...given, defaults: { ...given.defaults, ...byPolicy } };
   const file = readConfigFile(
     options.get("config") ?? environment.get("config") ?? defaultOf(settings.configFile, input),
     input.readFile,
@@ -107,7 +114,8 @@ function survey(input: ConfigInput): Survey {
     const section = file.declared[name];
     if (section !== null) rows.push({ name, value: namesIn(section), from: "file" });
   }
-  const config = Object.freeze({ ...values, ...file.declared }) as Config;
+  const idleKeys = idleKeysIn(input.env);
+  const config = Object.freeze({ ...values, ...file.declared, idleKeys }) as Config;
   if (problems.length === 0) problems.push(...contradictionsIn(config));
   return { config, rows, problems };
 }
@@ -148,7 +156,8 @@ const fromKubernetes = /^POSTHORN_(SERVICE_(HOST|PORT)|PORT)(_|$)/;
 
 function readEnvironment(env: ConfigInput["env"], problems: Refusal[]): FoundByName {
   const found: FoundByName = new Map();
-  for (const { name, env: variable } of settingList) {
+  for (const { name, env: own, isOption } of settingList) {
+    const variable = isOption ? own : (moduleKeyIn(env, own) ?? own);
     const value = env[variable];
     // A variable that is set to nothing is not set: there is no other way to unset one.
     if (value === undefined || value === "") continue;
@@ -265,6 +274,10 @@ function contradictionsIn(config: Config): Refusal[] {
     ["entra-issuer", "entra-jwks", (config.entraIssuer === null) === (config.entraJwks === null)],
   ] as const) {
     if (!isFine) refuse(`${one} and ${other} must be given together, and one is missing`);
+  }
+  if (config.moduleKeysEnabled && (config.moduleKey1 ?? config.moduleKey2) === null) {
+    const { moduleKey1, moduleKeysEnabled } = settings;
+    refuse(`${moduleKey1.name} must be given where ${moduleKeysEnabled.name} is true`);
   }
   if (config.clock === "real" && config.clockStartAt !== null) {
     refuse("clock must be virtual where clock-start is set, and is real");

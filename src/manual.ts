@@ -1,7 +1,9 @@
 // What the table of settings says, for people: the help of the command line and the page
 // docs/configuration.md. Both are made here from the table, so that neither can grow old.
 
-import { type Setting, settingList } from "./settings.ts";
+import { idleKeys } from "./modulekeys.ts";
+import type { Setting } from "./setting.ts";
+import { settingList } from "./settings.ts";
 
 const columnsMax = 90;
 
@@ -143,6 +145,13 @@ ${settingList
   .filter((known) => !isOrdinary(known))
   .map(docRow)
   .join("\n")}
+
+Letter case does not count in them, and \`:\` is as good as \`__\`. What means nothing here is told at start as
+\`setting.idle\`, and changes nothing:
+
+| name | why it has no effect |
+| --- | --- |
+${idleKeys.map(({ name, why }) => `| \`${name}\` | ${why} |`).join("\n")}
 
 ## Topics and subscriptions in the file
 

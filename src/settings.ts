@@ -4,56 +4,20 @@
 //
 // A setting is in the table when something reads it, and not before.
 
-import { profileNames, retryRanges } from "./core/profile.ts";
+import { profileNames } from "./core/profile.ts";
 import {
   address,
   duration,
   instant,
-  type Kind,
   listOf,
   oneOf,
   onOrOff,
   path,
-  seconds,
   text,
   wholeNumber,
 } from "./core/setting.ts";
-
-export interface Setting<T> {
-  /** As an option, after two dashes, and as a key of the file. */
-  readonly name: string;
-  readonly env: string;
-  readonly kind: Kind<T>;
-  /** As it would be written; null: not set. */
-  readonly default: string | null;
-  readonly example: string;
-  /** For the operator, in a sentence or two. */
-  readonly about: string;
-  /** Never shown. */
-  readonly isSecret: boolean;
-  /** May be given several times. */
-  readonly isList: boolean;
-  /** Where it may be given beside the environment. */
-  readonly isOption: boolean;
-  readonly isKey: boolean;
-}
-
-type Given<T, D extends string | null> = Pick<Setting<T>, "name" | "kind" | "example" | "about"> &
-  Partial<Setting<T>> & { readonly default: D };
-
-function setting<T, D extends string | null>(
-  given: Given<T, D>,
-): Setting<D extends null ? T | null : T>;
-function setting<T>(given: Given<T, string | null>): Setting<T> {
-  return {
-    env: `POSTHORN_${given.name.toUpperCase().replaceAll("-", "_")}`,
-    isSecret: false,
-    isList: false,
-    isOption: true,
-    isKey: true,
-    ...given,
-  };
-}
+import { moduleKeys } from "./modulekeys.ts";
+import { type Setting, setting } from "./setting.ts";
 
 /** By the name under which the broker knows each. */
 export const settings = {
@@ -263,26 +227,7 @@ export const settings = {
     about: "PEM files of authorities to trust at https endpoints, beside the usual ones.",
     isList: true,
   }),
-  defaultMaxDeliveryAttempts: setting({
-    name: "broker__defaultMaxDeliveryAttempts",
-    env: "broker__defaultMaxDeliveryAttempts",
-    kind: wholeNumber(retryRanges.maxDeliveryAttempts),
-    default: null,
-    example: "10",
-    about: "With the profile iot-edge: attempts for subscriptions that do not say.",
-    isOption: false,
-    isKey: false,
-  }),
-  defaultEventTimeToLiveMs: setting({
-    name: "broker__defaultEventTimeToLiveInSeconds",
-    env: "broker__defaultEventTimeToLiveInSeconds",
-    kind: seconds({ min: 1, max: retryRanges.eventTimeToLiveInMinutes.max * 60 }),
-    default: null,
-    example: "3600",
-    about: "With the profile iot-edge: time to live for subscriptions that do not say.",
-    isOption: false,
-    isKey: false,
-  }),
+  ...moduleKeys,
 } as const;
 
 /** In the order of the table. */

@@ -41,6 +41,14 @@ export function onOrOff(): Kind<boolean> {
   return { allowed, parse: (text, field) => parse(text, field) === "on" };
 }
 
+/** As other programs write it: `True` is as good as `true`. */
+export function trueOrFalse(): Kind<boolean> {
+  return kind("true or false", (text) => {
+    const lower = text.toLowerCase();
+    return lower === "true" || lower === "false" ? lower === "true" : undefined;
+  });
+}
+
 export function wholeNumber(range: Range): Kind<number> {
   return kind(`a whole number from ${range.min} to ${range.max}`, (text) => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
