@@ -124,12 +124,17 @@ const companions: Readonly<Record<string, string[]>> = {
   "entra-jwks": ["--entra-issuer", "https://issuer.example/"],
 };
 
+/** The same for keys of the environment alone. */
+const companionKeys: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  inbound__clientAuth__sasKeys__enabled: { inbound__clientAuth__sasKeys__key1: "a" },
+};
+
 test("every setting can be given in every way the table allows, with its own example", () => {
   for (const { name, env, example, isOption, isKey } of settingList) {
     if (name === "config") continue;
     // Some examples make sense only together with another setting.
     const rest = companions[name] ?? [];
-    const ways: TestInput[] = [{ args: rest, env: { [env]: example } }];
+    const ways: TestInput[] = [{ args: rest, env: { ...companionKeys[name], [env]: example } }];
     if (isOption) ways.push({ args: [...rest, `--${name}`, example] });
     if (isKey) {
       ways.push({ args: [...rest, "--config", "f"], files: { f: { [name]: example } } });

@@ -84,7 +84,7 @@ export const moduleKeys = {
     name: "inbound__clientAuth__sasKeys__enabled",
     kind: trueOrFalse(),
     default: "false",
-    example: "false",
+    example: "true",
     about: "Whether the two keys below open the module's API, as `aeg-sas-key`.",
   }),
   moduleKey1: moduleKey({
