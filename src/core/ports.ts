@@ -319,5 +319,61 @@ export interface Route {
   readonly path: string;
   /** Sent with every answer of this route, refusals among them. */
   readonly headers?: Readonly<Record<string, string>>;
+// ── Dead letters, read back ───────────────────────────────────────────────────────────────────
+
+/** Where dead letters lie; the account by its name in the settings. */
+export interface BlobContainer {
+  readonly account: string;
+  readonly container: string;
+}
+
+export interface BlobSight {
+  readonly path: string;
+  readonly bytes: number;
+  readonly modifiedAt: Instant;
+}
+
+/** Looks into the stores of dead letters and changes nothing there. Never rejects for the world. */
+export interface DeadLetterReader {
+  /** What lies right below a prefix, which is empty or ends with a slash; `next` as `after`. */
+  list(
+    container: BlobContainer,
+    page: { readonly prefix: string; readonly after: string | null },
+  ): Promise<Listing | NotRead>;
+  read(
+    container: BlobContainer,
+    path: string,
+  ): Promise<{ readonly kind: "read"; readonly text: string } | NotRead>;
+  /** Null, or why no blob could be put there now. */
+  whyUnreachable(container: BlobContainer): Promise<string | null>;
+}
+
+export interface Listing {
+  readonly kind: "listed";
+  /** Names, without the prefix and the slash. */
+  readonly folders: readonly string[];
+  /** In the order of their paths. */
+  readonly blobs: readonly BlobSight[];
+  readonly next: string | null;
+}
+
+/** `why` is a sentence without secrets. */
+export interface NotRead {
+  readonly kind: "notRead";
+  readonly why: string;
+  /** There is no such blob or container; anything else may pass. */
+  readonly isMissing: boolean;
+}
+
+/** How often dead letters have been sent again. What is not known, or forgotten, counts as 0. */
+export interface Redriven {
+  redriven(keys: readonly string[]): Promise<readonly number[]>;
+  /** Durable when it resolves. A count never goes down; the oldest are forgotten some day. */
+  noteRedriven(
+    notes: readonly { readonly key: string; readonly times: number }[],
+    now: Instant,
+  ): Promise<void>;
+}
+
   handle(request: Request): Promise<Reply> | Reply;
 }
