@@ -1,5 +1,5 @@
-// The question of a what-if: an order as someone wrote it, checked, and what the endpoint in it does
-// at an instant. Times count in milliseconds from the publish of the event that is followed.
+// The question of a what-if: an order as someone wrote it, checked, and what the endpoint in it
+// does at an instant. Times count in milliseconds from the publish of the event that is followed.
 
 import { type BatchPolicy, batchPolicyOf } from "./batch.ts";
 import { checkInteger, type Range } from "./check.ts";
@@ -46,7 +46,8 @@ const seedRange: Range = { min: 0, max: Number.MAX_SAFE_INTEGER };
 const answerMsDefault = 50;
 const eventBytesDefault = 1024;
 
-const known = [
+/** What an order may say. */
+export const orderMembers = [
   "profile",
   "destination",
   "maxDeliveryAttempts",
@@ -62,7 +63,7 @@ const known = [
 
 /** Refusal: InvalidSetting, naming the member. */
 export function checkOrder(given: unknown, defaults: PolicyDefaults = {}): Plan {
-  const order = checkMembers(given, "order", known);
+  const order = checkMembers(given, "order", orderMembers);
   const profile = profiles[profileNamed(order.profile)];
   const outage = spellsIn(order.outage ?? []);
   const whole = (name: string, range: Range, otherwise: number) =>

@@ -10,7 +10,7 @@ import type { SimulateOrder } from "./view.ts";
 
 const [second, minute, hour] = [1_000, 60_000, 3_600_000];
 const least = { seeded: () => ({ draw: () => 0 }) };
-/** Without additions and without time for answers, so that the schedule is seen as it is written. */
+/** Without additions or time for answers, so that the schedule is seen as it is written. */
 const bare = { answerMs: 0, seed: 0 };
 
 function times(order: SimulateOrder): number[] {

@@ -1,6 +1,6 @@
-// What would become of an event, and of those behind it, if the endpoint did this and that: the laws
-// of retry, health and batches, played from instant to instant without a broker. The same order
-// gives the same answer; with a seed, the attempts are those of a broker with that seed whose
+// What would become of an event, and of those behind it, if the endpoint did this and that: the
+// laws of retry, health and batches, played from instant to instant without a broker. The same
+// order gives the same answer; with a seed, the attempts are those of a broker with that seed whose
 // subscription is called `simulated`, for as long as nothing else is sent to the endpoint.
 //
 // Assumed: the broker itself takes no time, and publishes go in one by one. Deliberately absent:
@@ -75,6 +75,8 @@ class Play {
   );
   #health: Health = healthyStart;
   #sendsMade = 0;
+  /** Events in sends under way. */
+  #sending = 0;
   readonly #sentAt: number[] = [];
   readonly #steps: Step[] = [];
   #end: Simulation["end"] | null = null;
@@ -149,7 +151,7 @@ class Play {
     const first = this.#waiting.take() as Traveller;
     const together = [first];
     while (
-      together.length < (batch?.maxEvents ?? 1) &&
+      together.length < Math.min(batch?.maxEvents ?? 1, this.#inHandMax()) &&
       (this.#waiting.first()?.dueAt ?? Number.POSITIVE_INFINITY) <= this.#now
     ) {
       together.push(this.#waiting.take() as Traveller);
@@ -158,6 +160,14 @@ class Play {
     const [formed = [], ...rest] = formBatches(together, { policy: batch, bytesOf });
     for (const left of rest.flat()) this.#waiting.add(left);
     return formed;
+  }
+
+  /** A probe is one event, and an endpoint that recovers gets no more than it has earned. */
+  #inHandMax(): number {
+    const { kind } = this.#health;
+    if (kind === "unhealthy" && this.#plan.policy.profile.delayedDelivery) return 1;
+    const state = this.#gate(this.#now);
+    return state.kind === "open" ? Math.max(1, 2 * state.atOnce - this.#sending) : 1;
   }
 
   /** R-6: if not, it has come to its end. */
@@ -183,11 +193,13 @@ class Play {
     this.#health = fold(this.#health, { kind: "sent", at: sentAt }, this.#rules);
     this.#sends.add({ place, sentAt, endsAt: sentAt + tookMs, batch, outcome, saw });
     this.#sentAt.push(sentAt);
+    this.#sending += batch.length;
   }
 
   #finish({ batch, outcome, saw, sentAt }: Send): void {
     const now = this.#now;
     const { profile } = this.#plan.policy;
+    this.#sending -= batch.length;
     const isDelivered = isSuccess(profile, outcome);
     const kind = isDelivered ? "succeeded" : "failed";
     this.#health = fold(this.#health, { kind, at: now, sentAt }, this.#rules);
@@ -279,8 +291,10 @@ function chanceFor(seed: number | null, seeded: SimulationGround["seeded"]): Cha
 function travellersOf({ backlog, outage }: Plan): readonly Traveller[] {
   const from = outage[0]?.fromMs ?? 0;
   const lengthMs = (returnAt(outage) ?? from) - from;
-  const publishedAt = (index: number) => from + Math.floor((index * lengthMs) / backlog);
-  const behind = Array.from({ length: backlog }, (_, index) => publishedAt(index));
+  const stepMs = lengthMs / (backlog + 1);
+  const behind = Array.from({ length: backlog }, (_, index) =>
+    Math.floor(from + (index + 1) * stepMs),
+  );
   return [0, ...behind].map((at, index) => ({
     number: index + 1,
     since: at,
