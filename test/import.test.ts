@@ -78,6 +78,10 @@ const everyHeader = [
   { name: "x-key", type: "Dynamic", properties: { sourceField: "data.key" } },
 ];
 
+const signingSecrets = ["1", "2", "3"].map(
+  (fill) => `whsec_${Buffer.alloc(24, `hush-${fill}`).toString("base64")}`,
+);
+
 /** With something of everything; in the group that import chooses by itself, and in another. */
 const everything = {
   $schema: "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
@@ -121,6 +125,15 @@ const everything = {
         expirationTimeUtc: "2099-01-01T00:00:00Z",
         eventDeliverySchema: "CloudEventSchemaV1_0",
         retryPolicy: { maxDeliveryAttempts: 5, eventTimeToLiveInMinutes: 60 },
+        posthorn: {
+          splitOnFailure: true,
+          signing: {
+            secrets: [
+              { secret: signingSecrets[0] },
+              { secret: signingSecrets[1], expiresAt: "2099-01-01T00:00:00.000Z" },
+            ],
+          },
+        },
       },
     },
     { type: "Microsoft.EventGrid/domains", name: "shop", properties: {} },
@@ -128,7 +141,10 @@ const everything = {
     {
       type: "Microsoft.EventGrid/domains/topics/eventSubscriptions",
       name: "shop/asia/audit",
-      properties: hookTo("https://example.test/audit"),
+      properties: {
+        ...hookTo("https://example.test/audit"),
+        posthorn: { signing: { secrets: [{ secret: signingSecrets[2] }] } },
+      },
     },
     {
       type: "Microsoft.Resources/deployments",
@@ -204,7 +220,13 @@ test("what one broker exports, an empty one imports and exports again, keys and 
   ] as const) {
     const exported = await first.run(["export", "--with-secrets", "--format", format]);
     assert.equal(exported.code, 0, exported.err);
-    for (const secret of ["orders-key-1", "hush-url", "hush-token", "hush-too"]) {
+    for (const secret of [
+      "orders-key-1",
+      "hush-url",
+      "hush-token",
+      "hush-too",
+      ...signingSecrets,
+    ]) {
       assert.ok(exported.out.includes(secret), `${format}: ${secret}`);
     }
     const taken = await scene.run(["import", "-"], exported.out);
@@ -225,7 +247,7 @@ test("an export hides secrets behind parameters, and import asks for each of the
   const [first, second] = await Promise.all([openScene(t, quiet), openScene(t, quiet)]);
   await first.run(["import", first.write("all.json", everything)]);
   const exported = await first.run(["export"]);
-  assert.doesNotMatch(exported.out, /hush|orders-key/);
+  assert.doesNotMatch(exported.out, /hush|orders-key|whsec_/);
   const file = second.write("exported.json", exported.out);
   const refused = await second.run(["import", file]);
   assert.deepEqual([refused.code, refused.out], [2, ""]);
@@ -234,6 +256,9 @@ test("an export hides secrets behind parameters, and import asks for each of the
     parameters: {
       orders_billing_endpointUrl: { value: "https://example.test/hook?code=hush-url" },
       orders_billing_x_token: { value: "hush-token" },
+      orders_billing_signing_1: { value: signingSecrets[0] },
+      orders_billing_signing_2: { value: signingSecrets[1] },
+      shop_asia_audit_signing_1: { value: signingSecrets[2] },
     },
   });
   const taken = await second.run([

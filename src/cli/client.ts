@@ -9,6 +9,7 @@ import { isLoopback } from "../core/setting.ts";
 import { refuseValue } from "../core/wording.ts";
 import { isObject } from "./expression.ts";
 import type { Secrets } from "./likeness.ts";
+import { signingOf } from "./signing.ts";
 
 /** What the process alone can do. */
 export interface Wire {
@@ -215,12 +216,14 @@ export function pathTo(id: string): string {
 }
 
 export async function secretsOf(client: Client, id: string): Promise<Secrets> {
-  const [url, attributes] = await Promise.all([
+  const [url, attributes, signing] = await Promise.all([
     client.ask("POST", `${pathTo(id)}/getFullUrl`),
     client.ask("POST", `${pathTo(id)}/getDeliveryAttributes`),
+    signingOf(client, id),
   ]);
   return {
     endpointUrl: url.body.endpointUrl ?? null,
     deliveryAttributeMappings: attributes.body.value ?? null,
+    signing,
   };
 }

@@ -7,11 +7,14 @@ import { profiles } from "../core/profile.ts";
 import { defaultDeliverySchema } from "../core/schema/convert.ts";
 import type { Kind } from "./address.ts";
 import { isObject } from "./expression.ts";
+import { ownToCompare } from "./signing.ts";
 
 /** What is shown of a subscription only to those who ask for it. */
 export interface Secrets {
   readonly endpointUrl: unknown;
   readonly deliveryAttributeMappings: unknown;
+  /** What deliveries are signed with, in clear. */
+  readonly signing: readonly Members[];
 }
 
 /** Whether these are the properties of a header whose value is kept from readers. */
@@ -31,6 +34,8 @@ const keptByTopics = [
   "key2",
 ];
 
+const noSecrets: Secrets = { endpointUrl: null, deliveryAttributeMappings: null, signing: [] };
+
 export function isAlike(
   wanted: { readonly kind: Kind; readonly body: Members },
   shown: Members,
@@ -40,10 +45,13 @@ export function isAlike(
   const wantedProperties = members(wanted.body.properties);
   const shownProperties = members(shown.properties);
   if (wanted.kind === "subscription") {
-    const secret = context.secrets ?? { endpointUrl: null, deliveryAttributeMappings: null };
-    return isEqual(
-      plainTerms(withKept(wantedProperties, secret), context.inputSchema),
-      plainTerms(withSecrets(shownProperties, secret, wantedProperties), context.inputSchema),
+    const secret = context.secrets ?? noSecrets;
+    return (
+      isOwnAlike(wantedProperties, shownProperties, secret) &&
+      isEqual(
+        plainTerms(withKept(wantedProperties, secret), context.inputSchema),
+        plainTerms(withSecrets(shownProperties, secret, wantedProperties), context.inputSchema),
+      )
     );
   }
   const wantedTopic = withOwn(wantedProperties);
@@ -56,6 +64,13 @@ export function isAlike(
     (location === undefined || isEqual(lower(location), lower(shown.location))) &&
     isEqual(tags ?? null, shown.tags ?? null)
   );
+}
+
+/** Our own settings stay as they are where nothing is said of them. */
+function isOwnAlike(wanted: Members, shown: Members, { signing }: Secrets): boolean {
+  if (wanted.posthorn === undefined) return true;
+  const [own, other] = [wanted, shown].map(({ posthorn }) => ownToCompare(posthorn, signing));
+  return isEqual(plain(own as Members), plain(other as Members));
 }
 
 function members(value: unknown): Members {

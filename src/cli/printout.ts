@@ -9,6 +9,7 @@ import { addressOf, groupOf, isSameText, pathInGroup } from "./address.ts";
 import { escapeText, isObject } from "./expression.ts";
 import type { Secrets } from "./likeness.ts";
 import { toListed, toResource } from "./shape.ts";
+import { ownWithSecrets } from "./signing.ts";
 
 export interface Exported {
   readonly topics: readonly { readonly shown: Members; readonly keys: Members }[];
@@ -133,7 +134,8 @@ function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | n
   const { sourceId = "", label = "" } = addressOf(String(shown.id)) ?? {};
   const scope = pathInGroup(sourceId);
   const { properties } = toResource(shown);
-  const { destination, ...rest } = isObject(properties) ? properties : {};
+  const { destination, posthorn, ...rest } = isObject(properties) ? properties : {};
+  const hideHere = hide && ((wish: string) => hide(`${label}_${wish}`));
   return {
     type: "Microsoft.EventGrid/eventSubscriptions",
     apiVersion: eventGridVersion,
@@ -141,12 +143,9 @@ function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | n
     scope,
     ...dependsOn(scope),
     properties: {
-      destination: destinationIn(
-        destination,
-        secrets,
-        hide && ((wish) => hide(`${label}_${wish}`)),
-      ),
+      destination: destinationIn(destination, secrets, hideHere),
       ...(escaped(rest) as Members),
+      ...ownWithSecrets(posthorn, secrets.signing, hideHere),
     },
   };
 }
@@ -217,6 +216,10 @@ function withSecrets(shown: Members, secrets: Secrets): Members {
   const inside = { ...destination.properties, endpointUrl, deliveryAttributeMappings };
   return {
     ...shown,
-    properties: { ...properties, destination: { ...destination, properties: inside } },
+    properties: {
+      ...properties,
+      destination: { ...destination, properties: inside },
+      ...ownWithSecrets(properties.posthorn, secrets.signing, null),
+    },
   };
 }

@@ -115,6 +115,7 @@ const shownSubscription = {
 };
 
 const secrets = {
+  signing: [{ secret: "whsec_one", expiresAt: null }],
   endpointUrl: "https://example.test/hook?code=1",
   deliveryAttributeMappings: [
     { name: "x-token", type: "Static", properties: { value: "hush", isSecret: true } },
@@ -269,6 +270,23 @@ test("a subscription is as it is wanted whatever is said of defaults, and else i
   assert.ok(alike({ ...same, labels: [], retryPolicy: {}, deadLetterDestination: null }));
   assert.ok(alike({ ...same, filter: { ...filter, isSubjectCaseSensitive: false } }));
   assert.ok(alike({ ...same, eventDeliverySchema: "eventgridschema" }));
+  const posthorn = { signing: { secrets: [{ secret: "Hidden", expiresAt: null }] } };
+  const signed = {
+    ...shownSubscription,
+    properties: { ...shownSubscription.properties, posthorn },
+  };
+  const signedAlike = (own: unknown) =>
+    isAlike({ kind: "subscription", body: { properties: { ...same, posthorn: own } } }, signed, {
+      secrets,
+      inputSchema: "EventGridSchema",
+    });
+  for (const secret of ["whsec_one", "Hidden"]) {
+    assert.equal(signedAlike({ signing: { secrets: [{ secret }] } }), true, secret);
+  }
+  assert.ok(signedAlike({ signing: {} }));
+  assert.ok(!signedAlike(null));
+  assert.ok(!signedAlike({ signing: { secrets: [{ secret: "whsec_two" }] } }));
+  assert.ok(!signedAlike({ splitOnFailure: true, signing: {} }));
   for (const other of [
     { ...same, destination: hook({ endpointUrl: `${url}2`, deliveryAttributeMappings }) },
     { ...same, destination: hook({ endpointUrl: url }) },
