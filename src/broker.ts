@@ -5,10 +5,11 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
 import { type AdminLock, requireAdmin } from "./control/admin.ts";
-import { signingRoutes } from "./control/api/signing.ts";
+import { openApi } from "./control/api/api.ts";
 import { armRoutes } from "./control/arm.ts";
-import { clockRoutes, type Tally } from "./control/clock.ts";
+import { clockRoutes } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
+import { portalRoutes } from "./control/portal.ts";
 import {
   isSignedIn,
   linkOf,
@@ -16,20 +17,21 @@ import {
   type SessionGround,
   sessionRoutes,
 } from "./control/session.ts";
-import { portalRoutes } from "./control/portal.ts";
 import { signinRoutes } from "./control/signin.ts";
 import { statusRoutes } from "./control/status.ts";
+import { parseAzure } from "./core/azure.ts";
 import { baseUrlOf } from "./core/called.ts";
 import { handshakeRules } from "./core/handshake.ts";
-import type { Activity, Catalog, Clock, Ledger, Meter, Registry, Store } from "./core/ports.ts";
+import type { Activity, Catalog, Clock, WholeStore } from "./core/ports.ts";
 import { publishLimits } from "./core/schema/limits.ts";
 import { isLoopback } from "./core/setting.ts";
-import { parseStorageAccounts } from "./core/storage.ts";
+import type { Counts, SettingView } from "./core/view.ts";
 import { openAsk } from "./egress/ask.ts";
 import { openDeadLetters } from "./egress/deadletter.ts";
 import { openWebhook } from "./egress/webhook.ts";
 import { assemble, type Ground, type HouseRules } from "./house.ts";
 import { openAssets } from "./runtime/assets.ts";
+import { startBeat } from "./runtime/beat.ts";
 import { givenCertificates, keptCertificates } from "./runtime/certificate.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
 import { realActivity, realClock } from "./runtime/clock.ts";
@@ -40,8 +42,10 @@ import { type LogStream, openLog } from "./runtime/log.ts";
 import { openMeter } from "./runtime/meter.ts";
 import type { OwnPort } from "./runtime/portkeeper.ts";
 import { openSessions, sessionLifeMs } from "./runtime/sessions.ts";
+import { openTally, type Tally } from "./runtime/tally.ts";
 import { openTokens, tokenLifeMs } from "./runtime/tokens.ts";
 import { VirtualClock } from "./runtime/virtual.ts";
+import { settingList } from "./settings.ts";
 import { FrontStore } from "./store/front.ts";
 import { MemoryStore } from "./store/memory.ts";
 import { openThread } from "./store/thread.ts";
@@ -111,10 +115,10 @@ export async function openBroker(
   );
   const asker = rooms.adopt(openAsk({ clock, activity, ca }), (open) => open.close());
   const ids = realIds();
-  const storage = parseStorageAccounts(config.storageAccounts ?? {});
+  const azure = parseAzure(config);
   // Also where there is no account: what waits for one that has been taken out is kept a while.
   const deadLetterSink = rooms.adopt(
-    openDeadLetters({ clock, activity, ids, accounts: storage }),
+    openDeadLetters({ clock, activity, ids, accounts: azure.storageAccounts }),
     (open) => open.close(),
   );
   const { topics, domains, storageAccounts } = config;
@@ -122,7 +126,7 @@ export async function openBroker(
     const declared = parseDeclaration(config, {
       auth: config.auth,
       profile: config.profile,
-      storage,
+      azure,
       makeKey,
     });
     await applyDeclaration(store, declared, log);
@@ -145,6 +149,24 @@ export async function openBroker(
   let signal: AbortSignal = AbortSignal.abort();
   const stopping = new AbortController();
   rooms.defer(() => house.close(signal));
+  const rules = rulesOf(config);
+  const { catalog, refresh } = house;
+  const api = openApi({
+    ...{ registry: store, ledger: store, catalog, refresh, handshakes: house.desk },
+    ...{ clock, log, makeKey, every: startBeat, sums: () => countsOf(tally()) },
+    ...{ profile: rules.profile, defaults: rules.defaults, store: config.store },
+    ...{ startedAt: clock.now(), clockKind: config.clock, version: versionOf() },
+    whyNotReady: house.whyNotReady,
+    endpoints: async () => [],
+    settings: settingsOf(config),
+    simulation: {
+      defaults: rules.defaults,
+      sendsMax: rules.endpointSendsMax,
+      seeded: seededChance,
+    },
+  });
+  rooms.defer(() => api.close());
+  house.watch(() => api.live.tell({ kind: "catalog" }));
   const door = doorOf(config, { isAdminKey: tokens.isAdminKey, log });
   const lock: AdminLock = {
     check: config.auth ? tokens.whyNoAdmin : null,
@@ -158,7 +180,7 @@ export async function openBroker(
     ...portalRoutes({
       assets: openAssets(portalFolder),
       makeNonce: makeKey,
-      isSignedIn: config.auth ? () => false : null,
+      isSignedIn: (request) => isSignedIn(door, request),
     }),
     ...signinRoutes({
       ...tokens,
@@ -168,19 +190,12 @@ export async function openBroker(
       log,
     }),
     ...sessionRoutes(door),
-    ...requireAdmin(
-      signingRoutes({
-        ...{ registry: store, catalog: house.catalog, refresh: house.refresh },
-        ...{ clock, log, makeKey },
-      }),
-      lock,
-    ),
-    ...requireAdmin(linkRoutes(door, baseUrlOf), lock),
+    ...requireAdmin([...api.routes, ...linkRoutes(door, baseUrlOf)], lock),
     ...requireAdmin(
       armRoutes(
         {
           ...{ registry: store, catalog: house.catalog, refresh: house.refresh, clock, ids, log },
-          ...{ makeKey, profile: config.profile, storage, baseUrl: baseUrlOf },
+          ...{ makeKey, profile: config.profile, azure, baseUrl: baseUrlOf },
           handshakes: house.desk,
         },
         { quiet: virtual && (() => virtual.nextDueAt()), stop: stopping.signal },
@@ -289,7 +304,7 @@ async function openStore(
     readonly activity: Activity;
     readonly onCrash: (error: Error) => void;
   },
-): Promise<Store & Ledger & Registry & { close(): Promise<void> }> {
+): Promise<WholeStore & { close(): Promise<void> }> {
   if (config.store === "memory") return Object.assign(new MemoryStore(), { close: async () => {} });
   const path = join(config.dataFolder, "store.db");
   return new FrontStore({
@@ -302,23 +317,19 @@ async function openStore(
   });
 }
 
-/** Counts what `POST /clock` tells of, on its way to the meter. */
-function openTally(meter: Meter): { readonly tally: () => Tally; readonly counted: Meter } {
-  const tally = { attempts: 0, delivered: 0, deadLettered: 0, dropped: 0 };
-  const kinds: Readonly<Record<string, keyof Tally>> = {
-    posthorn_delivery_attempts_total: "attempts",
-    posthorn_delivered_events_total: "delivered",
-    posthorn_dead_lettered_events_total: "deadLettered",
-    posthorn_dropped_events_total: "dropped",
-  };
-  return {
-    tally: () => ({ ...tally }),
-    counted: {
-      count(name, labels, by = 1) {
-        const kind = kinds[name];
-        if (kind !== undefined) tally[kind] += by;
-        meter.count(name, labels, by);
-      },
-    },
-  };
+function countsOf({ attempts, ...tally }: Tally): Counts {
+  return { ...tally, failed: Math.max(0, attempts - tally.delivered - tally.deadLettered) };
+}
+
+function settingsOf({ rows }: Config): SettingView[] {
+  return rows.map(({ name, value, from }) => {
+    const known = settingList.find((setting) => setting.name === name);
+    const { about = "A section of the file.", isSecret = false } = known ?? {};
+    return { name, value, source: from, about, isSecret };
+  });
+}
+
+function versionOf(): string {
+  const text = readFileSync(join(import.meta.dirname, "../package.json"), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
 }

@@ -22,6 +22,8 @@ export type Config = {
 } & {
   /** Keys of the IoT Edge module that are set and change nothing. */
   readonly idleKeys: readonly IdleKey[];
+  /** Each setting as it was given, and where. */
+  readonly rows: readonly ConfigRow[];
 };
 
 /** What a file may declare beside settings. */
@@ -115,7 +117,8 @@ function survey(given: ConfigInput): Survey {
     if (section !== null) rows.push({ name, value: namesIn(section), from: "file" });
   }
   const idleKeys = idleKeysIn(input.env);
-  const config = Object.freeze({ ...values, ...file.declared, idleKeys }) as Config;
+  const whole: unknown = { ...values, ...file.declared, idleKeys, rows };
+  const config = Object.freeze(whole) as Config;
   if (problems.length === 0) problems.push(...contradictionsIn(config));
   return { config, rows, problems };
 }

@@ -1,7 +1,9 @@
 // Everything the house needs from outside, as plain interfaces. Rooms implement these or are handed
 // them by broker.ts; no room imports another. This is the page to read after the README.
 
+import type { Entry, Listed } from "./chronicle.ts";
 import type { Event } from "./event.ts";
+import type { StoryNote } from "./note.ts";
 import type { Outcome } from "./outcome.ts";
 import type {
   Destination,
@@ -10,6 +12,7 @@ import type {
   SubscriptionId,
 } from "./subscription.ts";
 import type { Topic, TopicDraft } from "./topic.ts";
+import type { DeliveryState } from "./view.ts";
 import type { Trace } from "./trace.ts";
 
 // ── Time, chance and names ────────────────────────────────────────────────────────────────────
@@ -147,9 +150,10 @@ export interface Wake {
 export interface Store {
   /**
    * Durable when it resolves; all or nothing. Subscriptions that have gone meanwhile are left out.
+   * Answers with the number of the first event; those of the others follow one by one.
    * Refusals: TooManyRequests (the queue for the disk is full), Unavailable (the disk failed).
    */
-  append(routed: readonly Routed[], now: Instant): Promise<void>;
+  append(routed: readonly Routed[], now: Instant): Promise<number>;
   /**
    * Leases due deliveries, earliest first. A claim that finds less than `max` stays standing until
    * the queue's next claim: the store may lease to it what is appended later, and hand it over with
@@ -173,8 +177,13 @@ export interface Ledger {
   waiting(
     queue: Queue,
     page: { readonly after: number; readonly limit: number },
-  ): Promise<readonly Omit<Delivery, "lease" | "leasedUntil">[]>;
+  ): Promise<readonly Seen[]>;
+  /** The deliveries of these names that wait, at most 1,000 at a time; null for those that do not. */
+  look(ids: readonly DeliveryId[]): Promise<readonly (Seen | null)[]>;
 }
+
+/** A delivery as whoever only looks sees it. */
+export type Seen = Omit<Delivery, "lease" | "leasedUntil">;
 
 export interface QueueCount extends Queue {
   readonly waiting: number;
@@ -182,6 +191,105 @@ export interface QueueCount extends Queue {
   readonly oldestAt: Instant;
   /** Of the earliest; it may be leased, or long past. */
   readonly nextDueAt: Instant;
+}
+
+/**
+ * What an operator does to what waits. Each call is one small step, so that nobody waits long for
+ * it; whoever asks goes on until there is no next one. A step that rejects has not happened, and
+ * the whole may be begun again.
+ */
+export interface Steering {
+  /**
+   * Drops what waits in a queue, leased or not, as long as its event was there when the first step
+   * was made. Settlements of what is dropped are ignored.
+   */
+  skip(
+    queue: Queue,
+    step: SkipStep | null,
+  ): Promise<{ readonly dropped: number; readonly next: SkipStep | null }>;
+  /**
+   * Makes what waits in a queue due now. With an event, that one alone, and before all others;
+   * nothing when it does not wait there.
+   */
+  hasten(
+    queue: Queue,
+    which: { readonly event: number | null; readonly now: Instant },
+  ): Promise<{ readonly hastened: number; readonly isOver: boolean }>;
+  /** The number of the event with this `systemId`; null when there is none, or not yet found. */
+  find(
+    systemId: string,
+    after: number,
+  ): Promise<{ readonly event: number | null; readonly next: number | null }>;
+}
+
+/** Where a skip goes on. */
+export interface SkipStep {
+  /** The latest event that was there at its beginning. */
+  readonly through: number;
+  readonly dueAt: Instant;
+  readonly event: number;
+  /** Whether this walk through the queue has dropped anything: then there is another one. */
+  readonly hasDropped: boolean;
+}
+
+/** Small records for whoever needs to remember something: few, and each of a kind. */
+export interface Notebook {
+  notes(kind: string): Promise<readonly Note[]>;
+  /** Null removes it. Durable when it resolves. */
+  putNote(kind: string, key: string, record: object | null): Promise<void>;
+}
+
+export interface Note {
+  readonly key: string;
+  /** As it was put. */
+  readonly record: object;
+}
+
+/** All that a store does. */
+export type WholeStore = Store & Ledger & Steering & Registry & Notebook;
+
+// ── Stories ───────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Remembers what became of each event, for people. It is told and never asked on the path of an
+ * event, and it may forget: the store is the truth, and a chronicle that fails slows nobody.
+ */
+export interface Chronicle {
+  /** Returns at once and never throws. Whatever is noted is found by the next look. */
+  note(note: StoryNote): void;
+  /** Told every note as it is made. The answer ends it. */
+  listen(listener: (note: StoryNote) => void): () => void;
+  /**
+   * The latest first. A page may be shorter than asked for, and even empty, though there is a next
+   * one. Refusals: InvalidSetting (`after`), Unavailable.
+   */
+  search(query: EventQuery): Promise<{
+    readonly found: readonly Listed[];
+    /** To be given as `after`; null: there is no more. */
+    readonly next: string | null;
+  }>;
+  /** By our id, or the latest with that id of the publisher's. Refusal: Unavailable. */
+  find(id: string): Promise<Entry | null>;
+  /** What was noted before is kept. */
+  close(): Promise<void>;
+}
+
+/** All that is given must hold. */
+export interface EventQuery {
+  /** Ours or the publisher's. */
+  readonly id?: string;
+  /** Stands somewhere in the subject; with `*` for anything, the whole of it. */
+  readonly subject?: string;
+  /** The whole type; `*` stands for anything. */
+  readonly type?: string;
+  readonly topic?: string;
+  readonly subscription?: string;
+  /** Of the delivery to that subscription, or to any. */
+  readonly state?: DeliveryState;
+  readonly from?: Instant;
+  readonly to?: Instant;
+  readonly after?: string;
+  readonly limit: number;
 }
 
 // ── Topics and subscriptions ──────────────────────────────────────────────────────────────────
@@ -258,67 +366,6 @@ export type Answer =
   /** `why` in words, without secrets. */
   | { readonly kind: "noReply"; readonly why: string };
 
-// ── What is seen ──────────────────────────────────────────────────────────────────────────────
-
-export type Level = "debug" | "info" | "warn" | "error";
-
-export interface Log {
-  /** Whether facts of this level are written down; where they are many, others need not be made. */
-  tells?(level: Level): boolean;
-  /**
-   * One wide line per thing that happened, named as a fact: `delivery.attempted`. No secrets, no
-   * event bodies.
-   */
-  fact(level: Level, name: string, fields: Readonly<Record<string, unknown>>): void;
-}
-
-export interface Meter {
-  /** Labels must not be altered afterwards: the same ones given again are known without a look. */
-  count(name: string, labels: Readonly<Record<string, string>>, by?: number): void;
-}
-
-// ── Requests and replies as plain values ──────────────────────────────────────────────────────
-
-export interface Request {
-  readonly method: string;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string | undefined>>;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: Uint8Array;
-  /** Address of whoever is at the other end of the connection; empty when it has gone. */
-  readonly remote: string;
-  /** What the connection speaks; a proxy in front may have been spoken to otherwise. */
-  readonly scheme: "http" | "https";
-}
-
-export interface Reply {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** In the place of the body, for what is no text. */
-  readonly bytes?: Uint8Array;
-  /**
-   * In the place of the body, for what goes on. Called when the head has been sent; its answer is
-   * called once, when the other end has gone or when we close.
-   */
-  readonly stream?: (out: Stream) => () => void;
-}
-
-export interface Stream {
-  /** False: the other end does not follow, and what is written now waits in memory. */
-  write(text: string): boolean;
-}
-
-export interface Route {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS" | "PATCH";
-  /**
-   * Segments may be `:name`, and the last one `*` for all that follows, under that name. Matched
-   * without regard to letter case and to repeated slashes.
-   */
-  readonly path: string;
-  /** Sent with every answer of this route, refusals among them. */
-  readonly headers?: Readonly<Record<string, string>>;
 // ── Dead letters, read back ───────────────────────────────────────────────────────────────────
 
 /** Where dead letters lie; the account by its name in the settings. */
@@ -375,5 +422,66 @@ export interface Redriven {
   ): Promise<void>;
 }
 
+// ── What is seen ──────────────────────────────────────────────────────────────────────────────
+
+export type Level = "debug" | "info" | "warn" | "error";
+
+export interface Log {
+  /** Whether facts of this level are written down; where they are many, others need not be made. */
+  tells?(level: Level): boolean;
+  /**
+   * One wide line per thing that happened, named as a fact: `delivery.attempted`. No secrets, no
+   * event bodies.
+   */
+  fact(level: Level, name: string, fields: Readonly<Record<string, unknown>>): void;
+}
+
+export interface Meter {
+  /** Labels must not be altered afterwards: the same ones given again are known without a look. */
+  count(name: string, labels: Readonly<Record<string, string>>, by?: number): void;
+}
+
+// ── Requests and replies as plain values ──────────────────────────────────────────────────────
+
+export interface Request {
+  readonly method: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string | undefined>>;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Uint8Array;
+  /** Address of whoever is at the other end of the connection; empty when it has gone. */
+  readonly remote: string;
+  /** What the connection speaks; a proxy in front may have been spoken to otherwise. */
+  readonly scheme: "http" | "https";
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** In the place of the body, for what is no text. */
+  readonly bytes?: Uint8Array;
+  /**
+   * In the place of the body, for what goes on. Called when the head has been sent; its answer is
+   * called once, when the other end has gone or when we close.
+   */
+  readonly stream?: (out: Stream) => () => void;
+}
+
+export interface Stream {
+  /** False: the other end does not follow, and nothing was written. */
+  write(text: string): boolean;
+}
+
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS" | "PATCH";
+  /**
+   * Segments may be `:name`, and the last one `*` for all that follows, under that name. Matched
+   * without regard to letter case and to repeated slashes.
+   */
+  readonly path: string;
+  /** Sent with every answer of this route, refusals among them. */
+  readonly headers?: Readonly<Record<string, string>>;
   handle(request: Request): Promise<Reply> | Reply;
 }

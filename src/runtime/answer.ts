@@ -49,7 +49,13 @@ function follow(
 ): void {
   response.flushHeaders();
   streams.add(response);
-  const stop = stream({ write: (text) => response.write(text) });
+  const stop = stream({
+    write(text) {
+      if (response.writableNeedDrain) return false;
+      response.write(text);
+      return true;
+    },
+  });
   response.once("close", () => {
     streams.delete(response);
     stop();

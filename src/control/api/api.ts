@@ -1,0 +1,84 @@
+// Our own API, put together: everything below `/api/v1` that needs the admin key or a session. What
+// each route shows and takes stands in core/view.ts.
+
+import type { Instant, Route } from "../../core/ports.ts";
+import { Pulse } from "../../core/pulse.ts";
+import type { SimulationGround } from "../../core/simulate.ts";
+import type { Counts, SettingView } from "../../core/view.ts";
+import { type CatalogGround, catalogRoutes } from "./catalog.ts";
+import { type ExplainGround, explainRoutes } from "./explain.ts";
+import { type HandshakeGround, handshakeRoutes } from "./handshake.ts";
+import { Live } from "./live.ts";
+import { type OverviewGround, overviewOf, overviewRoutes } from "./overview.ts";
+import { settingRoutes } from "./settings.ts";
+import { type SigningGround, signingRoutes } from "./signing.ts";
+import { simulateRoutes } from "./simulate.ts";
+
+export interface ApiGround
+  extends CatalogGround,
+    ExplainGround,
+    HandshakeGround,
+    SigningGround,
+    Omit<OverviewGround, "pulse" | "profile"> {
+  readonly settings: readonly SettingView[];
+  readonly simulation: SimulationGround;
+  /** Calls every so many milliseconds of real time; the answer ends it. */
+  readonly every: (ms: number, ring: () => void) => () => void;
+}
+
+export interface Api {
+  readonly routes: readonly Route[];
+  readonly live: Live;
+  close(): void;
+}
+
+const beatMs = 1_000;
+
+export function openApi(ground: ApiGround): Api {
+  const pulse = new Pulse();
+  const live = new Live();
+  const seen = { ...ground, pulse };
+  const stop = ground.every(beatMs, () => {
+    void beat(seen, live).catch((error) => {
+      // Nothing depends on it, and the next beat comes soon.
+      ground.log.fact("debug", "overview.failed", { error: String(error) });
+    });
+  });
+  return {
+    routes: [
+      ...overviewRoutes(seen),
+      ...live.routes,
+      ...catalogRoutes(ground),
+      ...handshakeRoutes(ground),
+      ...signingRoutes(ground),
+      ...explainRoutes(ground),
+      ...simulateRoutes(ground.simulation),
+      ...settingRoutes(ground.settings),
+    ],
+    live,
+    close: stop,
+  };
+}
+
+interface Beating extends OverviewGround {
+  readonly pulse: Pulse;
+}
+
+/** What waits is counted only for those who look, and for the points of the charts. */
+async function beat(ground: Beating, live: Live): Promise<void> {
+  const { pulse, clock } = ground;
+  const now = (): { at: Instant; sums: Counts } => ({ at: clock.now(), sums: ground.sums() });
+  if (live.isWatched) {
+    const overview = await overviewOf(ground);
+    pulse.beat({ ...now(), waiting: overview.waiting });
+    live.tell({ kind: "overview", overview });
+  } else if (pulse.isPointNext) {
+    const counts = await ground.ledger.counts();
+    const waiting = counts.reduce(
+      (sum, { stage, waiting }) => sum + (stage === "deliver" ? waiting : 0),
+      0,
+    );
+    pulse.beat({ ...now(), waiting });
+  } else pulse.beat({ ...now(), waiting: 0 });
+  live.beat();
+}

@@ -1,0 +1,176 @@
+// Topics and subscriptions as whoever watches wants to see them: what is in force with its defaults
+// filled in, what waits, how the endpoint is. ARM's own view of them is at ARM's own routes.
+
+import { baseUrlOf } from "../../core/called.ts";
+import { type PolicyDefaults, policyOf } from "../../core/policy.ts";
+import type { Catalog, Ledger, QueueCount, Request, Route } from "../../core/ports.ts";
+import { type ProfileName, profiles } from "../../core/profile.ts";
+import { endpointOf, type Subscription } from "../../core/subscription.ts";
+import { isoInstant } from "../../core/time.ts";
+import { type Topic, topicArmId } from "../../core/topic.ts";
+import type {
+  EndpointView,
+  FlowView,
+  HealthView,
+  Page,
+  SubscriptionView,
+  TopicView,
+} from "../../core/view.ts";
+import { reply } from "../answer.ts";
+import { isSame } from "../ground.ts";
+import { subscriptionArmId } from "../render.ts";
+import { namedSubscription, namedTopic, subscriptionPath } from "./named.ts";
+import { apiHeaders } from "./request.ts";
+
+export interface CatalogGround {
+  readonly catalog: () => Catalog;
+  readonly ledger: Ledger;
+  readonly profile: ProfileName;
+  readonly defaults: PolicyDefaults;
+  readonly endpoints: () => Promise<readonly EndpointView[]>;
+}
+
+export function catalogRoutes(ground: CatalogGround): Route[] {
+  const headers = apiHeaders;
+  return [
+    {
+      method: "GET",
+      path: "/api/v1/topics",
+      headers,
+      handle: async (request) => reply(200, whole(await topicViews(ground, request))),
+    },
+    {
+      method: "GET",
+      path: "/api/v1/subscriptions",
+      headers,
+      handle: async () => reply(200, whole(await viewsOf(ground, ground.catalog().subscriptions))),
+    },
+    {
+      method: "GET",
+      path: "/api/v1/topics/:topic/subscriptions",
+      headers,
+      async handle(request) {
+        const { name } = namedTopic(ground.catalog(), request);
+        const own = ground.catalog().subscriptions.filter(({ topic }) => isSame(topic, name));
+        return reply(200, whole(await viewsOf(ground, own)));
+      },
+    },
+    {
+      method: "GET",
+      path: subscriptionPath,
+      headers,
+      async handle(request) {
+        return reply(200, await viewOf(ground, namedSubscription(ground.catalog(), request)));
+      },
+    },
+  ];
+}
+
+/** There are never so many that they need pages. */
+function whole<T>(value: readonly T[]): Page<T> {
+  return { value, next: null };
+}
+
+async function topicViews(ground: CatalogGround, request: Request): Promise<TopicView[]> {
+  const { topics, subscriptions } = ground.catalog();
+  const waiting = new Map<number, number>();
+  for (const { subscription, stage, ...count } of await ground.ledger.counts()) {
+    if (stage === "deliver") waiting.set(subscription, count.waiting);
+  }
+  const base = baseUrlOf(request);
+  return topics.map((topic) => {
+    const own = subscriptions.filter((each) => isSame(each.topic, topic.name));
+    return {
+      name: topic.name,
+      kind: topic.kind,
+      armId: topicArmId(topic),
+      endpoint: `${base}/topics/${topic.name}/api/events`,
+      inputSchema: topic.inputSchema,
+      profile: topic.profile ?? ground.profile,
+      isOwnProfile: topic.profile !== null,
+      subscriptions: own.length,
+      waiting: own.reduce((sum, { id }) => sum + (waiting.get(id) ?? 0), 0),
+      origin: topic.origin,
+    };
+  });
+}
+
+export async function viewOf(
+  ground: CatalogGround,
+  subscription: Subscription,
+): Promise<SubscriptionView> {
+  const [view] = await viewsOf(ground, [subscription]);
+  return view as SubscriptionView;
+}
+
+async function viewsOf(
+  ground: CatalogGround,
+  subscriptions: readonly Subscription[],
+): Promise<SubscriptionView[]> {
+  const topics = new Map(ground.catalog().topics.map((topic) => [topic.name.toLowerCase(), topic]));
+  const counts = new Map<string, QueueCount>();
+  for (const count of await ground.ledger.counts()) {
+    counts.set(`${count.subscription} ${count.stage}`, count);
+  }
+  const healths = new Map(
+    (await ground.endpoints()).map(({ endpoint, health }) => [endpoint, health]),
+  );
+  return subscriptions.flatMap((subscription) => {
+    const topic = topics.get(subscription.topic.toLowerCase());
+    if (topic === undefined) return [];
+    const { id, destination } = subscription;
+    return {
+      ...termsOf(ground, subscription, topic),
+      ...waitingOf(counts.get(`${id} deliver`), counts.get(`${id} deadLetter`)),
+      flow: flowOf(subscription),
+      health: healths.get(endpointOf(destination)) ?? untried,
+    };
+  });
+}
+
+type Terms = Omit<SubscriptionView, keyof ReturnType<typeof waitingOf> | "flow" | "health">;
+
+function termsOf(ground: CatalogGround, subscription: Subscription, topic: Topic): Terms {
+  const profile = profiles[topic.profile ?? ground.profile];
+  const policy = policyOf(subscription, profile, ground.defaults);
+  const { destination } = subscription;
+  return {
+    topic: topic.name,
+    domainTopic: subscription.domainTopic,
+    name: subscription.name,
+    armId: subscriptionArmId(topic, subscription, "scope"),
+    provisioningState: subscription.state,
+    isActive: subscription.isActive,
+    destination: { kind: destination.kind, endpoint: endpointOf(destination) },
+    deliverySchema: subscription.deliverySchema,
+    profile: profile.name,
+    policy: {
+      maxDeliveryAttempts: policy.attemptsMax,
+      ttlMs: policy.ttlMs,
+      waitMs: profile.waitMs,
+      scheduleMs: profile.scheduleMs,
+      deadLetters: policy.deadLetter,
+    },
+  };
+}
+
+function waitingOf(deliver: QueueCount | undefined, deadLetter: QueueCount | undefined) {
+  return {
+    waiting: deliver?.waiting ?? 0,
+    waitingDeadLetters: deadLetter?.waiting ?? 0,
+    oldestAt: deliver === undefined ? null : isoInstant(deliver.oldestAt),
+    nextDueAt: deliver === undefined ? null : isoInstant(deliver.nextDueAt),
+  };
+}
+
+function flowOf({ flow }: Subscription): FlowView {
+  return flow.kind === "paused" ? { kind: "paused", since: isoInstant(flow.since) } : flow;
+}
+
+/** An endpoint that nothing has been sent to. */
+const untried: HealthView = {
+  kind: "healthy",
+  words: "Nothing has been sent to it yet.",
+  failures: 0,
+  until: null,
+};

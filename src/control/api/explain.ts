@@ -1,0 +1,86 @@
+// The dry run of filters: an event that somebody has before them, read as a publish would read it,
+// and what each subscription of the topic says to it, clause by clause. Nothing is stored and
+// nothing is sent.
+
+import type { EventFields } from "../../core/event.ts";
+import { explainFilter } from "../../core/filter/explain.ts";
+import { parseFilter } from "../../core/filter/parse.ts";
+import type { Filter } from "../../core/filter.ts";
+import type { Catalog, Clock, Request, Route } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import { publishLimits } from "../../core/schema/limits.ts";
+import { readEvents } from "../../core/schema/read.ts";
+import { type Topic, topicArmId } from "../../core/topic.ts";
+import type { FilterVerdict } from "../../core/view.ts";
+import { refuseValue, shownAs } from "../../core/wording.ts";
+import { reply } from "../answer.ts";
+import { readMembers } from "../document.ts";
+import { isSame } from "../ground.ts";
+import { namedTopic } from "./named.ts";
+import { apiHeaders } from "./request.ts";
+
+export interface ExplainGround {
+  readonly catalog: () => Catalog;
+  readonly clock: Clock;
+}
+
+export function explainRoutes(ground: ExplainGround): Route[] {
+  return [
+    {
+      method: "POST",
+      path: "/api/v1/topics/:topic/explain",
+      headers: apiHeaders,
+      handle: (request) => reply(200, explain(ground, request)),
+    },
+  ];
+}
+
+const members = ["event", "subscription", "domainTopic", "filter"];
+
+function explain(ground: ExplainGround, request: Request): readonly FilterVerdict[] {
+  const catalog = ground.catalog();
+  const topic = namedTopic(catalog, request);
+  const { event, subscription, filter, ...given } = readMembers(request, members);
+  const read = readOne(topic, event, ground.clock.now());
+  const domainTopic = given.domainTopic ?? read.domainTopic;
+  const verdict = (name: string | null, wanted: Filter) => ({
+    subscription: name,
+    ...explainFilter(wanted, read.fields),
+  });
+  if (filter !== undefined) return [verdict(null, parseFilter(filter, "filter"))];
+  const asked = catalog.subscriptions.filter(
+    (each) =>
+      isSame(each.topic, topic.name) &&
+      (each.domainTopic === null || isSame(each.domainTopic, String(domainTopic))) &&
+      (subscription === undefined || isSame(each.name, String(subscription))),
+  );
+  if (subscription !== undefined && asked.length === 0) {
+    const words = `There is no subscription ${shownAs(subscription)} of ${shownAs(topic.name)}.`;
+    throw new Refusal("NotFound", words);
+  }
+  return asked.map((each) => verdict(each.name, each.filter));
+}
+
+interface Read {
+  readonly fields: EventFields;
+  readonly domainTopic: string | null;
+}
+
+/** Refusals: those of a publish. */
+function readOne(topic: Topic, event: unknown, publishedAt: number): Read {
+  if (typeof event !== "object" || event === null || Array.isArray(event)) {
+    const allowed = "one event as it would be published, as an object";
+    throw refuseValue({ field: "event", value: event, allowed });
+  }
+  const [read] = readEvents(topic.inputSchema, JSON.stringify(event), {
+    topic: topic.name,
+    topicArmId: topicArmId(topic),
+    isDomain: topic.kind === "domain",
+    mapping: topic.mapping,
+    publishedAt,
+    trace: null,
+    systemId: () => "",
+    limits: publishLimits,
+  });
+  return read as Read;
+}

@@ -1,0 +1,57 @@
+// The handshake with a subscription's webhook, as whoever waits for it wants to see it; and asking
+// once more.
+
+import { baseUrlOf } from "../../core/called.ts";
+import type { Catalog, Clock, Request, Route } from "../../core/ports.ts";
+import { validationUrlOf } from "../../core/question.ts";
+import type { Subscription } from "../../core/subscription.ts";
+import { isoInstant } from "../../core/time.ts";
+import type { HandshakeView } from "../../core/view.ts";
+import { reply } from "../answer.ts";
+import type { HandshakeDesk } from "../desk.ts";
+import { namedSubscription, subscriptionPath } from "./named.ts";
+import { apiHeaders } from "./request.ts";
+
+export interface HandshakeGround {
+  readonly catalog: () => Catalog;
+  readonly clock: Clock;
+  readonly handshakes: HandshakeDesk;
+}
+
+export function handshakeRoutes(ground: HandshakeGround): Route[] {
+  const look = (request: Request) => {
+    const subscription = namedSubscription(ground.catalog(), request);
+    return reply(200, viewOf(subscription, { now: ground.clock.now(), request }));
+  };
+  return [
+    { method: "GET", path: `${subscriptionPath}/handshake`, headers: apiHeaders, handle: look },
+    {
+      method: "POST",
+      path: `${subscriptionPath}/validate`,
+      headers: apiHeaders,
+      async handle(request) {
+        const { id } = namedSubscription(ground.catalog(), request);
+        await ground.handshakes.rerun(id, { baseUrl: baseUrlOf(request) });
+        return look(request);
+      },
+    },
+  ];
+}
+
+/** The code is a secret between us and the endpoint, until a person is needed to pass it on. */
+function viewOf(
+  subscription: Subscription,
+  { now, request }: { readonly now: number; readonly request: Request },
+): HandshakeView {
+  const { state, handshake } = subscription;
+  const isAwaited = state === "AwaitingManualAction" && handshake !== null && handshake.until > now;
+  return {
+    state,
+    until: handshake && isoInstant(handshake.until),
+    validationUrl: isAwaited ? validationUrlOf(subscription, handshake, baseUrlOf(request)) : null,
+    exchanges: (handshake?.exchanges ?? []).map(({ at, ...exchange }) => ({
+      at: isoInstant(at),
+      ...exchange,
+    })),
+  };
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { plainRequest } from "../../../test/fixtures/request.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { LiveEnd, LiveEvent } from "../../core/view.ts";
+import { Live } from "./live.ts";
+
+const end: LiveEnd = {
+  event: "e1",
+  topic: "orders",
+  subscription: "billing",
+  state: "dropped",
+  reason: "TimeToLiveExceeded",
+  at: "2030-01-01T00:00:00.000Z",
+};
+
+const ended: LiveEvent = { kind: "ended", ended: end };
+
+async function watch(live: Live, query: Record<string, string> = {}) {
+  const told: string[] = [];
+  const reader = { follows: true };
+  const [route] = live.routes;
+  const reply = await route?.handle({ ...plainRequest, method: "GET", query });
+  const stop = reply?.stream?.({
+    write(text) {
+      if (reader.follows) told.push(text);
+      return reader.follows;
+    },
+  });
+  assert.ok(stop);
+  return { told, reader, stop };
+}
+
+test("a watcher is told what happens, in the form of server-sent events", async () => {
+  const live = new Live();
+  const { told, stop } = await watch(live);
+  assert.equal(live.isWatched, true);
+  live.tell({ kind: "catalog" });
+  live.tell(ended);
+  assert.deepEqual(told, [
+    ":\n\n",
+    "event: catalog\ndata: {}\n\n",
+    `event: ended\ndata: {"ended":${JSON.stringify(end)}}\n\n`,
+  ]);
+  stop();
+  live.tell({ kind: "catalog" });
+  assert.equal(told.length, 3);
+  assert.equal(live.isWatched, false);
+});
+
+test("a watcher hears of the kinds, the topic and the subscription it asked for", async () => {
+  const live = new Live();
+  const kinds = await watch(live, { kinds: "catalog,overview" });
+  const own = await watch(live, { topic: "ORDERS", subscription: "Billing" });
+  const other = await watch(live, { topic: "orders", subscription: "shop" });
+  live.tell(ended);
+  assert.deepEqual(
+    [kinds, own, other].map(({ told }) => told.length - 1),
+    [0, 1, 0],
+  );
+  await assert.rejects(watch(live, { kinds: "atempt" }), (error) => {
+    assert.ok(error instanceof Refusal);
+    assert.match(error.message, /there is no kind of live event "atempt"; did you mean attempt\?/);
+    return true;
+  });
+});
+
+test("what is more than a watcher can take is left out and counted", async () => {
+  const live = new Live();
+  const { told, reader } = await watch(live);
+  for (let count = 0; count < 250; count++) live.tell(ended);
+  assert.equal(told.length, 201);
+  live.beat();
+  assert.equal(told.at(-1), 'event: missed\ndata: {"count":50}\n\n');
+  reader.follows = false;
+  live.tell(ended);
+  live.beat();
+  reader.follows = true;
+  live.beat();
+  assert.equal(told.at(-1), 'event: missed\ndata: {"count":1}\n\n');
+  live.tell(ended);
+  assert.match(told.at(-1) ?? "", /^event: ended/);
+});
+
+test("a connection on which nothing happens is kept open", async () => {
+  const live = new Live();
+  const { told } = await watch(live);
+  for (let beats = 0; beats < 15; beats++) live.beat();
+  assert.deepEqual(told, [":\n\n", ":\n\n"]);
+});
+
+test("there are not more watchers than a broker can serve", async () => {
+  const live = new Live();
+  for (let count = 0; count < 100; count++) await watch(live);
+  await assert.rejects(watch(live), Refusal);
+});

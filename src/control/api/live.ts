@@ -1,0 +1,131 @@
+// What happens, told while it happens, as server-sent events: `event:` is the kind, `data:` the rest
+// as JSON. For the portal and for `posthorn tail`.
+//
+// Watching must never slow the watched. Every watcher has a budget of events a second; what goes
+// beyond it, and what a slow reader does not take, is left out and counted, and nothing is kept for
+// anybody. What is wanted is said in the query: `kinds`, `topic`, `subscription`.
+
+import type { Request, Route, Stream } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { LiveEvent } from "../../core/view.ts";
+import { refuseName } from "../../core/wording.ts";
+import { isSame } from "../ground.ts";
+import { apiHeaders } from "./request.ts";
+
+const watchersMax = 100;
+/** Of one watcher. */
+const eventsPerSecondMax = 200;
+/** A connection without traffic is cut by what lies between. */
+const quietBeatsMax = 15;
+
+export const liveKinds: readonly LiveEvent["kind"][] = [
+  "overview",
+  "published",
+  "attempt",
+  "ended",
+  "endpoint",
+  "catalog",
+  "redrive",
+  "missed",
+];
+
+interface Watcher {
+  readonly wants: (event: LiveEvent) => boolean;
+  readonly out: Stream;
+  left: number;
+  missed: number;
+  quietBeats: number;
+}
+
+export class Live {
+  readonly #watchers = new Set<Watcher>();
+
+  /** Whether anybody watches: what is costly to tell need not be made for nobody. */
+  get isWatched(): boolean {
+    return this.#watchers.size > 0;
+  }
+
+  tell(event: LiveEvent): void {
+    let text = "";
+    for (const watcher of this.#watchers) {
+      if (!watcher.wants(event)) continue;
+      if (text === "") text = textOf(event);
+      if (watcher.left > 0 && watcher.out.write(text)) watcher.left -= 1;
+      else watcher.missed += 1;
+      watcher.quietBeats = 0;
+    }
+  }
+
+  /** To be called every second. */
+  beat(): void {
+    for (const watcher of this.#watchers) {
+      watcher.left = eventsPerSecondMax;
+      if (watcher.missed > 0) {
+        const told = watcher.out.write(textOf({ kind: "missed", count: watcher.missed }));
+        if (told) watcher.missed = 0;
+      } else if (++watcher.quietBeats >= quietBeatsMax) {
+        watcher.out.write(":\n\n");
+        watcher.quietBeats = 0;
+      }
+    }
+  }
+
+  get routes(): Route[] {
+    return [
+      {
+        method: "GET",
+        path: "/api/v1/live",
+        headers: { ...apiHeaders, "content-type": "text/event-stream; charset=utf-8" },
+        handle: (request) => {
+          if (this.#watchers.size >= watchersMax) {
+            const words = `There are ${watchersMax} watchers already.`;
+            throw new Refusal("TooManyRequests", words, { retryAfterMs: 10_000 });
+          }
+          const wants = wishIn(request);
+          return { status: 200, stream: (out) => this.#watch({ wants, out }) };
+        },
+      },
+    ];
+  }
+
+  #watch(watching: Pick<Watcher, "wants" | "out">): () => void {
+    const watcher = { ...watching, left: eventsPerSecondMax, missed: 0, quietBeats: 0 };
+    this.#watchers.add(watcher);
+    // So that a browser knows at once that it is connected.
+    watcher.out.write(":\n\n");
+    return () => this.#watchers.delete(watcher);
+  }
+}
+
+function textOf({ kind, ...rest }: LiveEvent): string {
+  return `event: ${kind}\ndata: ${JSON.stringify(rest)}\n\n`;
+}
+
+/** Refusal: InvalidSetting. */
+function wishIn({ query }: Request): (event: LiveEvent) => boolean {
+  const kinds = query.kinds === undefined ? liveKinds : query.kinds.split(",");
+  for (const name of kinds) {
+    const known: readonly string[] = liveKinds;
+    if (!known.includes(name)) throw refuseName({ what: "kind of live event", name, known });
+  }
+  const { topic, subscription } = query;
+  const isAbout = (about: { readonly topic: string; readonly subscription?: string }) =>
+    (topic === undefined || isSame(about.topic, topic)) &&
+    (subscription === undefined ||
+      about.subscription === undefined ||
+      isSame(about.subscription, subscription));
+  return (event) => {
+    if (event.kind === "missed") return true;
+    if (!kinds.includes(event.kind)) return false;
+    switch (event.kind) {
+      case "published":
+        return isAbout({ topic: event.event.topic });
+      case "attempt":
+        return isAbout(event.attempt);
+      case "ended":
+        return isAbout(event.ended);
+      default:
+        return true;
+    }
+  };
+}

@@ -1,0 +1,84 @@
+// How things are, on one page: what waits and for how long, what is sick, how fast it goes; and the
+// same over the last hours, for charts.
+
+import type { Catalog, Clock, Instant, Ledger, Route } from "../../core/ports.ts";
+import { historyRange, type Pulse } from "../../core/pulse.ts";
+import { isoInstant } from "../../core/time.ts";
+import type { Counts, EndpointView, History, Overview } from "../../core/view.ts";
+import { reply } from "../answer.ts";
+import { apiHeaders, numberIn } from "./request.ts";
+
+export interface OverviewGround {
+  readonly version: string;
+  readonly startedAt: Instant;
+  readonly profile: string;
+  readonly store: string;
+  readonly clockKind: "real" | "virtual";
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly catalog: () => Catalog;
+  /** What has been counted since the start. */
+  readonly sums: () => Counts;
+  readonly pulse: Pulse;
+  readonly endpoints: () => Promise<readonly EndpointView[]>;
+  readonly whyNotReady: () => string | null;
+}
+
+const sickMax = 50;
+
+export function overviewRoutes(ground: OverviewGround): Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/api/v1/overview",
+      headers: apiHeaders,
+      handle: async () => reply(200, await overviewOf(ground)),
+    },
+    {
+      method: "GET",
+      path: "/api/v1/history",
+      headers: apiHeaders,
+      handle(request) {
+        const minutes = numberIn(request, "minutes", { ...historyRange, usual: 60 });
+        return reply(200, historyOf(ground.pulse, minutes));
+      },
+    },
+  ];
+}
+
+export async function overviewOf(ground: OverviewGround): Promise<Overview> {
+  const { topics, subscriptions } = ground.catalog();
+  const queues = await ground.ledger.counts();
+  const waitingIn = (stage: "deliver" | "deadLetter") =>
+    queues.reduce((sum, queue) => sum + (queue.stage === stage ? queue.waiting : 0), 0);
+  const oldestAt = queues.reduce((least, queue) => Math.min(least, queue.oldestAt), Infinity);
+  const endpoints = await ground.endpoints();
+  return {
+    version: ground.version,
+    now: isoInstant(ground.clock.now()),
+    startedAt: isoInstant(ground.startedAt),
+    profile: ground.profile,
+    store: ground.store,
+    clock: ground.clockKind,
+    topics: topics.length,
+    subscriptions: subscriptions.length,
+    waiting: waitingIn("deliver"),
+    waitingDeadLetters: waitingIn("deadLetter"),
+    oldestAt: oldestAt === Infinity ? null : isoInstant(oldestAt),
+    rates: ground.pulse.rates(),
+    counts: ground.sums(),
+    sick: endpoints
+      .filter(({ health }) => health.kind !== "healthy")
+      .toSorted((one, other) => other.waiting - one.waiting)
+      .slice(0, sickMax),
+    whyNotReady: ground.whyNotReady(),
+  };
+}
+
+function historyOf(pulse: Pulse, minutes: number): History {
+  const { stepMs, points } = pulse.history(minutes);
+  return {
+    stepMs,
+    points: points.map(({ at, waiting, counts }) => ({ at: isoInstant(at), waiting, ...counts })),
+  };
+}

@@ -1,0 +1,19 @@
+// What the routes of our own API share beside the names in their paths: headers, and numbers in a
+// query.
+
+import { checkInteger, type Range } from "../../core/check.ts";
+import type { Request } from "../../core/ports.ts";
+
+/** With every answer: what is shown is of now. */
+export const apiHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+/** A whole number in the query. Refusal: InvalidSetting. */
+export function numberIn(
+  { query }: Request,
+  name: string,
+  { usual, ...range }: Range & { readonly usual: number },
+): number {
+  const text = query[name];
+  if (text === undefined) return usual;
+  return checkInteger(/^\d{1,9}$/.test(text) ? Number(text) : text, name, range);
+}

@@ -1,0 +1,26 @@
+// The settings in force and where each came from, and the profiles to choose from. Secrets are
+// masked before they get here.
+
+import type { Route } from "../../core/ports.ts";
+import { profiles } from "../../core/profile.ts";
+import type { SettingView } from "../../core/view.ts";
+import { reply } from "../answer.ts";
+import { apiHeaders } from "./request.ts";
+
+export function settingRoutes(settings: readonly SettingView[]): Route[] {
+  const headers = apiHeaders;
+  return [
+    {
+      method: "GET",
+      path: "/api/v1/settings",
+      headers,
+      handle: () => reply(200, { value: settings, next: null }),
+    },
+    {
+      method: "GET",
+      path: "/api/v1/profiles",
+      headers,
+      handle: () => reply(200, Object.values(profiles)),
+    },
+  ];
+}

@@ -1,0 +1,28 @@
+// What would become of an event if its endpoint were away for a while: the laws that deliver events,
+// asked on a clock that is only imagined. Nothing of this broker is looked at but its settings.
+
+import { checkInteger } from "../../core/check.ts";
+import { orderMembers } from "../../core/outage.ts";
+import type { Route } from "../../core/ports.ts";
+import { type SimulationGround, simulate } from "../../core/simulate.ts";
+import { reply } from "../answer.ts";
+import { readMembers } from "../document.ts";
+import { apiHeaders } from "./request.ts";
+
+/** A broker has other things to do meanwhile; the command line takes more. */
+const backlogRange = { min: 0, max: 5_000 };
+
+export function simulateRoutes(ground: SimulationGround): Route[] {
+  return [
+    {
+      method: "POST",
+      path: "/api/v1/simulate",
+      headers: apiHeaders,
+      handle(request) {
+        const order = readMembers(request, orderMembers);
+        checkInteger(order.backlog ?? 0, "backlog", backlogRange);
+        return reply(200, simulate(order, ground));
+      },
+    },
+  ];
+}
