@@ -7,6 +7,7 @@
 
 import type { BlobServiceClient, RestError } from "@azure/storage-blob";
 import type { Outcome } from "../core/outcome.ts";
+import { shelfOfAccount } from "./blobshelf.ts";
 import type { BlobStore } from "./deadletter.ts";
 import { silent } from "./exchange.ts";
 import { silenceOf, wordsOf } from "./wire.ts";
@@ -31,6 +32,7 @@ export function openBlobs({ connectionString }: { readonly connectionString: str
     return client;
   };
   return {
+    ...shelfOfAccount(connected),
     async put({ container, path, text }, signal) {
       const bytes = Buffer.byteLength(text);
       try {

@@ -6,17 +6,20 @@
 // The crash line: between a blob and its settlement the store has the events and we do not know it;
 // after a crash they are written again, into another blob. A dead letter may be there twice.
 //
+// What lies in the same stores is read back through `reader` (shelf.ts).
+//
 // Deliberately absent: retries, and the limit after which events are dropped (L-4), which are laws.
 
 import { deadLetterPath, deadLettersOf } from "../core/deadletter.ts";
 import type { Outcome } from "../core/outcome.ts";
-import type { Activity, Clock, Ids, Sink } from "../core/ports.ts";
+import type { Activity, Clock, DeadLetterReader, Ids, Sink } from "../core/ports.ts";
 import { findAccount, type StorageAccount, type StorageStore } from "../core/storage.ts";
 import type { DeadLetterDestination } from "../core/subscription.ts";
 import { openBlobs } from "./blob.ts";
 import { Errands } from "./errand.ts";
 import { silent } from "./exchange.ts";
 import { openFolder } from "./folder.ts";
+import { type BlobShelf, openShelves } from "./shelf.ts";
 
 /** Writes that may stay open after their wait, over all stores. */
 const lateMax = 64;
@@ -29,6 +32,7 @@ export interface DeadLetterOptions {
 }
 
 export interface DeadLetters extends Sink<DeadLetterDestination> {
+  readonly reader: DeadLetterReader;
   /** Breaks off what is under way. */
   close(): Promise<void>;
 }
@@ -39,8 +43,8 @@ export interface Blob {
   readonly text: string;
 }
 
-/** Where blobs are put. */
-export interface BlobStore {
+/** Where blobs are put, and found again. */
+export interface BlobStore extends BlobShelf {
   /** Never rejects for something the world did. What is written is durable, and never in part. */
   put(blob: Blob, signal: AbortSignal): Promise<Outcome>;
 }
@@ -54,7 +58,13 @@ export function openDeadLetters(options: DeadLetterOptions): DeadLetters {
     opened.set(account, store);
     return store;
   };
+  const shelfOf = (name: string) => {
+    const account = accounts.find((each) => each.name.toLowerCase() === name.toLowerCase());
+    return account && storeOf(account);
+  };
+  const shelves = openShelves({ ...options, shelfOf });
   return {
+    reader: shelves.reader,
     send(parcel, { resourceId, container }, limits) {
       return errands.run(limits, async (signal) => {
         // A subscription outlives the settings it was checked against.

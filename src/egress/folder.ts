@@ -14,6 +14,7 @@ import { pathToFileURL } from "node:url";
 import type { Outcome } from "../core/outcome.ts";
 import type { BlobStore } from "./deadletter.ts";
 import { canceled } from "./exchange.ts";
+import { shelfOfFolder } from "./foldershelf.ts";
 
 const statuses: Readonly<Record<string, number>> = {
   EACCES: 403,
@@ -27,6 +28,7 @@ const statuses: Readonly<Record<string, number>> = {
 
 export function openFolder({ path: root }: { readonly path: string }): BlobStore {
   return {
+    ...shelfOfFolder(root),
     async put({ container, path, text }, signal): Promise<Outcome> {
       const file = resolve(join(root, container, ...path.split("/")));
       const unfinished = `${file}.part`;

@@ -28,7 +28,7 @@ const MEASURES_LAWS = ["bench/matching.ts"];
  * not listed is imported nowhere. Tests and the benchmark are free.
  */
 const PLACES: Readonly<Record<string, readonly string[]>> = {
-  "@azure/storage-blob": ["src/egress/blob.ts"],
+  "@azure/storage-blob": ["src/egress/blob.ts", "src/egress/blobshelf.ts"],
   "@peculiar/x509": ["src/runtime/certificate.ts"],
   fastify: ["src/runtime/http.ts"],
   jose: ["src/runtime/tokens.ts"],
@@ -38,7 +38,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:buffer": ["src/ingress/", "src/runtime/"],
   "node:crypto": ["src/ingress/", "src/egress/", "src/control/", "src/store/", "src/runtime/"],
   "node:fs": ["src/main.ts", "src/broker.ts", "src/store/", "src/runtime/", "src/cli/"],
-  "node:fs/promises": ["src/egress/folder.ts"],
+  "node:fs/promises": ["src/egress/folder.ts", "src/egress/foldershelf.ts"],
   "node:http": ["src/runtime/"],
   "node:https": ["src/runtime/"],
   "node:net": ["src/runtime/", "src/ingress/network.ts"],
@@ -46,6 +46,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
     "src/main.ts",
     "src/broker.ts",
     "src/egress/folder.ts",
+    "src/egress/foldershelf.ts",
     "src/store/",
     "src/runtime/",
     "src/cli/",
