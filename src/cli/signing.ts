@@ -1,5 +1,5 @@
-// Signing secrets in what is exported, imported and compared: the broker shows them to those who ask
-// for them, and elsewhere as `Hidden`. They are told like other secrets, or become parameters.
+// Signing secrets in what is exported, imported and compared: the broker shows them to those who
+// ask for them, and elsewhere as `Hidden`. They are told like other secrets, or become parameters.
 
 import type { Members } from "../core/members.ts";
 import { addressOf } from "./address.ts";

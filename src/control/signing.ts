@@ -1,6 +1,6 @@
 // The secrets that deliveries are signed with, as someone wrote them under `posthorn.signing`, and
-// as they are shown: hidden, but by the routes made for it (api/signing.ts). Whoever writes back what
-// they read writes `Hidden`, and so keeps what is there.
+// as they are shown: hidden, but by the routes made for it (api/signing.ts). Whoever writes back
+// what they read writes `Hidden`, and so keeps what is there.
 
 import { checkMembers } from "../core/members.ts";
 import type { Instant } from "../core/ports.ts";

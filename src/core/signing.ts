@@ -1,6 +1,6 @@
-// Signed deliveries: which secrets a subscription signs with, and how one follows another. A receiver
-// that has either the new secret or the one before it must be able to check every request while the
-// change is made, so several are in force at a time and each request is signed with all of them.
+// Signed deliveries: which secrets a subscription signs with, and how one follows another. A
+// receiver that has either the new secret or the one before it must be able to check every request
+// while the change is made, so several are in force and each request is signed with all of them.
 // Follows https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
 //
 // A law without clock or cryptography: the signature itself is made in egress/signature.ts.

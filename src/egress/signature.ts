@@ -1,6 +1,6 @@
-// Signs what goes out, as Standard Webhooks has it: an id that stays the same over all attempts, the
-// time of this one, and a signature of both and the body for every secret in force. A subscription
-// without secrets gets exactly what Event Grid sends.
+// Signs what goes out, as Standard Webhooks has it: an id that stays the same over all attempts,
+// the time of this one, and a signature of both and the body for every secret in force. A
+// subscription without secrets gets exactly what Event Grid sends.
 
 import { createHash, createHmac } from "node:crypto";
 import type { Instant, Parcel } from "../core/ports.ts";
