@@ -56,6 +56,7 @@ const RULES: readonly Rule[] = [
       { "bench/a.ts": 'import { x } from "../src/core/event.ts";' },
       { "bench/matching.ts": 'import { x } from "../src/broker.ts";' },
       { "bin/posthorn.js": 'import { x } from "../src/broker.ts";' },
+      { "portal/pages/a.tsx": 'import { x } from "../../src/control/arm.ts";' },
     ],
     fine: [
       { "src/dispatch/a.ts": 'import { x } from "../core/retry.ts";\nimport { y } from "./b.ts";' },
@@ -67,6 +68,8 @@ const RULES: readonly Rule[] = [
       { "src/dispatch/a.ts": "const text = 'import { x } from \"../store/memory.ts\"';" },
       { "bin/posthorn.js": 'import "../src/main.ts";' },
       { "bench/matching.ts": 'import { x } from "../src/core/event.ts";' },
+      { "portal/pages/a.tsx": 'import { x } from "../../src/core/event.ts";' },
+      { "portal/pages/a.tsx": 'import { x } from "../parts/b.tsx";' },
     ],
   },
   {
@@ -80,11 +83,15 @@ const RULES: readonly Rule[] = [
       { "src/dispatch/a.ts": 'import { setTimeout } from "node:timers/promises";' },
       { "src/runtime/a.ts": 'import leftpad from "leftpad";' },
       { "src/dispatch/a.ts": "await import(name);" },
+      { "portal/pages/a.tsx": 'import { x } from "fastify";' },
+      { "portal/pages/a.tsx": 'import { x } from "@fluentui/react-icons";' },
     ],
     fine: [
       { "src/egress/webhook.ts": 'import { request } from "undici";' },
       { "src/store/sqlite.ts": 'import { DatabaseSync } from "node:sqlite";' },
       { "src/egress/webhook.test.ts": 'import { createServer } from "node:http";' },
+      { "portal/pages/a.tsx": 'import { Button } from "@fluentui/react-components";' },
+      { "portal/build.ts": 'import { join } from "node:path";' },
     ],
   },
   {

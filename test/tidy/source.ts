@@ -39,7 +39,7 @@ export function readTree(root: string): SourceFile[] {
 }
 
 export function isCode(path: string): boolean {
-  return /\.(ts|js|mjs)$/.test(path);
+  return /\.(tsx?|js|mjs)$/.test(path);
 }
 
 export function isTest(path: string): boolean {

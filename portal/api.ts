@@ -1,0 +1,133 @@
+// Asking the broker: one function for every request, and one hook for what a page shows. A refusal
+// keeps the broker's own words; the portal adds none of its own except where nobody answered.
+
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { SubscriptionName } from "./route.ts";
+
+/** The broker said no, or did not answer (status 0). */
+export class Refused extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+
+  /** The field that the words name: `properties.retryPolicy.maxDeliveryAttempts`. */
+  get field(): string | null {
+    return /\bproperties(?:\.\w+|\[\d+\])+|^\w+(?= must )/.exec(this.message)?.[0] ?? null;
+  }
+}
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+export async function ask<T>(method: Method, path: string, body?: unknown): Promise<T> {
+  const headers = { "content-type": "application/json", accept: "application/json" };
+  const response = await send(path, {
+    method,
+    ...(body === undefined
+      ? { headers: { accept: headers.accept } }
+      : { headers, body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return (text === "" ? null : JSON.parse(text)) as T;
+}
+
+/** As `fetch`, but every answer that is no success is thrown as the broker words it. */
+export async function send(path: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, credentials: "same-origin", redirect: "manual" });
+  } catch {
+    throw new Refused(0, "NoAnswer", "The broker does not answer. Is it running?");
+  }
+  if (response.ok) return response;
+  if (response.status === 401) leaveWhenSignedOut(path);
+  throw await refusalIn(response);
+}
+
+/** A session that has ended: the page to sign in is where to go on. */
+function leaveWhenSignedOut(path: string): void {
+  if (path.startsWith("/api/v1/")) location.assign("/signin");
+}
+
+async function refusalIn(response: Response): Promise<Refused> {
+  const text = await response.text();
+  try {
+    const { error } = JSON.parse(text) as { error: { code: string; message: string } };
+    return new Refused(response.status, error.code, error.message);
+  } catch {
+    const words = text.slice(0, 300) || `The broker answered ${response.status}.`;
+    return new Refused(response.status, String(response.status), words);
+  }
+}
+
+export function asRefused(error: unknown): Refused {
+  return error instanceof Refused ? error : new Refused(0, "Error", String(error));
+}
+
+/** Of our own API; what is null, undefined or empty is left out of the query. */
+export function apiPath(
+  segments: readonly string[],
+  query: Readonly<Record<string, string | number | null | undefined>> = {},
+): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === null || value === undefined || value === "" ? [] : [[name, String(value)]],
+  );
+  const search = new URLSearchParams(given).toString();
+  const path = segments.map(encodeURIComponent).join("/");
+  return `/api/v1/${path}${search === "" ? "" : `?${search}`}`;
+}
+
+export function subscriptionApi(
+  { topic, domainTopic, name }: SubscriptionName,
+  verb: string | null = null,
+): string {
+  const segments = ["topics", topic, "subscriptions", name, ...(verb === null ? [] : [verb])];
+  return apiPath(segments, { domainTopic });
+}
+
+export interface Asked<T> {
+  /** Stays while it is asked for again. */
+  readonly value: T | undefined;
+  readonly refused: Refused | null;
+  readonly again: () => void;
+}
+
+interface Held<T> {
+  readonly path: string | null;
+  readonly value: T | undefined;
+  readonly refused: Refused | null;
+}
+
+/** What a GET answers, asked again whenever the tick changes. Null: nothing is asked. */
+export function useAsked<T>(path: string | null, tick = 0): Asked<T> {
+  const [held, setHeld] = useState<Held<T>>({ path: null, value: undefined, refused: null });
+  const [count, setCount] = useState(0);
+  const latest = useRef(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the tick and the count ask again.
+  useEffect(() => {
+    if (path === null) return;
+    const turn = ++latest.current;
+    const isCurrent = () => turn === latest.current;
+    ask<T>("GET", path).then(
+      (value) => isCurrent() && setHeld({ path, value, refused: null }),
+      (error) =>
+        isCurrent() &&
+        setHeld((before) => ({
+          path,
+          value: before.path === path ? before.value : undefined,
+          refused: asRefused(error),
+        })),
+    );
+  }, [path, tick, count]);
+  const again = useCallback(() => setCount((before) => before + 1), []);
+  const isOurs = held.path === path;
+  return {
+    value: isOurs ? held.value : undefined,
+    refused: isOurs ? held.refused : null,
+    again,
+  };
+}

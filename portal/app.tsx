@@ -1,0 +1,73 @@
+// The portal as a whole: light or dark, the frame, and the page that the address names. Each page
+// comes over the wire when it is first opened.
+
+import { FluentProvider, webDarkTheme, webLightTheme } from "@fluentui/react-components";
+import { type ComponentType, lazy, Suspense, useEffect } from "react";
+import { Frame } from "./frame/frame.tsx";
+import { useLook } from "./frame/look.ts";
+import { SayProvider } from "./frame/say.tsx";
+import { startLive } from "./live.ts";
+import { Guard } from "./parts/guard.tsx";
+import { To } from "./parts/link.tsx";
+import { Empty, PageHead, Wait } from "./parts/page.tsx";
+import { match, usePlace } from "./route.ts";
+
+/** Names from the path, and what stands in the query. */
+export interface PageProps {
+  readonly names: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+}
+
+function page<Name extends string>(
+  load: () => Promise<Readonly<Record<Name, ComponentType<PageProps>>>>,
+  name: Name,
+) {
+  return lazy(async () => ({ default: (await load())[name] }));
+}
+
+const Overview = page(() => import("./pages/overview.tsx"), "OverviewPage");
+
+const pages: readonly (readonly [pattern: string, page: ComponentType<PageProps>])[] = [
+  ["/", Overview],
+  ["/portal", Overview],
+];
+
+function Missing() {
+  return (
+    <>
+      <PageHead title="There is no such page" />
+      <Empty title="Nothing here">
+        The address may be mistyped. <To to="/">The overview</To> is a good place to begin.
+      </Empty>
+    </>
+  );
+}
+
+function CurrentPage() {
+  const { path, query } = usePlace();
+  for (const [pattern, Page] of pages) {
+    const names = match(pattern, path);
+    // The key begins a page anew for another topic or event: nothing of the one before is shown.
+    if (names !== null) return <Page key={path} names={names} query={query} />;
+  }
+  return <Missing />;
+}
+
+export function App() {
+  const { look, isDark, choose } = useLook();
+  const { path } = usePlace();
+  useEffect(startLive, []);
+  return (
+    <FluentProvider theme={isDark ? webDarkTheme : webLightTheme}>
+      <SayProvider>
+        <Frame look={look} choose={choose}>
+          <Guard key={path}>
+            <Suspense fallback={<Wait />}>
+              <CurrentPage />
+            </Suspense>
+          </Guard>
+        </Frame>
+      </SayProvider>
+    </FluentProvider>
+  );
+}

@@ -1,0 +1,99 @@
+// Builds the portal into portal/dist: bundles it with Vite, lays a compressed twin beside every
+// file that gains by it, and fails when what the overview needs first has grown too large.
+//
+// Runs in the prepare step of an installation. Where the tools to build are left out on purpose
+// (`npm ci --omit=dev`) it says nothing and does nothing.
+
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import type { Rolldown } from "vite";
+
+const root = import.meta.dirname;
+const dist = join(root, "dist");
+
+/** Compressed, over the wire, until the overview is seen. */
+const firstLoadBytesMax = 300_000;
+const compressedFrom = 1_024;
+
+async function main(): Promise<void> {
+  if (!isInstalled("vite")) return;
+  const { build } = await import("vite");
+  const built = await build({
+    root,
+    base: "/portal/",
+    configFile: false,
+    logLevel: "warn",
+    publicDir: false,
+    build: {
+      outDir: dist,
+      emptyOutDir: true,
+      target: "es2023",
+      modulePreload: { polyfill: false },
+      // Nothing inline: the Content-Security-Policy knows no data: scripts or styles.
+      assetsInlineLimit: 0,
+      reportCompressedSize: false,
+      chunkSizeWarningLimit: 1_000,
+      license: { fileName: "licenses.md" },
+      rolldownOptions: {
+        onLog(level, log, tell) {
+          // Fluent marks its modules for servers that render React, which there are none of here.
+          if (log.code !== "MODULE_LEVEL_DIRECTIVE") tell(level, log);
+        },
+      },
+    },
+  });
+  for (const name of filesIn(dist)) compress(name);
+  const { output } = built as Rolldown.RolldownOutput;
+  const bytes = firstLoad(output);
+  const words = `the overview's first load is ${bytes} bytes compressed`;
+  if (bytes > firstLoadBytesMax) throw new Error(`${words}, more than ${firstLoadBytesMax}`);
+  console.log(`portal: ${words}`);
+}
+
+function isInstalled(name: string): boolean {
+  return existsSync(join(root, "../node_modules", name, "package.json"));
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** A twin that is no smaller is not laid. */
+function compress(path: string): void {
+  const plain = readFileSync(path);
+  if (plain.length < compressedFrom || path.endsWith(".html") || path.endsWith(".png")) return;
+  const brotli = brotliCompressSync(plain, {
+    params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY },
+  });
+  if (brotli.length < plain.length) writeFileSync(`${path}.br`, brotli);
+  const gzip = gzipSync(plain, { level: 9 });
+  if (gzip.length < plain.length) writeFileSync(`${path}.gz`, gzip);
+}
+
+/** The page, what it names, what that imports at once, and the overview with all of its own. */
+function firstLoad(output: Rolldown.RolldownOutput["output"]): number {
+  const wanted = new Set<string>();
+  const visit = (name: string): void => {
+    if (wanted.has(name)) return;
+    wanted.add(name);
+    const chunk = output.find((each) => each.fileName === name);
+    if (chunk?.type === "chunk") for (const next of chunk.imports) visit(next);
+  };
+  for (const each of output) {
+    const isFirst =
+      each.type === "chunk"
+        ? each.isEntry || (each.facadeModuleId ?? "").endsWith(posix.join("pages", "overview.tsx"))
+        : /\.(html|css|svg)$/.test(each.fileName);
+    if (isFirst) visit(each.fileName);
+  }
+  const sizeOf = (name: string) => {
+    const path = join(dist, name);
+    return readFileSync(existsSync(`${path}.br`) ? `${path}.br` : path).length;
+  };
+  return [...wanted].reduce((sum, name) => sum + sizeOf(name), 0);
+}
+
+await main();

@@ -1,0 +1,68 @@
+// Telling what came of something, at the edge of the page and to screen readers: what was done
+// disappears by itself, what was refused stays until it is dismissed.
+
+import {
+  Link,
+  Toast,
+  ToastBody,
+  Toaster,
+  ToastTitle,
+  ToastTrigger,
+  useId,
+  useToastController,
+} from "@fluentui/react-components";
+import { createContext, type ReactNode, useCallback, useContext, useMemo } from "react";
+import { asRefused } from "../api.ts";
+
+export interface Say {
+  readonly done: (words: string, more?: string) => void;
+  readonly refused: (title: string, error: unknown) => void;
+}
+
+const SayContext = createContext<Say>({ done: () => {}, refused: () => {} });
+
+export function useSay(): Say {
+  return useContext(SayContext);
+}
+
+export function SayProvider({ children }: { readonly children: ReactNode }) {
+  const toasterId = useId("say");
+  const { dispatchToast } = useToastController(toasterId);
+  const done = useCallback<Say["done"]>(
+    (words, more) =>
+      dispatchToast(
+        <Toast>
+          <ToastTitle>{words}</ToastTitle>
+          {more !== undefined && <ToastBody>{more}</ToastBody>}
+        </Toast>,
+        { intent: "success", timeout: 4_000 },
+      ),
+    [dispatchToast],
+  );
+  const refused = useCallback<Say["refused"]>(
+    (title, error) =>
+      dispatchToast(
+        <Toast>
+          <ToastTitle
+            action={
+              <ToastTrigger>
+                <Link as="button">Dismiss</Link>
+              </ToastTrigger>
+            }
+          >
+            {title}
+          </ToastTitle>
+          <ToastBody>{asRefused(error).message}</ToastBody>
+        </Toast>,
+        { intent: "error", timeout: -1 },
+      ),
+    [dispatchToast],
+  );
+  const say = useMemo(() => ({ done, refused }), [done, refused]);
+  return (
+    <SayContext.Provider value={say}>
+      {children}
+      <Toaster toasterId={toasterId} position="bottom-end" limit={4} />
+    </SayContext.Provider>
+  );
+}

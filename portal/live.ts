@@ -1,0 +1,196 @@
+// What happens right now, by server-sent events: one connection for the whole tab, and a memory
+// that is bounded however long the tab stays open. What comes faster than eyes can follow is
+// gathered and shown four times a second.
+//
+// Where the events cannot be had, the overview is asked for now and then, and pages ask anew.
+
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import type {
+  EventSummary,
+  LiveAttempt,
+  LiveEnd,
+  LiveEvent,
+  Overview,
+  RedriveView,
+} from "../src/core/view.ts";
+import { ask } from "./api.ts";
+
+export interface Live {
+  readonly connection: "connecting" | "open" | "lost";
+  readonly overview: Overview | null;
+  /** When the overview came, by this machine's clock. */
+  readonly overviewAt: number;
+  /** The latest first. */
+  readonly attempts: readonly LiveAttempt[];
+  readonly published: readonly EventSummary[];
+  readonly ended: readonly LiveEnd[];
+  readonly redrives: readonly RedriveView[];
+  /** How many were left out because there were too many. */
+  readonly missed: number;
+}
+
+export type LiveKind = LiveEvent["kind"];
+
+const kept = 100;
+const redrivesKept = 20;
+const showEveryMs = 250;
+const pollEveryMs = 5_000;
+const reconnectMs = 3_000;
+
+const kinds: readonly LiveKind[] = [
+  "overview",
+  "published",
+  "attempt",
+  "ended",
+  "endpoint",
+  "catalog",
+  "redrive",
+  "missed",
+];
+
+let live: Live = {
+  connection: "connecting",
+  overview: null,
+  overviewAt: 0,
+  attempts: [],
+  published: [],
+  ended: [],
+  redrives: [],
+  missed: 0,
+};
+let next: Live = live;
+let isShowing = false;
+const listeners = new Set<() => void>();
+const kindListeners = new Set<(kind: LiveKind) => void>();
+
+function change(changes: Partial<Live>): void {
+  next = { ...next, ...changes };
+  if (isShowing) return;
+  isShowing = true;
+  setTimeout(show, showEveryMs);
+}
+
+function show(): void {
+  isShowing = false;
+  live = next;
+  for (const listener of listeners) listener();
+}
+
+function take(event: LiveEvent): void {
+  switch (event.kind) {
+    case "overview":
+      change({ overview: event.overview, overviewAt: Date.now() });
+      break;
+    case "published":
+      change({ published: [event.event, ...next.published].slice(0, kept) });
+      break;
+    case "attempt":
+      change({ attempts: [event.attempt, ...next.attempts].slice(0, kept) });
+      break;
+    case "ended":
+      change({ ended: [event.ended, ...next.ended].slice(0, kept) });
+      break;
+    case "redrive": {
+      const others = next.redrives.filter(({ id }) => id !== event.redrive.id);
+      change({ redrives: [event.redrive, ...others].slice(0, redrivesKept) });
+      break;
+    }
+    case "missed":
+      change({ missed: next.missed + event.count });
+      break;
+  }
+  for (const listener of kindListeners) listener(event.kind);
+}
+
+/** Opens the connection, and opens it again for as long as the page is there. */
+export function startLive(): void {
+  void poll();
+  connect();
+}
+
+function connect(): void {
+  const source = new EventSource("/api/v1/live");
+  source.addEventListener("open", () => change({ connection: "open" }));
+  source.addEventListener("error", () => {
+    change({ connection: "lost" });
+    // A browser tries again by itself, except after an answer that it takes for final.
+    if (source.readyState !== EventSource.CLOSED) return;
+    source.close();
+    setTimeout(connect, reconnectMs);
+  });
+  for (const kind of kinds) {
+    source.addEventListener(kind, (given) => {
+      take({ kind, ...JSON.parse((given as MessageEvent<string>).data) } as LiveEvent);
+    });
+  }
+}
+
+/** While nothing comes by itself. */
+async function poll(): Promise<void> {
+  if (next.connection !== "open" || next.overview === null) {
+    try {
+      take({ kind: "overview", overview: await ask<Overview>("GET", "/api/v1/overview") });
+      if (next.connection !== "open") for (const listener of kindListeners) listener("attempt");
+    } catch {
+      // The line in the frame tells of it; pages tell what they could not ask.
+    }
+  }
+  setTimeout(poll, pollEveryMs);
+}
+
+function watch(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function useLive(): Live {
+  return useSyncExternalStore(watch, () => live);
+}
+
+/** Grows when something of these kinds has happened, at most once in so long. */
+export function useTick(wanted: readonly LiveKind[], everyMs = 1_000): number {
+  const [tick, setTick] = useState(0);
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  const key = wanted.join();
+  useEffect(() => {
+    const listener = (kind: LiveKind) => {
+      if (!key.split(",").includes(kind) || timer.current !== null) return;
+      timer.current = setTimeout(() => {
+        timer.current = null;
+        setTick((before) => before + 1);
+      }, everyMs);
+    };
+    kindListeners.add(listener);
+    return () => {
+      kindListeners.delete(listener);
+      if (timer.current !== null) clearTimeout(timer.current);
+      timer.current = null;
+    };
+  }, [key, everyMs]);
+  return tick;
+}
+
+/** Asks for a fresh overview at once: after the clock was moved by hand, for instance. */
+export async function refreshOverview(): Promise<void> {
+  take({ kind: "overview", overview: await ask<Overview>("GET", "/api/v1/overview") });
+  for (const listener of kindListeners) {
+    for (const kind of ["attempt", "catalog", "endpoint", "ended"] as const) listener(kind);
+  }
+}
+
+/** The broker's time, in milliseconds: a virtual clock stands still between two overviews. */
+export function useNow(everyMs = 1_000): number {
+  const { overview, overviewAt } = useLive();
+  const [here, setHere] = useState(() => Date.now());
+  const isVirtual = overview?.clock === "virtual";
+  useEffect(() => {
+    if (isVirtual) return;
+    const timer = setInterval(() => setHere(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [isVirtual, everyMs]);
+  return useMemo(() => {
+    if (overview === null) return here;
+    const at = Date.parse(overview.now);
+    return isVirtual ? at : at + Math.max(0, here - overviewAt);
+  }, [overview, overviewAt, here, isVirtual]);
+}

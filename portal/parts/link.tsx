@@ -1,0 +1,21 @@
+// A link within the portal, followed without loading the page anew. Whoever wants it in a new tab
+// gets it there: only a plain click is ours.
+
+import { Link } from "@fluentui/react-components";
+import type { MouseEvent, ReactNode } from "react";
+import { go } from "../route.ts";
+
+export function follow(event: MouseEvent<HTMLElement>, to: string): void {
+  if (event.defaultPrevented || event.button !== 0) return;
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  go(to);
+}
+
+export function To({ to, children }: { readonly to: string; readonly children: ReactNode }) {
+  return (
+    <Link href={to} onClick={(event) => follow(event, to)}>
+      {children}
+    </Link>
+  );
+}

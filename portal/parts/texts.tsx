@@ -1,0 +1,236 @@
+// Small texts: names that are too long, instants, states, and code to copy.
+
+import {
+  Badge,
+  Button,
+  makeStyles,
+  mergeClasses,
+  Tooltip,
+  tokens,
+} from "@fluentui/react-components";
+import { CheckmarkRegular } from "@fluentui/react-icons/svg/checkmark";
+import { CopyRegular } from "@fluentui/react-icons/svg/copy";
+import { type ReactNode, useEffect, useState } from "react";
+import type { DeliveryState, HealthView } from "../../src/core/view.ts";
+import { useNow } from "../live.ts";
+import { sayAge, sayFull, sayInstant, sayState } from "../words.ts";
+
+const useStyles = makeStyles({
+  long: {
+    display: "inline-block",
+    maxWidth: "100%",
+    overflow: "hidden",
+    textOverflow: "ellipsis",
+    whiteSpace: "nowrap",
+    verticalAlign: "bottom",
+  },
+  mono: { fontFamily: tokens.fontFamilyMonospace, fontSize: tokens.fontSizeBase200 },
+  when: { whiteSpace: "nowrap", fontVariantNumeric: "tabular-nums" },
+  codeBox: {
+    position: "relative",
+    backgroundColor: tokens.colorNeutralBackground3,
+    borderRadius: tokens.borderRadiusMedium,
+  },
+  code: {
+    margin: 0,
+    padding: tokens.spacingHorizontalM,
+    paddingRight: "48px",
+    overflowX: "auto",
+    maxHeight: "420px",
+    fontFamily: tokens.fontFamilyMonospace,
+    fontSize: tokens.fontSizeBase200,
+    lineHeight: tokens.lineHeightBase300,
+    color: tokens.colorNeutralForeground1,
+  },
+  wraps: { whiteSpace: "pre-wrap", overflowWrap: "anywhere" },
+  copy: { position: "absolute", top: "4px", right: "4px" },
+  facts: {
+    display: "grid",
+    gridTemplateColumns: "max-content minmax(0, 1fr)",
+    columnGap: tokens.spacingHorizontalXL,
+    rowGap: tokens.spacingVerticalXS,
+    margin: 0,
+    "@media (max-width: 600px)": { gridTemplateColumns: "minmax(0, 1fr)", rowGap: 0 },
+  },
+  term: {
+    color: tokens.colorNeutralForeground2,
+    "@media (max-width: 600px)": { marginTop: tokens.spacingVerticalS },
+  },
+  fact: { margin: 0, minWidth: 0, overflowWrap: "anywhere" },
+});
+
+/** Cut off where there is no room, and whole for whoever points at it. */
+export function Long({
+  children,
+  mono = false,
+}: {
+  readonly children: string;
+  readonly mono?: boolean;
+}) {
+  const styles = useStyles();
+  return (
+    <span className={mergeClasses(styles.long, mono && styles.mono)} title={children}>
+      {children}
+    </span>
+  );
+}
+
+export function Mono({ children }: { readonly children: ReactNode }) {
+  return <span className={useStyles().mono}>{children}</span>;
+}
+
+export function When({ at, none = "–" }: { readonly at: string | null; readonly none?: string }) {
+  const styles = useStyles();
+  const now = useNow(60_000);
+  if (at === null) return <span>{none}</span>;
+  return (
+    <time dateTime={at} title={sayFull(at)} className={styles.when}>
+      {sayInstant(at, now)}
+    </time>
+  );
+}
+
+/** How long ago, growing. */
+export function Age({ at, none = "–" }: { readonly at: string | null; readonly none?: string }) {
+  const styles = useStyles();
+  const now = useNow();
+  if (at === null) return <span>{none}</span>;
+  return (
+    <time dateTime={at} title={sayFull(at)} className={styles.when}>
+      {sayAge(now - Date.parse(at))}
+    </time>
+  );
+}
+
+const stateColors = {
+  waiting: "informative",
+  delivered: "success",
+  deadLettering: "warning",
+  deadLettered: "severe",
+  dropped: "danger",
+  unknown: "subtle",
+} as const satisfies Record<DeliveryState, string>;
+
+export function StateBadge({
+  state,
+  count,
+}: {
+  readonly state: DeliveryState;
+  readonly count?: number;
+}) {
+  return (
+    <Badge appearance="tint" color={stateColors[state]}>
+      {sayState(state)}
+      {count !== undefined && count > 1 ? ` ×${count}` : ""}
+    </Badge>
+  );
+}
+
+const healthColors = {
+  healthy: "success",
+  unhealthy: "danger",
+  probing: "warning",
+  recovering: "warning",
+  closed: "severe",
+} as const;
+
+export function HealthBadge({ health }: { readonly health: HealthView }) {
+  return (
+    <Badge
+      appearance="tint"
+      color={healthColors[health.kind] ?? "informative"}
+      title={health.words}
+    >
+      {health.kind}
+    </Badge>
+  );
+}
+
+export function CopyButton({
+  text,
+  what,
+  children,
+}: {
+  readonly text: string;
+  /** Completes "Copy …". */
+  readonly what: string;
+  readonly children?: ReactNode;
+}) {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), 2_000);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  const label = isCopied ? "Copied" : `Copy ${what}`;
+  return (
+    <Tooltip content={label} relationship="label">
+      <Button
+        size="small"
+        appearance="subtle"
+        icon={isCopied ? <CheckmarkRegular /> : <CopyRegular />}
+        onClick={() => void copy(text).then(setCopied)}
+      >
+        {children}
+      </Button>
+    </Tooltip>
+  );
+}
+
+/** The clipboard is there over TLS and on this machine; elsewhere the old way is. */
+async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const isDone = document.execCommand("copy");
+    area.remove();
+    return isDone;
+  }
+}
+
+export function Code({
+  text,
+  what,
+  wraps = false,
+}: {
+  readonly text: string;
+  readonly what: string;
+  readonly wraps?: boolean;
+}) {
+  const styles = useStyles();
+  return (
+    <div className={styles.codeBox}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by key. */}
+      <pre className={mergeClasses(styles.code, wraps && styles.wraps)} tabIndex={0}>
+        {text}
+      </pre>
+      <div className={styles.copy}>
+        <CopyButton text={text} what={what} />
+      </div>
+    </div>
+  );
+}
+
+/** Names and what they are, as a list of terms. */
+export function Facts({
+  facts,
+}: {
+  readonly facts: readonly (readonly [name: string, value: ReactNode])[];
+}) {
+  const styles = useStyles();
+  return (
+    <dl className={styles.facts}>
+      {facts.map(([name, value]) => (
+        <div key={name} style={{ display: "contents" }}>
+          <dt className={styles.term}>{name}</dt>
+          <dd className={styles.fact}>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

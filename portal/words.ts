@@ -1,0 +1,80 @@
+// How numbers, times and names are written on every page.
+
+import { wordsOfMs } from "../src/core/time.ts";
+
+const count = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const rate = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
+export function sayCount(value: number): string {
+  return count.format(value);
+}
+
+/** For the places where width is short: `12.3K`. */
+export function sayShort(value: number): string {
+  return value < 10_000 ? count.format(value) : short.format(value);
+}
+
+export function sayRate(value: number): string {
+  return rate.format(value);
+}
+
+export function sayMany(value: number, one: string, many = `${one}s`): string {
+  return `${count.format(value)} ${value === 1 ? one : many}`;
+}
+
+export function sayBytes(value: number): string {
+  if (value < 1024) return `${value} B`;
+  return value < 1024 * 1024
+    ? `${rate.format(value / 1024)} KB`
+    : `${rate.format(value / 1024 / 1024)} MB`;
+}
+
+/** `3 min 20 s`; below a second in milliseconds. */
+export function sayLength(ms: number): string {
+  return wordsOfMs(Math.max(0, ms));
+}
+
+/** To the second, for what is counted down or shown as an age. */
+export function sayAge(ms: number): string {
+  return wordsOfMs(Math.max(0, Math.floor(ms / 1_000) * 1_000));
+}
+
+const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium", timeZone: "UTC" });
+const dayAndTime = new Intl.DateTimeFormat("en-GB", {
+  dateStyle: "medium",
+  timeStyle: "medium",
+  timeZone: "UTC",
+});
+const day = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZone: "UTC",
+});
+
+/** With its day unless it is today's, by the broker's clock. */
+export function sayInstant(iso: string, now: number): string {
+  const at = Date.parse(iso);
+  const isToday = iso.slice(0, 10) === new Date(now).toISOString().slice(0, 10);
+  return (isToday ? clockTime : day).format(at);
+}
+
+export function sayFull(iso: string): string {
+  return `${dayAndTime.format(Date.parse(iso))} UTC`;
+}
+
+/** `deadLettered` → `dead-lettered` */
+const states: Readonly<Record<string, string>> = {
+  waiting: "waiting",
+  delivered: "delivered",
+  deadLettering: "giving up",
+  deadLettered: "dead-lettered",
+  dropped: "dropped",
+};
+
+export function sayState(state: string): string {
+  return states[state] ?? state;
+}

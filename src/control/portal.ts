@@ -1,0 +1,102 @@
+// The portal's files: the page at `/` and at every address below `/portal/` that is not a file of
+// its own, so that a page of the portal can be bookmarked and loaded anew. For people who have
+// signed in; whoever has not is shown the way.
+//
+// Nothing may run or be shown in the page but what comes from here: the Content-Security-Policy
+// names nothing else, and styles made at run time carry a nonce that is new with every answer.
+
+import type { Reply, Request, Route } from "../core/ports.ts";
+import { Refusal } from "../core/refusal.ts";
+
+export interface PortalGround {
+  readonly assets: {
+    find(name: string, accepts: string): PortalAsset | null;
+  };
+  /** Never the same twice. */
+  readonly makeNonce: () => string;
+  readonly isSignedIn: (request: Request) => boolean;
+}
+
+interface PortalAsset {
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
+  readonly encoding: string | null;
+}
+
+const yearSeconds = 31_536_000;
+
+export function portalRoutes(ground: PortalGround): Route[] {
+  const page = (request: Request) => servePage(ground, request);
+  return [
+    { method: "GET", path: "/", handle: page },
+    { method: "GET", path: "/portal", handle: page },
+    {
+      method: "GET",
+      path: "/portal/*",
+      handle(request) {
+        const name = request.params["*"] ?? "";
+        const isFile = name.startsWith("assets/") || name === "licenses.md";
+        return isFile ? serveFile(ground, request, name) : page(request);
+      },
+    },
+  ];
+}
+
+function servePage(ground: PortalGround, request: Request): Reply {
+  if (!ground.isSignedIn(request)) {
+    return { status: 303, headers: { location: "/signin", "cache-control": "no-store" } };
+  }
+  const page = ground.assets.find("index.html", "");
+  if (page === null) {
+    const words = "The portal has not been built: run `npm run portal` where Posthorn is installed";
+    throw new Refusal("NotFound", `${words}, and start it again.`);
+  }
+  const nonce = ground.makeNonce().replaceAll(/[^A-Za-z0-9+/=]/g, "");
+  return {
+    status: 200,
+    headers: {
+      "content-type": page.contentType,
+      "cache-control": "no-store",
+      "content-security-policy": policyWith(nonce),
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+      "cross-origin-opener-policy": "same-origin",
+    },
+    body: new TextDecoder().decode(page.bytes).replaceAll("__NONCE__", nonce),
+  };
+}
+
+function policyWith(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+/** Their names hold a hash of what is in them: under one name there is never anything else. */
+function serveFile(ground: PortalGround, request: Request, name: string): Reply {
+  if (!ground.isSignedIn(request)) {
+    throw new Refusal("Unauthorized", "Sign in first: the portal is for whoever holds a link.");
+  }
+  const accepts = (request.headers["accept-encoding"] ?? "").toString();
+  const asset = ground.assets.find(name, accepts);
+  if (asset === null) throw new Refusal("NotFound", `The portal has no file ${name}.`);
+  const lastsSeconds = name.startsWith("assets/") ? yearSeconds : 0;
+  return {
+    status: 200,
+    headers: {
+      "content-type": asset.contentType,
+      "cache-control": `private, max-age=${lastsSeconds}${lastsSeconds > 0 ? ", immutable" : ""}`,
+      vary: "accept-encoding",
+      "x-content-type-options": "nosniff",
+      ...(asset.encoding !== null && { "content-encoding": asset.encoding }),
+    },
+    bytes: asset.bytes,
+  };
+}

@@ -1,0 +1,70 @@
+// Files of a folder as they are served: found by name, in the smallest form a client takes. The
+// folder is listed once; a name that is not on the list is not there, whatever it spells. Files are
+// read when they are first asked for and kept, so the folder must hold only what was built.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, posix, relative, sep } from "node:path";
+
+export interface Asset {
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
+  /** `br`, `gzip`; null: as it is. */
+  readonly encoding: string | null;
+}
+
+export interface Assets {
+  /** In the best of the encodings that an `Accept-Encoding` names; null: there is none. */
+  find(name: string, accepts: string): Asset | null;
+}
+
+/** The better first. */
+const twins = [
+  { encoding: "br", suffix: ".br" },
+  { encoding: "gzip", suffix: ".gz" },
+] as const;
+
+const contentTypes: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".md": "text/plain; charset=utf-8",
+};
+
+/** A folder that is not there is an empty one. */
+export function openAssets(folder: string): Assets {
+  const names = existsSync(folder) ? new Set(namesIn(folder)) : new Set<string>();
+  const kept = new Map<string, Uint8Array>();
+  const read = (name: string): Uint8Array => {
+    const bytes = kept.get(name) ?? readFileSync(join(folder, name));
+    kept.set(name, bytes);
+    return bytes;
+  };
+  return {
+    find(name, accepts) {
+      const contentType = contentTypes[posix.extname(name)];
+      if (contentType === undefined || !names.has(name)) return null;
+      const twin = twins.find(
+        ({ encoding, suffix }) => names.has(name + suffix) && takes(accepts, encoding),
+      );
+      const bytes = read(name + (twin?.suffix ?? ""));
+      return { bytes, contentType, encoding: twin?.encoding ?? null };
+    },
+  };
+}
+
+function namesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, "/"));
+}
+
+/** Named, and not with the weight zero. */
+function takes(accepts: string, encoding: string): boolean {
+  return accepts
+    .toLowerCase()
+    .split(",")
+    .map((each) => each.split(";").map((part) => part.trim()))
+    .some(([name, weight = "q=1"]) => name === encoding && !/^q=0(\.0*)?$/.test(weight));
+}
