@@ -29,12 +29,14 @@ const MEASURES_LAWS = ["bench/matching.ts"];
  */
 const PLACES: Readonly<Record<string, readonly string[]>> = {
   "@azure/storage-blob": ["src/egress/blob.ts", "src/egress/blobshelf.ts"],
+  "@jmespath-community/jmespath": ["src/cli/output.ts"],
   "@peculiar/x509": ["src/runtime/certificate.ts"],
   fastify: ["src/runtime/http.ts"],
   jose: ["src/runtime/tokens.ts"],
   pino: ["src/runtime/log.ts"],
   "reflect-metadata": ["src/runtime/certificate.ts"],
   undici: ["src/egress/webhook.ts", "src/egress/connections.ts"],
+  yaml: ["src/cli/output.ts"],
   "node:buffer": ["src/ingress/", "src/runtime/"],
   "node:crypto": ["src/ingress/", "src/egress/", "src/control/", "src/store/", "src/runtime/"],
   "node:fs": ["src/main.ts", "src/broker.ts", "src/store/", "src/runtime/", "src/cli/"],
