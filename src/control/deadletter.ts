@@ -2,26 +2,27 @@
 // (L-2), and as it is shown. The account must be one that the operator has told us how to reach;
 // whether the container is there is seen when the first blob comes.
 
+import type { AzureResources } from "../core/azure.ts";
 import { checkMembers } from "../core/members.ts";
-import { Refusal } from "../core/refusal.ts";
 import {
   containerNameRule,
+  containerNameWords,
   findAccount,
   parseStorageId,
-  type StorageAccount,
   storageArmId,
   storageIdWords,
 } from "../core/storage.ts";
 import type { DeadLetterDestination } from "../core/subscription.ts";
 import { refuseValue } from "../core/wording.ts";
+import { refuseUnknown } from "./destination.ts";
+import { deadLetterForms, renderEither, type Written } from "./identity.ts";
 
 /** Refusal: InvalidSetting, naming the field. */
 export function checkDeadLetter(
-  value: unknown,
-  field: string,
-  accounts: readonly StorageAccount[],
+  { value, field, identity }: Written,
+  azure: AzureResources,
 ): DeadLetterDestination | null {
-  if (value === null) return null;
+  if ((value ?? null) === null) return null;
   const { endpointType, properties } = checkMembers(value, field, ["endpointType", "properties"]);
   if (typeof endpointType !== "string" || endpointType.toLowerCase() !== "storageblob") {
     throw refuseValue({
@@ -42,13 +43,14 @@ export function checkDeadLetter(
   }
   const container = checkContainer(members.blobContainerName, inside, id.container);
   const resourceId = storageArmId(id);
-  if (findAccount(accounts, resourceId) === undefined) {
-    const words = `${inside}.resourceId names the storage account '${id.account}'`;
-    const advice = "which this broker does not know: add it to storageAccounts in its file";
-    const target = `${inside}.resourceId`;
-    throw new Refusal("InvalidSetting", `${words}, ${advice}`, { target });
+  if (findAccount(azure.storageAccounts, resourceId) === undefined) {
+    const [what, section] = ["storage account", "storageAccounts"] as const;
+    throw refuseUnknown({
+      ...{ what, section, azure },
+      ...{ name: id.account, target: `${inside}.resourceId` },
+    });
   }
-  return { kind: "blob", resourceId, container };
+  return { kind: "blob", resourceId, container, ...(identity !== null && { identity }) };
 }
 
 /** It stands by itself, or at the end of the resource id; where it stands twice, it is the same. */
@@ -56,16 +58,17 @@ function checkContainer(value: unknown, inside: string, atEnd: string | null): s
   const given = value ?? atEnd;
   const isSame = atEnd === null || given === atEnd;
   if (typeof given === "string" && containerNameRule.test(given) && isSame) return given;
-  const rule = "3 to 63 lower-case letters, digits and single hyphens";
   throw refuseValue({
     field: `${inside}.blobContainerName`,
     value: given,
-    allowed: isSame ? rule : `left out or ${atEnd}, as in resourceId`,
+    allowed: isSame ? containerNameWords : `left out or ${atEnd}, as in resourceId`,
   });
 }
 
-export function renderDeadLetter(deadLetter: DeadLetterDestination | null): object | null {
-  if (deadLetter === null) return null;
-  const { resourceId, container } = deadLetter;
-  return { endpointType: "StorageBlob", properties: { resourceId, blobContainerName: container } };
+/** The members of the properties that tell of it. */
+export function renderDeadLetter(deadLetter: DeadLetterDestination | null): object {
+  if (deadLetter === null) return renderEither(deadLetterForms, null, undefined);
+  const { resourceId, container, identity } = deadLetter;
+  const properties = { resourceId, blobContainerName: container };
+  return renderEither(deadLetterForms, { endpointType: "StorageBlob", properties }, identity);
 }

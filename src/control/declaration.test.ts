@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { urlIn } from "../../test/contract/fixture.ts";
+import { parseAzure } from "../core/azure.ts";
 import { filterForAll } from "../core/filter.ts";
 import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
-import { parseStorageAccounts } from "../core/storage.ts";
 import { plainSubscription } from "../core/subscription.ts";
 import { plainTopic, topicArmId } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
@@ -36,10 +37,10 @@ function parse(
     storageAccounts = {} as unknown,
   } = {},
 ): Declaration {
-  const storage = parseStorageAccounts(storageAccounts);
+  const azure = parseAzure({ storageAccounts });
   return parseDeclaration(
     { topics, domains, storageAccounts },
-    { auth, profile, storage, makeKey },
+    { auth, profile, azure, makeKey },
   );
 }
 
@@ -165,7 +166,7 @@ test("bad members are refused by their path, with what is allowed (R-5, B-1)", (
     [wished({ topic: { subscriptions: [] } }), /^topics\.orders\.subscriptions must be an object/],
     [wished({ topic: { subscriptions: { a: {} } } }), /2 to 64 letters, digits and hyphens/],
     [sub({ destination: undefined }), `${at}.destination must be an object, and is missing`],
-    [sub({ destination: { endpointType: "EventHub" } }), /endpointType must be WebHook/],
+    [sub({ destination: { endpointType: "EventHob" } }), /endpointType must be WebHook/],
     [sub({ expirationTimeUtc: "x" }), /expirationTimeUtc must be an ISO 8601 instant/],
     [sub({ labels: "a" }), /labels must be a list of at most 100 texts/],
     [sub({ eventDeliverySchema: "CustomInputSchema" }), /because the topic takes EventGridSchema/],
@@ -267,7 +268,7 @@ test("dead letters that could go nowhere are refused in words (L-2, P-11)", () =
     ],
     [
       blobIn(`${account}strange`),
-      /\.resourceId names the storage account 'strange', which this broker does not know: add it to storageAccounts in its file$/,
+      /\.resourceId names the storage account 'strange', which this broker does not know: add it to storageAccounts in its file, which has letters$/,
     ],
     [
       { endpointType: "StorageBlob", properties: { resourceId: account, blobContainer: "box" } },
@@ -430,7 +431,7 @@ test("what changed in the file is written, and a subscription keeps its identity
   assert.equal(await apply(wished({ properties: { endpointUrl: `${url}2` } })), 1);
   const after = (await store.catalog()).subscriptions[0];
   assert.equal(after?.id, before?.id);
-  assert.equal(after?.destination.url, `${url}2`);
+  assert.equal(urlIn(after), `${url}2`);
   assert.deepEqual(new Set(facts), new Set(["subscription.changed orders billing updated"]));
 });
 
@@ -471,7 +472,7 @@ test("what was made over HTTP is never touched, and the log says what was left",
     ],
   );
   assert.deepEqual(
-    subscriptions.map(({ topic, name, destination }) => [topic, name, destination.url]),
+    subscriptions.map(({ topic, name, destination }) => [topic, name, urlIn({ destination })]),
     [
       ["orders", "billing", url],
       ["returns", "theirs", url],

@@ -4,6 +4,7 @@
 // Applying a declaration is idempotent: what does not differ is not written. What a file declared
 // before and no longer does is removed; what was made over HTTP is never touched.
 
+import type { AzureResources } from "../core/azure.ts";
 import { checkMembers, type Members } from "../core/members.ts";
 import type { Log, Registry } from "../core/ports.ts";
 import type { ProfileName } from "../core/profile.ts";
@@ -46,8 +47,8 @@ export interface Declared {
 export interface DeclarationRules {
   readonly auth: boolean;
   readonly profile: ProfileName;
-  /** What the section of storage accounts says of them. */
-  readonly storage: readonly StorageAccount[];
+  /** What its other sections say. */
+  readonly azure: AzureResources;
   readonly makeKey: () => string;
 }
 
@@ -64,7 +65,9 @@ export function parseDeclaration(
     ...namedIn(domains ?? {}, "domains", topicNameRule).map(([name, given]) =>
       parseTopic(given, { kind: "domain", name, field: `domains.${name}` }, rules),
     ),
-    ...rules.storage.map((account) => parseStorage(inStorage[account.key] ?? {}, account, rules)),
+    ...rules.azure.storageAccounts.map((account) =>
+      parseStorage(inStorage[account.key] ?? {}, account, rules),
+    ),
   ];
   const twice = findTwice(resources.map(({ topic }) => topic.name));
   if (twice !== null) {
@@ -168,7 +171,7 @@ function parseSubscriptions(
     ...checkTerms(given, `${field}.${name}`, {
       profile: topic.profile ?? rules.profile,
       inputSchema: topic.inputSchema,
-      storage: rules.storage,
+      azure: rules.azure,
       stored: null,
       keepsRest: false,
       now: null,

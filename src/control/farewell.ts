@@ -1,6 +1,7 @@
 // What an endpoint is told when its subscription is gone: once, without waiting for an answer, and
 // only if it had agreed to hear from us.
 
+import { type AzureResources, noAzure, urlOf } from "../core/azure.ts";
 import type { Ask, Catalog, Clock, Ids, Log } from "../core/ports.ts";
 import { farewellOf, type Occasion } from "../core/question.ts";
 import { endpointOf, type Subscription, type SubscriptionTerms } from "../core/subscription.ts";
@@ -10,11 +11,13 @@ export interface OccasionGround {
   readonly catalog: () => Catalog;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** What the file says of functions; without it there are none. */
+  readonly azure?: AzureResources;
 }
 
 /** What a word of our own to an endpoint is about. */
 export function occasionOf(
-  { catalog, ids, clock }: OccasionGround,
+  { catalog, ids, clock, azure = noAzure }: OccasionGround,
   { topic, domainTopic, name }: Subscription,
   terms: SubscriptionTerms,
   gone?: Topic,
@@ -22,7 +25,9 @@ export function occasionOf(
   const found = gone ?? catalog().topics.find((one) => one.name === topic);
   const parent = topicArmId(found ?? { kind: "topic", name: topic, place: localPlace });
   const topicId = domainTopic === null ? parent : `${parent}/topics/${domainTopic}`;
-  return { name, terms, topicId, eventId: ids.next(), now: clock.now() };
+  // What leads nowhere is no URL, and whoever is to ask there says so.
+  const url = urlOf(terms.destination, azure) ?? "";
+  return { name, terms, url, topicId, eventId: ids.next(), now: clock.now() };
 }
 
 export interface Farewell {

@@ -1,10 +1,10 @@
 // What the control plane stands on, and what its topics and subscriptions share: finding a record
 // by its address, writing it unless someone else was faster, and telling of it.
 
+import type { AzureResources } from "../core/azure.ts";
 import type { Catalog, Clock, Ids, Log, Registry, Reply, Request } from "../core/ports.ts";
 import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
-import type { StorageAccount } from "../core/storage.ts";
 import { type Topic, topicArmId } from "../core/topic.ts";
 import { reply } from "./answer.ts";
 import type { Called, HandshakeDesk } from "./desk.ts";
@@ -22,8 +22,8 @@ export interface ArmGround {
   readonly log: Log;
   readonly makeKey: () => string;
   readonly profile: ProfileName;
-  /** The accounts that dead letters can go to. */
-  readonly storage: readonly StorageAccount[];
+  /** What destinations may be named by their resource ids. */
+  readonly azure: AzureResources;
   /** `scheme://host[:port]` as the client called us. */
   readonly baseUrl: (request: Request) => string;
   readonly handshakes: HandshakeDesk;

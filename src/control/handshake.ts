@@ -19,6 +19,7 @@ import {
   nextStep,
   termsAsked,
 } from "../core/handshake.ts";
+import type { AzureResources } from "../core/azure.ts";
 import type { Ask, Catalog, Clock, Ids, Log, Registry, Route } from "../core/ports.ts";
 import { judge, questionOf, validationUrlOf, wordsOfAnswer } from "../core/question.ts";
 import { Refusal } from "../core/refusal.ts";
@@ -26,6 +27,7 @@ import {
   endpointOf,
   type Handshake,
   type HandshakeExchange,
+  isAskable,
   type Subscription,
   type SubscriptionDraft,
   type SubscriptionId,
@@ -45,6 +47,8 @@ export interface HandshakeGround {
   readonly ids: Ids;
   readonly log: Log;
   readonly ask: Ask;
+  /** What the file says of functions; without it there are none. */
+  readonly azure?: AzureResources;
   /** Resolves when what was written is in effect. */
   readonly refresh: () => Promise<void>;
   /** False: no endpoint is asked, and every subscription is in force at once. */
@@ -129,7 +133,7 @@ export class Handshakes implements HandshakeDesk {
 
   tellDeleted(subscription: Subscription, goneTopic?: Topic): void {
     this.#dismiss(subscription.id, "The subscription is gone.");
-    if (!subscription.isActive) return;
+    if (!subscription.isActive || !isAskable(subscription.destination)) return;
     const { waitMs } = this.#rules;
     const signal = this.#closing.signal;
     this.#follow(sayFarewell(this.#ground, subscription, { waitMs, signal, goneTopic }));
@@ -305,7 +309,8 @@ export class Handshakes implements HandshakeDesk {
 
   #drawAnew({ id: _id, revision: _revision, ...record }: Subscription): SubscriptionDraft {
     const pending = isOpen(record.state) ? (record.handshake?.pending ?? null) : null;
-    const handshake = this.prepare(pending, record.handshake);
+    const isAsked = isAskable((pending ?? record).destination);
+    const handshake = isAsked ? this.prepare(pending, record.handshake) : null;
     if (handshake === null) {
       return { ...record, ...pending, isActive: true, state: "Succeeded", handshake };
     }

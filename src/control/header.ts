@@ -5,7 +5,7 @@
 
 import { checkMembers } from "../core/members.ts";
 import { Refusal } from "../core/refusal.ts";
-import type { DeliveryHeader } from "../core/subscription.ts";
+import type { DeliveryHeader, Destination } from "../core/subscription.ts";
 import { refuseValue } from "../core/wording.ts";
 
 const headersMax = 10;
@@ -127,6 +127,29 @@ function checkSource(value: unknown, field: string): string {
   if (typeof value === "string" && value !== "" && value.length <= most) return value;
   const allowed = `a path such as data.key1, of at most ${most} characters`;
   throw refuseValue({ field, value, allowed });
+}
+
+/**
+ * Names that Service Bus gives a meaning (wire names in egress/bus.ts). An id that is the same for
+ * every event would make each a duplicate of the first. Refusal: InvalidSetting.
+ */
+export function checkBusProperties(
+  kind: Destination["kind"],
+  headers: readonly DeliveryHeader[],
+  field: string,
+): void {
+  if (kind !== "serviceBusQueue" && kind !== "serviceBusTopic") return;
+  const find = (name: string) =>
+    headers.findIndex((header) => header.name.toLowerCase() === name.toLowerCase());
+  const [id, session] = [find("MessageId"), find("SessionId")];
+  const refuse = (index: number, why: string) => {
+    const target = `${field}[${index}]`;
+    return new Refusal("InvalidSetting", `${target} must be left out: ${why}`, { target });
+  };
+  if (headers[id]?.kind === "static") {
+    throw refuse(id, "MessageId is an event's own, and so Dynamic");
+  }
+  if (id >= 0 && session >= 0) throw refuse(id, "only one of SessionId and MessageId may be set");
 }
 
 /** In the shape of Azure Resource Manager. */

@@ -5,7 +5,6 @@ import { renderFilter } from "../core/filter/render.ts";
 import { policyOf } from "../core/policy.ts";
 import { type ProfileName, profiles } from "../core/profile.ts";
 import {
-  endpointOf,
   type ProvisioningState,
   type Subscription,
   type SubscriptionTerms,
@@ -14,10 +13,9 @@ import { isoInstant } from "../core/time.ts";
 import { armTypes, type Topic, topicArmId } from "../core/topic.ts";
 import { renderDeadLetter } from "./deadletter.ts";
 import { renderExtension } from "./extension.ts";
-import { renderHeaders } from "./header.ts";
 import { renderInputMapping } from "./mapping.ts";
 import type { Form } from "./path.ts";
-import { noBatchShown } from "./subscription.ts";
+import { renderSending } from "./sending.ts";
 
 export interface TopicView {
   /** `scheme://host[:port]` as the client called us. */
@@ -126,20 +124,10 @@ function lowerProvider(id: string): string {
 }
 
 function renderTerms(terms: SubscriptionTerms, profile: ProfileName): object {
-  const { destination, batch, headers, labels, expiresAt } = terms;
+  const { labels, expiresAt } = terms;
   const { attemptsMax, ttlMs } = policyOf(terms, profiles[profile]);
-  const { maxEvents, preferredBytes } = batch ?? noBatchShown;
   return {
-    destination: {
-      endpointType: "WebHook",
-      properties: {
-        endpointUrl: null,
-        endpointBaseUrl: endpointOf(destination),
-        maxEventsPerBatch: maxEvents,
-        preferredBatchSizeInKilobytes: preferredBytes / 1024,
-        deliveryAttributeMappings: renderHeaders(headers, { showsSecrets: false }),
-      },
-    },
+    ...renderSending(terms),
     filter: renderFilter(terms.filter),
     labels: labels.length === 0 ? null : labels,
     ...(expiresAt !== null && { expirationTimeUtc: isoInstant(expiresAt) }),
@@ -148,6 +136,6 @@ function renderTerms(terms: SubscriptionTerms, profile: ProfileName): object {
       ...(attemptsMax !== null && { maxDeliveryAttempts: attemptsMax }),
       eventTimeToLiveInMinutes: Math.floor(ttlMs / 60_000),
     },
-    deadLetterDestination: renderDeadLetter(terms.deadLetter),
+    ...renderDeadLetter(terms.deadLetter),
   };
 }

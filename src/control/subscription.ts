@@ -4,7 +4,7 @@
 // Only what clients send because they have read it is taken and has no effect.
 
 import { idleUnder, usualRetryPolicy, wordsOfIdle } from "../core/allowance.ts";
-import { type BatchPolicy, batchPolicyOf } from "../core/batch.ts";
+import type { AzureResources } from "../core/azure.ts";
 import type { DeliverySchema, InputSchema } from "../core/event.ts";
 import { parseFilter } from "../core/filter/parse.ts";
 import { checkMembers, type Members } from "../core/members.ts";
@@ -18,26 +18,21 @@ import {
   isConversionAllowed,
 } from "../core/schema/convert.ts";
 import { listed } from "../core/setting.ts";
-import type { StorageAccount } from "../core/storage.ts";
-import {
-  type Destination,
-  endpointOf,
-  type RetryPolicy,
-  type SubscriptionTerms,
-} from "../core/subscription.ts";
+import type { RetryPolicy, SubscriptionTerms } from "../core/subscription.ts";
 import { isoInstant, parseInstant } from "../core/time.ts";
 import { refuseValue } from "../core/wording.ts";
 import { checkDeadLetter } from "./deadletter.ts";
 import { checkExtension } from "./extension.ts";
-import { checkHeaders } from "./header.ts";
+import { deadLetterForms, deliveryForms, eitherOf } from "./identity.ts";
+import { checkSending } from "./sending.ts";
 import { refuseUnsignable } from "./signing.ts";
 
 /** What the terms are checked against. */
 export interface TermsContext {
   readonly profile: ProfileName;
   readonly inputSchema: InputSchema;
-  /** Those that dead letters can go to. */
-  readonly storage: readonly StorageAccount[];
+  /** What destinations may be named by their resource ids. */
+  readonly azure: AzureResources;
   /** What is in force: secrets that a client cannot read, it need not write again. */
   readonly stored: SubscriptionTerms | null;
   /** Whether the members that are left out stay as they are stored, or take their default. */
@@ -51,14 +46,8 @@ export interface TermsContext {
 /** In the answers of the service, and so in what clients write back. */
 const readOnly = ["topic", "provisioningState"];
 
-const notAvailable: Readonly<Record<string, string>> = {
-  deadLetterWithResourceIdentity: "write deadLetterDestination itself, without an identity",
-  deliveryWithResourceIdentity: "write the destination itself, without an identity",
-};
-
 const labelsMax = 100;
 const labelCharactersMax = 256;
-const urlCharactersMax = 2048;
 
 /** Refusal: InvalidSetting, naming the field by the path that begins with `field`. */
 export function checkTerms(
@@ -68,32 +57,32 @@ export function checkTerms(
 ): SubscriptionTerms {
   const members = checkMembers(value, field, [
     "destination",
+    "deliveryWithResourceIdentity",
     "filter",
     "labels",
     "expirationTimeUtc",
     "eventDeliverySchema",
     "retryPolicy",
     "deadLetterDestination",
+    "deadLetterWithResourceIdentity",
     "posthorn",
-    ...Object.keys(notAvailable),
     ...readOnly,
   ]);
-  refuseUnavailable(members, field, notAvailable);
   const kept = context.keepsRest ? context.stored : null;
   const has = (name: string) => kept === null || name in members;
   const at = (name: string) => [members[name] ?? null, `${field}.${name}`] as const;
   const terms: SubscriptionTerms = {
     ...kept,
-    ...(has("destination") &&
-      checkDestination(members.destination, `${field}.destination`, context)),
+    ...((has("destination") || has("deliveryWithResourceIdentity")) &&
+      checkSending(eitherOf(members, field, deliveryForms), context)),
     ...(has("filter") && { filter: parseFilter(...at("filter")) }),
     ...(has("labels") && { labels: checkLabels(...at("labels")) }),
     ...(has("expirationTimeUtc") && {
       expiresAt: checkExpiration(...at("expirationTimeUtc"), context),
     }),
     ...(has("retryPolicy") && { retryPolicy: checkRetry(...at("retryPolicy"), context.profile) }),
-    ...(has("deadLetterDestination") && {
-      deadLetter: checkDeadLetter(...at("deadLetterDestination"), context.storage),
+    ...((has("deadLetterDestination") || has("deadLetterWithResourceIdentity")) && {
+      deadLetter: checkDeadLetter(eitherOf(members, field, deadLetterForms), context.azure),
     }),
     ...(has("eventDeliverySchema") && {
       deliverySchema: checkSchema(...at("eventDeliverySchema"), context.inputSchema),
@@ -133,108 +122,6 @@ function isSaid(members: Members, path: string): boolean {
   let value: unknown = members;
   for (const name of path.split(".")) value = (value as Members | null | undefined)?.[name];
   return (value ?? null) !== null;
-}
-
-function refuseUnavailable(
-  members: Members,
-  field: string,
-  words: Readonly<Record<string, string>>,
-): void {
-  for (const [name, advice] of Object.entries(words)) {
-    if ((members[name] ?? null) === null) continue;
-    const target = `${field}.${name}`;
-    const message = `${target} is not available yet: ${advice}`;
-    throw new Refusal("InvalidSetting", message, { target });
-  }
-}
-
-type Sending = Pick<SubscriptionTerms, "destination" | "batch" | "headers">;
-
-const entraAdvice = "leave it out, or send a secret in a delivery attribute";
-
-const webHookNotAvailable = {
-  azureActiveDirectoryTenantId: entraAdvice,
-  azureActiveDirectoryApplicationIdOrUri: entraAdvice,
-};
-
-function checkDestination(value: unknown, field: string, context: TermsContext): Sending {
-  const { endpointType, properties } = checkMembers(value, field, ["endpointType", "properties"]);
-  if (typeof endpointType !== "string" || endpointType.toLowerCase() !== "webhook") {
-    const allowed = "WebHook (no other destination is available yet)";
-    throw refuseValue({ field: `${field}.endpointType`, value: endpointType, allowed });
-  }
-  const inside = `${field}.properties`;
-  const members = checkMembers(properties, inside, [
-    "endpointUrl",
-    "endpointBaseUrl",
-    "maxEventsPerBatch",
-    "preferredBatchSizeInKilobytes",
-    "deliveryAttributeMappings",
-    "minimumTlsVersionAllowed",
-    ...Object.keys(webHookNotAvailable),
-  ]);
-  refuseUnavailable(members, inside, webHookNotAvailable);
-  checkTlsVersion(members.minimumTlsVersionAllowed, `${inside}.minimumTlsVersionAllowed`);
-  return {
-    destination: checkUrl(members, inside, context),
-    batch: checkBatch(members, inside),
-    headers: checkAttributes(members, inside, context),
-  };
-}
-
-/** Ours is 1.2 whatever is asked for, and so at least what is asked for. */
-function checkTlsVersion(value: unknown, field: string): void {
-  if ((value ?? null) === null || ["1.0", "1.1", "1.2"].includes(value as string)) return;
-  throw refuseValue({ field, value, allowed: "1.0, 1.1 or 1.2" });
-}
-
-/** The URL is told by its shape alone: its query often is a secret. */
-function checkUrl(
-  { endpointUrl, endpointBaseUrl }: Members,
-  field: string,
-  { stored }: TermsContext,
-): Destination {
-  if ((endpointUrl ?? null) === null && stored !== null) {
-    const base = endpointBaseUrl ?? null;
-    if (base === null || base === endpointOf(stored.destination)) return stored.destination;
-    const allowed = "what it is: to change it, write endpointUrl";
-    throw refuseValue({ field: `${field}.endpointBaseUrl`, value: base, allowed, secret: true });
-  }
-  const url = typeof endpointUrl === "string" ? URL.parse(endpointUrl) : null;
-  const isFine =
-    url !== null &&
-    (url.protocol === "http:" || url.protocol === "https:") &&
-    url.username === "" &&
-    url.password === "" &&
-    !url.href.includes("#") &&
-    url.href.length <= urlCharactersMax;
-  if (isFine) return { kind: "webhook", url: url.href };
-  const allowed = `an absolute http or https URL of at most ${urlCharactersMax} characters`;
-  throw refuseValue({
-    field: `${field}.endpointUrl`,
-    value: endpointUrl,
-    allowed: `${allowed}, without user name, password and fragment`,
-    secret: true,
-  });
-}
-
-/** How the service shows a destination that does not ask for batches. */
-export const noBatchShown: BatchPolicy = { maxEvents: 1, preferredBytes: 64 * 1024 };
-
-function checkBatch(members: Members, field: string): BatchPolicy | null {
-  const batch = batchPolicyOf(members, field);
-  const isShown = batch?.maxEvents === 1 && batch.preferredBytes === noBatchShown.preferredBytes;
-  return isShown ? null : batch;
-}
-
-/** The command line of Azure changes a destination without saying what its headers were. */
-function checkAttributes(members: Members, inside: string, context: TermsContext) {
-  const { stored, keepsRest } = context;
-  if (keepsRest && stored !== null && !("deliveryAttributeMappings" in members)) {
-    return stored.headers;
-  }
-  const field = `${inside}.deliveryAttributeMappings`;
-  return checkHeaders(members.deliveryAttributeMappings, field, stored?.headers ?? []);
 }
 
 function checkRetry(value: unknown, field: string, profile: ProfileName): RetryPolicy {

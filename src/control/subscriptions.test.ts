@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { urlIn } from "../../test/contract/fixture.ts";
 import {
   type Arm,
   agree,
@@ -199,7 +200,7 @@ test("PATCH keeps what it leaves out: headers, URL and all the rest", async (t) 
   const moved = await patch({
     destination: { endpointType: "webhook", properties: { endpointUrl: "https://other.test/" } },
   });
-  assert.equal(moved?.destination.url, "https://other.test/");
+  assert.equal(urlIn(moved), "https://other.test/");
   assert.equal(moved?.headers.length, 3, "az leaves them out and means no change");
   assert.equal(moved?.deadLetter?.container, "box");
   assert.equal((await patch({ deadLetterDestination: null }))?.deadLetter, null);
@@ -208,7 +209,7 @@ test("PATCH keeps what it leaves out: headers, URL and all the rest", async (t) 
   const bare = await patch({
     destination: { endpointType: "WebHook", properties: { deliveryAttributeMappings: [] } },
   });
-  assert.deepEqual([bare?.headers, bare?.destination.url], [[], "https://other.test/"]);
+  assert.deepEqual([bare?.headers, urlIn(bare)], [[], "https://other.test/"]);
 });
 
 test("PUT replaces everything it can read", async (t) => {
@@ -216,7 +217,7 @@ test("PUT replaces everything it can read", async (t) => {
   await write(arm, webhookBody(everything));
   await write(arm, { properties: { destination: { endpointType: "WebHook", properties: {} } } });
   const record = (await arm.catalog()).subscriptions[0];
-  assert.equal(record?.destination.url, "https://hook.test/in?code=hush");
+  assert.equal(urlIn(record), "https://hook.test/in?code=hush");
   assert.deepEqual([record?.headers, record?.labels, record?.batch], [[], [], null]);
   assert.equal(record?.deadLetter, null);
   assert.equal(record?.deliverySchema, "EventGridSchema");
@@ -233,12 +234,12 @@ test("the new terms wait for the endpoint, and the old ones go on", async (t) =>
   assert.deepEqual([waiting.body.status, waiting.headers["retry-after"]], ["InProgress", "1"]);
   const between = (await arm.catalog()).subscriptions[0];
   assert.deepEqual([between?.isActive, between?.state], [true, "Updating"]);
-  assert.equal(between?.destination.url, "https://hook.test/in?code=hush");
+  assert.equal(urlIn(between), "https://hook.test/in?code=hush");
   assert.equal((await arm.good("GET", scoped)).body.properties.provisioningState, "Updating");
   arm.react(agree);
   await arm.clock.advance({ to: "next" });
   assert.equal((await arm.follow(put)).body.status, "Succeeded");
-  assert.equal((await arm.catalog()).subscriptions[0]?.destination.url, "https://new.test/");
+  assert.equal(urlIn((await arm.catalog()).subscriptions[0]), "https://new.test/");
 });
 
 test("a failed update fails its operation and leaves the old terms in force", async (t) => {
@@ -344,9 +345,9 @@ test("bad members are refused by name, and nothing is written", async (t) => {
     [sub({ destinations: {} }), "properties.destinations", /did you mean destination\?/],
     [sub({ destination: null }), "properties.destination", /must be an object/],
     [
-      sub({ destination: { endpointType: "EventHub", properties: {} } }),
+      sub({ destination: { endpointType: "EventHob", properties: {} } }),
       "properties.destination.endpointType",
-      /must be WebHook \(no other destination is available yet\), and is "EventHub"/,
+      /must be WebHook, AzureFunction, .* or HybridConnection, and is "EventHob"/,
     ],
     [hook({ endpointUrl: "ftp://a" }), `${at}.endpointUrl`, /absolute http or https URL/],
     [hook({ endpointUrl: null }), `${at}.endpointUrl`, /absolute http or https URL/],
@@ -385,13 +386,13 @@ test("bad members are refused by name, and nothing is written", async (t) => {
     ],
     [
       sub({ deadLetterWithResourceIdentity: {} }),
-      "properties.deadLetterWithResourceIdentity",
-      /not available yet/,
+      "properties.deadLetterWithResourceIdentity.identity",
+      /must be an object, and is missing/,
     ],
     [
       sub({ deliveryWithResourceIdentity: {} }),
       "properties.deliveryWithResourceIdentity",
-      /not available yet/,
+      /must be left out where destination is given, or the other way round/,
     ],
     [sub({ labels: [1] }), "properties.labels[0]", /a text of at most 256/],
     [sub({ expirationTimeUtc: "soon" }), "properties.expirationTimeUtc", /an ISO 8601 instant/],

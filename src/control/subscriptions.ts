@@ -9,6 +9,7 @@ import { checkMembers, type Members } from "../core/members.ts";
 import type { Reply } from "../core/ports.ts";
 import {
   endpointOf,
+  isAskable,
   plainSubscription,
   type Subscription,
   type SubscriptionDraft,
@@ -89,7 +90,7 @@ function contextOf(desk: Desk, { topic }: Spot, stored: Subscription | undefined
   return {
     profile: topic.profile ?? desk.profile,
     inputSchema: topic.inputSchema,
-    storage: desk.storage,
+    azure: desk.azure,
     stored: stored === undefined ? null : wantedTerms(stored),
     now: desk.clock.now(),
     makeKey: desk.makeKey,
@@ -144,7 +145,9 @@ function draftOf(
   },
 ): SubscriptionDraft {
   const isInForce = old?.isActive ?? false;
-  const handshake = desk.handshakes.prepare(isInForce ? terms : null, old?.handshake ?? null);
+  const handshake = isAskable(terms.destination)
+    ? desk.handshakes.prepare(isInForce ? terms : null, old?.handshake ?? null)
+    : null;
   const isAsked = handshake !== null;
   return {
     ...plainSubscription,
@@ -202,9 +205,11 @@ export async function removeSubscription(desk: Desk, call: Call, named: Named): 
   return done;
 }
 
+/** Only a webhook has one of its own; that of a function is the operator's to know. */
 export function getFullUrl(desk: Desk, named: Named): Reply {
   const { subscription } = needSubscription(desk.catalog(), named);
-  return reply(200, { endpointUrl: wantedTerms(subscription).destination.url });
+  const { destination } = wantedTerms(subscription);
+  return reply(200, { endpointUrl: destination.kind === "webhook" ? destination.url : null });
 }
 
 export function getDeliveryAttributes(desk: Desk, named: Named): Reply {

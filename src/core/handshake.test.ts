@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { urlIn } from "../../test/contract/fixture.ts";
 import {
   applyDecision,
   decideHandshake,
@@ -153,8 +154,8 @@ const updated = asked({
 });
 
 test("the terms asked about are those to come", () => {
-  assert.equal(termsAsked(updated).destination.url, "http://endpoint.test/new");
-  assert.equal(termsAsked(asked()).destination.url, "http://endpoint.test/old");
+  assert.equal(urlIn(termsAsked(updated)), "http://endpoint.test/new");
+  assert.equal(urlIn(termsAsked(asked())), "http://endpoint.test/old");
 });
 
 test("an update takes effect as a whole with its success, and not before", () => {
@@ -163,12 +164,12 @@ test("an update takes effect as a whole with its success, and not before", () =>
     { kind: "askAgain", at: 0, why: "No." },
   ] as const) {
     const waiting = apply(updated, decision);
-    assert.equal(waiting.destination.url, "http://endpoint.test/old");
+    assert.equal(urlIn(waiting), "http://endpoint.test/old");
     assert.deepEqual([waiting.isActive, waiting.handshake.allowedRate], [true, 30]);
     assert.deepEqual(waiting.handshake.pending, newTerms);
   }
   const done = apply(updated, { kind: "succeed", allowedRate: null, why: "Yes." });
-  assert.equal(done.destination.url, "http://endpoint.test/new");
+  assert.equal(urlIn(done), "http://endpoint.test/new");
   assert.deepEqual(done.labels, ["new"]);
   assert.deepEqual([done.state, done.isActive], ["Succeeded", true]);
   assert.deepEqual([done.handshake.pending, done.handshake.allowedRate], [null, null]);
@@ -176,7 +177,7 @@ test("an update takes effect as a whole with its success, and not before", () =>
 
 test("an update that fails leaves the old terms in force, at their old rate", () => {
   const record = apply(updated, { kind: "fail", why: "No." });
-  assert.equal(record.destination.url, "http://endpoint.test/old");
+  assert.equal(urlIn(record), "http://endpoint.test/old");
   assert.deepEqual([record.state, record.isActive], ["Succeeded", true]);
   assert.deepEqual([record.handshake.pending, record.handshake.allowedRate], [null, 30]);
 });

@@ -31,6 +31,8 @@ export type Outcome =
       readonly excerpt?: string;
       /** What a store calls it, for people: `ContainerNotFound`. */
       readonly detail?: string;
+      /** Event Grid's word for it, where the status alone does not tell: `Disabled`. */
+      readonly name?: string;
       /** Of dead letters that a store has taken: where they are. */
       readonly written?: Written;
     }

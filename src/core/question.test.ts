@@ -27,6 +27,7 @@ const terms: SubscriptionTerms = {
 const occasion = (over: Partial<SubscriptionTerms> = {}): Occasion => ({
   name: "billing",
   terms: { ...terms, ...over },
+  url: "https://endpoint.test/hook?code=secret",
   topicId,
   eventId: "event-1",
   now,

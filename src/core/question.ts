@@ -47,6 +47,8 @@ export interface Occasion {
   readonly name: string;
   /** The terms that are asked about. */
   readonly terms: SubscriptionTerms;
+  /** Where their endpoint is. */
+  readonly url: string;
   /** ARM id of the topic or domain. */
   readonly topicId: string;
   /** For an event of our own. */
@@ -62,7 +64,7 @@ export function questionOf(
   if (terms.deliverySchema === "CloudEventSchemaV1_0") {
     return {
       method: "OPTIONS",
-      url: terms.destination.url,
+      url: occasion.url,
       headers: {
         ...staticHeaders(terms),
         "webhook-request-origin": origin,
@@ -75,7 +77,7 @@ export function questionOf(
   const data = { validationCode: asked.code, validationUrl: asked.validationUrl };
   return {
     method: "POST",
-    url: terms.destination.url,
+    url: occasion.url,
     headers: headersOf(occasion, "SubscriptionValidation"),
     body: eventBody(occasion, "Microsoft.EventGrid.SubscriptionValidationEvent", data),
   };
@@ -89,7 +91,7 @@ export function farewellOf(occasion: Occasion, subscriptionArmId: string): Quest
   const isCloudEvent = terms.deliverySchema === "CloudEventSchemaV1_0";
   return {
     method: "POST",
-    url: terms.destination.url,
+    url: occasion.url,
     headers: {
       ...headersOf(occasion, "SubscriptionDeletion"),
       ...(isCloudEvent ? { "content-type": "application/cloudevents+json; charset=utf-8" } : {}),

@@ -1,27 +1,42 @@
 // Storage accounts: what a resource id of Azure's means here. A subscription names the account for
-// its dead letters as it would in Azure (L-2); the operator says, in the section `storageAccounts`
-// of the configuration file, what stands behind that name: an account that we know how to reach,
-// or a folder. Nothing is reached here.
+// its dead letters, or that of a queue, as it would in Azure (L-2); the operator says, in the
+// section `storageAccounts` of the configuration file, what stands behind that name: an account
+// that we know how to reach, or a folder. Nothing is reached here.
 
-import { checkMembers } from "./members.ts";
+import { checkMembers, type Members } from "./members.ts";
 import { Refusal } from "./refusal.ts";
+import {
+  type AzureGroup,
+  type Declared,
+  findDeclared,
+  type IdPattern,
+  idWords,
+  parseResourceId,
+  parseSection,
+  partsOf,
+  renderResourceId,
+} from "./resource.ts";
 import { type ArmPlace, localPlace, topicNameRule } from "./topic.ts";
 import { refuseValue } from "./wording.ts";
 
-export interface StorageAccount {
-  /** As the file has it. */
-  readonly key: string;
-  readonly name: string;
-  /** Null: given by its name alone, which then stands for it in any group. */
-  readonly group: AzureGroup | null;
+export interface StorageAccount extends Declared {
   readonly store: StorageStore;
+  /** How events are written into queues: as the service does it, or as they are. */
+  readonly queueEncoding: QueueEncoding;
 }
+
+export type QueueEncoding = "base64" | "text";
 
 export type StorageStore =
   | { readonly kind: "blob"; readonly connectionString: string }
+  /** Whoever the platform says we are; `clientId` where it knows several. */
+  | {
+      readonly kind: "identity";
+      readonly clientId: string | null;
+      readonly blobEndpoint: string;
+      readonly queueEndpoint: string;
+    }
   | { readonly kind: "folder"; readonly path: string };
-
-export type AzureGroup = Pick<ArmPlace, "subscriptionId" | "resourceGroup">;
 
 /** A storage account or a container in it, as a resource id names them. */
 export interface StorageId {
@@ -30,32 +45,26 @@ export interface StorageId {
   readonly container: string | null;
 }
 
-const idForm = new RegExp(
-  "^/subscriptions/([^/]+)/resourceGroups/([^/]+)/providers/Microsoft\\.Storage" +
-    "/storageAccounts/([^/]+)(?:/blobServices/default/containers/([^/]+))?/?$",
-  "i",
-);
+export const accountPattern: IdPattern = "Microsoft.Storage/storageAccounts/*";
+const containerPattern: IdPattern = `${accountPattern}/blobServices/default/containers/*`;
 
 /** What such an id looks like, for refusals. */
-export const storageIdWords =
-  "/subscriptions/<id>/resourceGroups/<name>/providers/Microsoft.Storage/storageAccounts/<name>";
+export const storageIdWords = idWords(accountPattern);
 
-/** The service's own rule, and so no name can lead out of a folder. */
+/** The service's own rule, and so no name can lead out of a folder. Queues have the same. */
 export const containerNameRule = /^(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
+export const containerNameWords = "3 to 63 lower-case letters, digits and single hyphens";
 
 /** Null for what is no id of a storage account or of a container. */
-export function parseStorageId(id: string): StorageId | null {
-  const [, subscriptionId, resourceGroup, account, container] = idForm.exec(id) ?? [];
-  if (subscriptionId === undefined || resourceGroup === undefined || account === undefined) {
-    return null;
-  }
-  return { group: { subscriptionId, resourceGroup }, account, container: container ?? null };
+export function parseStorageId(text: string): StorageId | null {
+  const id = parseResourceId(text, accountPattern) ?? parseResourceId(text, containerPattern);
+  if (id === null) return null;
+  const [account, container = null] = id.names;
+  return { group: id.group, account, container };
 }
 
 export function storageArmId({ group, account }: Pick<StorageId, "group" | "account">): string {
-  const { subscriptionId, resourceGroup } = group;
-  const place = `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}`;
-  return `${place}/providers/Microsoft.Storage/storageAccounts/${account}`;
+  return renderResourceId({ group, names: [account] }, accountPattern);
 }
 
 /** Without regard to letter case. One that was given with its group counts there alone. */
@@ -65,9 +74,7 @@ export function findAccount(
 ): StorageAccount | undefined {
   const id = parseStorageId(resourceId);
   if (id === null) return undefined;
-  return accounts.find(
-    ({ name, group }) => isSame(name, id.account) && (group === null || isSameGroup(group, id)),
-  );
+  return findDeclared(accounts, { group: id.group, names: [id.account] });
 }
 
 /** Where Azure would have the account; made up for one that is known by its name alone. */
@@ -75,82 +82,115 @@ export function placeOfAccount({ group }: StorageAccount): ArmPlace {
   return { ...localPlace, ...group };
 }
 
+/** Null, or why the account has no queues, to complete a sentence about it. */
+export function whyNoQueues({ store, key }: StorageAccount): string | null {
+  if (store.kind === "folder") return "which is a folder, and folders have no queues";
+  if (store.kind === "identity") return null;
+  const parts = partsOf(store.connectionString);
+  const names = ["QueueEndpoint", "EndpointSuffix", "UseDevelopmentStorage"];
+  if (names.some((name) => parts?.has(name))) return null;
+  return `whose connectionString in storageAccounts.${key} has no QueueEndpoint`;
+}
+
 /** The section as it stands in the file. Refusal: InvalidSetting, naming the account. */
 export function parseStorageAccounts(section: unknown): readonly StorageAccount[] {
-  const field = "storageAccounts";
-  if (typeof section !== "object" || section === null || Array.isArray(section)) {
-    throw refuseValue({ field, value: section, allowed: "an object with a member for each" });
-  }
-  const accounts = Object.entries(section).map(([key, given]) => parseAccount(key, given));
-  const names = accounts.map(({ name }) => name.toLowerCase());
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice === undefined) return accounts;
-  throw new Refusal(
-    "InvalidSetting",
-    `${field} must name each account once, and has "${twice}" twice`,
-  );
+  return parseSection(section, {
+    field: "storageAccounts",
+    what: "storage account",
+    pattern: accountPattern,
+    nameRule: topicNameRule,
+    members: [...stores, "blobEndpoint", "queueEndpoint", "queueEncoding", "subscriptions"],
+    parse: (members, field, { name }) => ({
+      store: parseStore(members, field, name),
+      queueEncoding: parseEncoding(members.queueEncoding ?? "base64", `${field}.queueEncoding`),
+    }),
+  });
 }
 
-function parseAccount(key: string, given: unknown): StorageAccount {
-  const id = parseStorageId(key);
-  const name = id === null ? key : id.account;
-  if (!topicNameRule.test(name) || (id !== null && id.container !== null)) {
-    const allowed = `the name of a storage account, or ${storageIdWords}`;
-    throw refuseValue({ field: "a name in storageAccounts", value: key, allowed });
-  }
-  const field = `storageAccounts.${key}`;
-  const members = checkMembers(given, field, ["connectionString", "folder", "subscriptions"]);
-  return { key, name, group: id?.group ?? null, store: parseStore(members, field) };
-}
+const stores = ["connectionString", "folder", "managedIdentity"];
 
-function parseStore(
-  { connectionString, folder }: { readonly connectionString?: unknown; readonly folder?: unknown },
-  field: string,
-): StorageStore {
-  if ((connectionString === undefined) === (folder === undefined)) {
-    const words = `${field} must have a connectionString or a folder`;
-    const found = folder === undefined ? "neither" : "both";
+function parseStore(members: Members, field: string, name: string): StorageStore {
+  const given = stores.filter((store) => members[store] !== undefined);
+  if (given.length !== 1) {
+    const words = `${field} must have a connectionString, a folder or a managedIdentity`;
+    const found = given.length === 0 ? "none" : given.join(" and ");
     throw new Refusal("InvalidSetting", `${words}, and has ${found}`, { target: field });
   }
-  if (connectionString !== undefined) {
-    if (isConnectionString(connectionString)) return { kind: "blob", connectionString };
-    throw refuseValue({
-      field: `${field}.connectionString`,
-      value: connectionString,
-      allowed:
-        "a connection string: DefaultEndpointsProtocol, AccountName, AccountKey and " +
-        "EndpointSuffix or BlobEndpoint; or BlobEndpoint and SharedAccessSignature; or " +
-        "UseDevelopmentStorage=true",
-      secret: true,
-    });
+  const { connectionString, folder, managedIdentity } = members;
+  if (managedIdentity !== undefined) return parseIdentity(members, field, name);
+  for (const endpoint of ["blobEndpoint", "queueEndpoint"]) {
+    if (members[endpoint] === undefined) continue;
+    const words = `${field}.${endpoint} must be left out: it goes with managedIdentity alone`;
+    throw new Refusal("InvalidSetting", words, { target: `${field}.${endpoint}` });
   }
+  if (connectionString !== undefined) return parseConnection(connectionString, field);
   const isPath = typeof folder === "string" && folder !== "" && !folder.includes("\u0000");
   if (isPath) return { kind: "folder", path: folder };
   throw refuseValue({ field: `${field}.folder`, value: folder, allowed: "a path" });
 }
 
+function parseConnection(connectionString: unknown, field: string): StorageStore {
+  if (isConnectionString(connectionString)) return { kind: "blob", connectionString };
+  throw refuseValue({
+    field: `${field}.connectionString`,
+    value: connectionString,
+    allowed:
+      "a connection string: DefaultEndpointsProtocol, AccountName, AccountKey and " +
+      "EndpointSuffix or BlobEndpoint; or BlobEndpoint and SharedAccessSignature; or " +
+      "UseDevelopmentStorage=true",
+    secret: true,
+  });
+}
+
 /** The forms that Azure's client takes; whether a key is right is seen when it is used. */
 function isConnectionString(value: unknown): value is string {
-  if (typeof value !== "string") return false;
-  const parts = value.split(";").filter((part) => part.trim() !== "");
-  if (!parts.every((part) => /^\s*[A-Za-z]+=./.test(part))) return false;
-  const names = new Set(parts.map((part) => part.slice(0, part.indexOf("=")).trim()));
-  const has = (...wanted: string[]) => wanted.every((name) => names.has(name));
+  const parts = partsOf(value);
+  if (parts === null) return false;
+  const has = (...wanted: string[]) => wanted.every((name) => parts.has(name));
   return (
     (has("DefaultEndpointsProtocol", "AccountName", "AccountKey") &&
       (has("EndpointSuffix") || has("BlobEndpoint"))) ||
     has("BlobEndpoint", "SharedAccessSignature") ||
-    /^\s*UseDevelopmentStorage=true\s*;?\s*$/i.test(value)
+    (parts.size === 1 && parts.get("UseDevelopmentStorage")?.toLowerCase() === "true")
   );
 }
 
-function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
+function parseIdentity(members: Members, field: string, name: string): StorageStore {
+  const { managedIdentity } = members;
+  const at = (service: "blob" | "queue") => {
+    const member = `${service}Endpoint`;
+    const usual = `https://${name}.${service}.core.windows.net`;
+    return parseEndpoint(members[member] ?? usual, `${field}.${member}`);
+  };
+  const endpoints = { blobEndpoint: at("blob"), queueEndpoint: at("queue") };
+  if (managedIdentity === true) return { kind: "identity", clientId: null, ...endpoints };
+  const inside = `${field}.managedIdentity`;
+  if (typeof managedIdentity !== "object") {
+    throw refuseValue({
+      field: inside,
+      value: managedIdentity,
+      allowed: 'true or { "clientId": "…" }',
+    });
+  }
+  const { clientId } = checkMembers(managedIdentity, inside, ["clientId"]);
+  if (typeof clientId === "string" && /^\S+$/.test(clientId)) {
+    return { kind: "identity", clientId, ...endpoints };
+  }
+  throw refuseValue({
+    field: `${inside}.clientId`,
+    value: clientId,
+    allowed: "the client id of an identity",
+  });
 }
 
-function isSameGroup(one: AzureGroup, { group }: StorageId): boolean {
-  return (
-    isSame(one.subscriptionId, group.subscriptionId) &&
-    isSame(one.resourceGroup, group.resourceGroup)
-  );
+/** Tokens are not sent in the clear. */
+function parseEndpoint(value: unknown, field: string): string {
+  const url = typeof value === "string" ? URL.parse(value) : null;
+  if (url?.protocol === "https:" && url.search === "" && url.hash === "") return url.href;
+  throw refuseValue({ field, value, allowed: "an https URL without a query" });
+}
+
+function parseEncoding(value: unknown, field: string): QueueEncoding {
+  if (value === "base64" || value === "text") return value;
+  throw refuseValue({ field, value, allowed: "base64 or text" });
 }

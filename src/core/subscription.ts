@@ -18,13 +18,42 @@ export interface WebHookDestination {
   readonly url: string;
 }
 
-export type Destination = WebHookDestination;
+/** Named by a resource id of Azure's; what stands behind it is told in azure.ts. */
+export interface ResourceDestination {
+  readonly kind:
+    | "azureFunction"
+    | "serviceBusQueue"
+    | "serviceBusTopic"
+    | "eventHub"
+    | "hybridConnection";
+  readonly resourceId: string;
+  readonly identity?: Identity;
+}
+
+export interface StorageQueueDestination {
+  readonly kind: "storageQueue";
+  /** Of the account. */
+  readonly resourceId: string;
+  readonly queueName: string;
+  /** How long the queue keeps an event; -1: for ever; null: as long as it usually does. */
+  readonly ttlSeconds: number | null;
+  readonly identity?: Identity;
+}
+
+export type Destination = WebHookDestination | ResourceDestination | StorageQueueDestination;
+
+/** Who the service is to be when it sends. Kept and shown; the credentials are the file's. */
+export interface Identity {
+  readonly type: "SystemAssigned" | "UserAssigned";
+  readonly userAssignedIdentity: string | null;
+}
 
 /** A container for dead letters (L-2). */
 export interface DeadLetterDestination {
   readonly kind: "blob";
   readonly resourceId: string;
   readonly container: string;
+  readonly identity?: Identity;
 }
 
 /** A member that is null takes the profile's default. */
@@ -152,11 +181,25 @@ export function termsIn(subscription: SubscriptionTerms): SubscriptionTerms {
   return { ...choice, deadLetter, headers, signing, labels, expiresAt };
 }
 
+/** Whether an endpoint of its kind is asked before it gets events. Resources are taken as given. */
+export function isAskable({ kind }: Destination): boolean {
+  return kind === "webhook" || kind === "azureFunction";
+}
+
 /**
  * What shares a fate: the same URL without its query, which may hold a secret and does not change
- * who answers. Health and concurrency are kept per endpoint, not per subscription (H-1).
+ * who answers; or the same resource. Health and concurrency are kept per endpoint, not per
+ * subscription (H-1).
  */
 export function endpointOf(destination: Destination): string {
-  const query = destination.url.indexOf("?");
-  return query < 0 ? destination.url : destination.url.slice(0, query);
+  switch (destination.kind) {
+    case "webhook": {
+      const query = destination.url.indexOf("?");
+      return query < 0 ? destination.url : destination.url.slice(0, query);
+    }
+    case "storageQueue":
+      return `${destination.resourceId}/queueServices/default/queues/${destination.queueName}`;
+    default:
+      return destination.resourceId;
+  }
 }

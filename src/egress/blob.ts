@@ -5,32 +5,25 @@
 // A container that is not there is not made, as the service does not: who gives the name of one
 // that does not exist has more likely misspelt it.
 
-import type { BlobServiceClient, RestError } from "@azure/storage-blob";
-import type { Outcome } from "../core/outcome.ts";
+import type { BlobServiceClient } from "@azure/storage-blob";
+import type { StorageStore } from "../core/storage.ts";
+import { once, storageClientOptions, storageOutcome } from "./azure.ts";
 import { shelfOfAccount } from "./blobshelf.ts";
 import type { BlobStore } from "./deadletter.ts";
-import { silent } from "./exchange.ts";
-import { silenceOf, wordsOf } from "./wire.ts";
+import { managedIdentity } from "./identity.ts";
 
 /** *Differs:* what type the service gives its blobs is not told; this is what they are. */
 const blobContentType = "application/json; charset=utf-8";
 
-export function openBlobs({ connectionString }: { readonly connectionString: string }): BlobStore {
-  let client: Promise<BlobServiceClient> | null = null;
-  const connect = async () => {
+export function openBlobs(store: Exclude<StorageStore, { kind: "folder" }>): BlobStore {
+  const connected = once(async (): Promise<BlobServiceClient> => {
     const { BlobServiceClient: Client } = await import("@azure/storage-blob");
-    return Client.fromConnectionString(connectionString, {
-      retryOptions: { maxTries: 1 },
-      userAgentOptions: { userAgentPrefix: "posthorn" },
-    });
-  };
-  const connected = () => {
-    client ??= connect().catch((error) => {
-      client = null;
-      throw error;
-    });
-    return client;
-  };
+    if (store.kind === "blob") {
+      return Client.fromConnectionString(store.connectionString, storageClientOptions);
+    }
+    const credential = await managedIdentity(store.clientId);
+    return new Client(store.blobEndpoint, credential, storageClientOptions);
+  });
   return {
     ...shelfOfAccount(connected),
     async put({ container, path, text }, signal) {
@@ -44,7 +37,7 @@ export function openBlobs({ connectionString }: { readonly connectionString: str
         const written = { container, path, url: bareUrl(blob.url), etag: answer.etag ?? "", bytes };
         return { kind: "answered", status: answer._response.status, written };
       } catch (error) {
-        return outcomeOf(error as Error);
+        return storageOutcome(error as Error);
       }
     },
   };
@@ -53,11 +46,4 @@ export function openBlobs({ connectionString }: { readonly connectionString: str
 /** A shared access signature is in the query. */
 function bareUrl(url: string): string {
   return url.split("?", 1)[0] ?? url;
-}
-
-/** The client's own words of an answer may quote the request; its code does not. */
-function outcomeOf(error: Error & Partial<Pick<RestError, "statusCode" | "code">>): Outcome {
-  const { statusCode, code } = error;
-  if (statusCode === undefined) return silent(silenceOf(error), wordsOf(error));
-  return { kind: "answered", status: statusCode, detail: code ?? error.name };
 }

@@ -80,10 +80,11 @@ export function openDeadLetters(options: DeadLetterOptions): DeadLetters {
     },
     async close() {
       errands.close();
+      shelves.close();
     },
   };
 }
 
 function openStore(store: StorageStore): BlobStore {
-  return store.kind === "blob" ? openBlobs(store) : openFolder(store);
+  return store.kind === "folder" ? openFolder(store) : openBlobs(store);
 }

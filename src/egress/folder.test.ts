@@ -15,7 +15,7 @@ import {
   parcelOf,
 } from "../../test/contract/sink.ts";
 import { deadLettersOf } from "../core/deadletter.ts";
-import { storageArmId } from "../core/storage.ts";
+import { parseStorageAccounts, storageArmId } from "../core/storage.ts";
 import type { DeadLetterDestination } from "../core/subscription.ts";
 import { openDeadLetters } from "./deadletter.ts";
 import { openFolder } from "./folder.ts";
@@ -40,7 +40,7 @@ function openSender(t: TestContext) {
   const sink = openDeadLetters({
     ...{ clock, activity },
     ids: { next: () => `guid-${++made}` },
-    accounts: [{ key: account, name: account, group: null, store }],
+    accounts: parseStorageAccounts({ [account]: { folder: store.path } }),
   });
   const send = (signal = new AbortController().signal) =>
     sink.send(parcel, destination, { waitMs: 30_000, lateMs: 30_000, signal });

@@ -8,7 +8,7 @@
 // decided before and after a send.
 
 import type { Activity, Clock, Sink } from "../core/ports.ts";
-import type { Destination } from "../core/subscription.ts";
+import type { WebHookDestination } from "../core/subscription.ts";
 import { Connections } from "./connections.ts";
 import { canceled, Exchange, type Floor, silent } from "./exchange.ts";
 import { sign } from "./signature.ts";
@@ -33,7 +33,12 @@ export interface WebhookOptions {
   readonly ca?: readonly string[];
 }
 
-export interface Webhook extends Sink {
+/** A URL, and headers that whoever guards it asks for. */
+export interface Address extends WebHookDestination {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Webhook extends Sink<Address> {
   /** Breaks off what is open. */
   close(): Promise<void>;
 }
@@ -47,8 +52,8 @@ export function openWebhook(options: WebhookOptions): Webhook {
     endpoints: new Map(),
     exchanges: new Set(),
   };
-  const targets = new WeakMap<Destination, Target | null>();
-  const find = (destination: Destination) => {
+  const targets = new WeakMap<Address, Target | null>();
+  const find = (destination: Address) => {
     const known = targets.get(destination);
     if (known !== undefined) return known;
     const target = targetOf(destination);
@@ -73,7 +78,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
       const target = find(destination);
       if (target === null) return Promise.resolve(silent("connection", "The URL is not usable."));
       heed(limits.signal);
-      const post = sign(postOf(parcel, target.path), parcel, options.clock.now());
+      const post = sign(postOf(parcel, target.path, destination.headers), parcel, options.clock.now());
       return new Exchange(floor, target, post, limits).outcome;
     },
     async close() {

@@ -6,7 +6,7 @@ import type { Silence } from "../core/outcome.ts";
 import type { Delivery, Parcel } from "../core/ports.ts";
 import { bodyOf, contentTypeOf, type Rendered, renderEvent } from "../core/schema/convert.ts";
 import { findField } from "../core/schema/mapping.ts";
-import { type DeliveryHeader, type Destination, endpointOf } from "../core/subscription.ts";
+import { type DeliveryHeader, endpointOf, type WebHookDestination } from "../core/subscription.ts";
 import { traceFields } from "../core/trace.ts";
 
 export interface Target {
@@ -28,7 +28,7 @@ export interface Post {
 const headerCharsMax = 4_096;
 
 /** Null for what is no URL of the web. Such are refused when written, but the sink never throws. */
-export function targetOf(destination: Destination): Target | null {
+export function targetOf(destination: WebHookDestination): Target | null {
   const url = URL.parse(destination.url);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
   const { origin, pathname, search } = url;
@@ -39,12 +39,15 @@ export function targetOf(destination: Destination): Target | null {
  * In the schema that the subscription asks for, with its own headers (C-1). What headers say of one
  * event, they say of the first. The service sends no `Accept`.
  */
-export function postOf({ subscription, deliveries, trace }: Parcel, path: string): Post {
+export function postOf(
+  { subscription, deliveries, trace }: Parcel,
+  path: string,
+  more: Readonly<Record<string, string>> = {},
+): Post {
   const { deliverySchema, batch } = subscription;
   const isBatched = batch !== null && batch.maxEvents > 1;
   const [first] = deliveries as readonly [Delivery, ...Delivery[]];
   const rendered = deliveries.map(({ event }) => renderEvent(event, deliverySchema));
-  const [{ metadataVersion, dataVersion }] = rendered as [Rendered, ...Rendered[]];
   const texts = rendered.map(({ text }) => text);
   return {
     method: "POST",
@@ -54,25 +57,50 @@ export function postOf({ subscription, deliveries, trace }: Parcel, path: string
       "user-agent": "posthorn",
       ...traceFields(trace),
       ...ownHeaders(subscription.headers, first.event.text),
-      "aeg-event-type": "Notification",
-      "aeg-subscription-name": subscription.name.toUpperCase(),
-      "aeg-delivery-count": String(first.attempts),
-      "aeg-metadata-version": metadataVersion,
-      ...(dataVersion === null ? {} : { "aeg-data-version": headerText(dataVersion) }),
-      "aeg-output-event-id": headerText(first.event.systemId),
+      ...asHeaders(gridFields(subscription, first, rendered[0] as Rendered)),
+      ...more,
     },
     body: bodyOf(texts, deliverySchema, isBatched),
   };
 }
 
+/** What the service says of an event beside it, to every kind of destination but queues. */
+export function gridFields(
+  { name }: Parcel["subscription"],
+  { attempts, event }: Delivery,
+  { metadataVersion, dataVersion }: Rendered,
+): Record<string, string> {
+  return {
+    "aeg-event-type": "Notification",
+    "aeg-subscription-name": name.toUpperCase(),
+    "aeg-delivery-count": String(attempts),
+    "aeg-metadata-version": metadataVersion,
+    ...(dataVersion === null ? {} : { "aeg-data-version": dataVersion }),
+    "aeg-output-event-id": event.systemId,
+  };
+}
+
+/** The subscription's own headers with their values; those that are not in the event are left out. */
+export function ownFields(
+  headers: readonly DeliveryHeader[],
+  text: string,
+): (readonly [name: string, value: string])[] {
+  return headers.flatMap((header) => {
+    const value = header.kind === "static" ? header.value : valueAt(text, header.sourceField);
+    return value === null ? [] : [[header.name, value] as const];
+  });
+}
+
 /** Names in lower case, so that one of ours and one of theirs are never both sent. */
 function ownHeaders(headers: readonly DeliveryHeader[], text: string): Record<string, string> {
   const own: Record<string, string> = {};
-  for (const header of headers) {
-    const value = header.kind === "static" ? header.value : valueAt(text, header.sourceField);
-    if (value !== null) own[header.name.toLowerCase()] = headerText(value);
-  }
+  for (const [name, value] of ownFields(headers, text)) own[name.toLowerCase()] = headerText(value);
   return own;
+}
+
+function asHeaders(fields: Record<string, string>): Record<string, string> {
+  for (const name in fields) fields[name] = headerText(fields[name] as string);
+  return fields;
 }
 
 /**

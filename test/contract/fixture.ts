@@ -46,6 +46,11 @@ export function subscriptionDraft(draft: Partial<SubscriptionDraft> = {}): Subsc
   };
 }
 
+/** Of what goes to a webhook; undefined for all else. */
+export function urlIn(record: Pick<SubscriptionDraft, "destination"> | null | undefined) {
+  return record?.destination.kind === "webhook" ? record.destination.url : undefined;
+}
+
 export function makeEvent(systemId: string, event: Partial<Event> = {}): Event {
   return {
     systemId,

@@ -1,0 +1,47 @@
+// What Azure's clients have in common here: they are loaded and made when the first event comes for
+// them, because that takes a while and most brokers never need them; they make one try, because
+// when the next one is made is the law's to say; and what they throw becomes an outcome.
+
+import { createSecureContext, getCACertificates, setDefaultCACertificates } from "node:tls";
+import type { Outcome } from "../core/outcome.ts";
+import { silent } from "./exchange.ts";
+import { silenceOf, wordsOf } from "./wire.ts";
+
+/** Makes a thing when it is first asked for; what could not be made is made anew the next time. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => {
+    made ??= make().catch((error) => {
+      made = null;
+      throw error;
+    });
+    return made;
+  };
+}
+
+/**
+ * Azure's clients take authorities from Node alone, so theirs are everybody's in this process.
+ * Those that are no certificates are refused here, as they are for webhooks.
+ */
+export function trustAlso(ca: readonly string[]): void {
+  if (ca.length === 0) return;
+  createSecureContext({ ca: [...ca] });
+  setDefaultCACertificates([...getCACertificates("default"), ...ca]);
+}
+
+export const storageClientOptions = {
+  retryOptions: { maxTries: 1 },
+  userAgentOptions: { userAgentPrefix: "posthorn" },
+} as const;
+
+/** Of what the storage service, or whoever gives out tokens for it, made of a request. */
+export function storageOutcome(error: Error & { statusCode?: number; code?: string }): Outcome {
+  const { name, statusCode, code } = error;
+  // A token that could not be had says nothing about the store: it is as if it were not good.
+  if (/^(Authentication|CredentialUnavailable)/.test(name)) {
+    return { kind: "answered", status: 401, detail: name };
+  }
+  if (statusCode === undefined) return silent(silenceOf(error), wordsOf(error));
+  // The client's own words of an answer may quote the request; its code does not.
+  return { kind: "answered", status: statusCode, detail: code ?? name };
+}

@@ -1,0 +1,54 @@
+// Events in a queue of a storage account, by Azure's own client: one event is one message of the
+// queue, as a single object in the delivery schema. There is nothing beside the text, neither
+// headers nor a type.
+//
+// The service writes Base64, and the libraries that read queues expect it; `queueEncoding` of the
+// account says otherwise. A queue that is not there is not made: who names one that does not exist
+// has more likely misspelt it.
+
+import type { QueueServiceClient } from "@azure/storage-queue";
+import type { Outcome } from "../core/outcome.ts";
+import type { Parcel } from "../core/ports.ts";
+import { renderEvent } from "../core/schema/convert.ts";
+import type { StorageAccount } from "../core/storage.ts";
+import type { StorageQueueDestination } from "../core/subscription.ts";
+import { once, storageClientOptions, storageOutcome } from "./azure.ts";
+import { silent } from "./exchange.ts";
+import { managedIdentity } from "./identity.ts";
+
+export interface Queues {
+  /** Never rejects for something the world did. */
+  send(parcel: Parcel, to: StorageQueueDestination, signal: AbortSignal): Promise<Outcome>;
+}
+
+export function openQueues({ store, queueEncoding }: StorageAccount): Queues {
+  const connected = once(async (): Promise<QueueServiceClient> => {
+    const { QueueServiceClient: Client } = await import("@azure/storage-queue");
+    if (store.kind === "blob") {
+      return Client.fromConnectionString(store.connectionString, storageClientOptions);
+    }
+    if (store.kind === "folder") throw new Error("A folder has no queues.");
+    const { clientId, queueEndpoint } = store;
+    return new Client(queueEndpoint, await managedIdentity(clientId), storageClientOptions);
+  });
+  return {
+    async send({ subscription, deliveries }, { queueName, ttlSeconds }, abortSignal) {
+      let outcome: Outcome = silent("connection", "There was nothing to send.");
+      try {
+        const queue = (await connected()).getQueueClient(queueName);
+        for (const { event } of deliveries) {
+          const { text } = renderEvent(event, subscription.deliverySchema);
+          const encoded = queueEncoding === "text" ? text : Buffer.from(text).toString("base64");
+          const { _response } = await queue.sendMessage(encoded, {
+            abortSignal,
+            ...(ttlSeconds !== null && { messageTimeToLive: ttlSeconds }),
+          });
+          outcome = { kind: "answered", status: _response.status };
+        }
+        return outcome;
+      } catch (error) {
+        return storageOutcome(error as Error);
+      }
+    },
+  };
+}

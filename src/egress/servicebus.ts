@@ -1,0 +1,94 @@
+// Queues and topics of Service Bus, by Azure's own client: one connection for a namespace, one link
+// for each queue or topic. An event is one message of the bus, whose id is the event's own and the
+// same with every attempt, so that the bus can find duplicates.
+
+import type { AmqpAnnotatedMessage } from "@azure/core-amqp";
+import type { ServiceBusClient, ServiceBusSender } from "@azure/service-bus";
+import type { Namespace } from "../core/azure.ts";
+import type { Outcome } from "../core/outcome.ts";
+import type { Parcel } from "../core/ports.ts";
+import { once } from "./azure.ts";
+import { busOutcome, type Load, loadsOf, taken } from "./bus.ts";
+import { silent } from "./exchange.ts";
+import { wordsOf } from "./wire.ts";
+
+/** A bus with its queues, topics or hubs, called entities. */
+export interface Bus {
+  /** Never rejects for something the world did. */
+  send(parcel: Parcel, entity: string, signal: AbortSignal): Promise<Outcome>;
+  close(): void;
+}
+
+/** One try, and a wait of its own that is longer than any of ours. */
+export const busClientOptions = {
+  retryOptions: { maxRetries: 0, timeoutInMs: 300_000 },
+  userAgentOptions: { userAgentPrefix: "posthorn" },
+} as const;
+
+/** The properties of a message that subscriptions may set, by the names that the service gives. */
+const slots = {
+  messageid: "messageId",
+  sessionid: "groupId",
+  correlationid: "correlationId",
+  label: "subject",
+  replyto: "replyTo",
+  replytosessionid: "replyToGroupId",
+  to: "to",
+} as const;
+
+const annotations = {
+  partitionkey: "x-opt-partition-key",
+  viapartitionkey: "x-opt-via-partition-key",
+} as const;
+
+const meant = [...Object.keys(slots), ...Object.keys(annotations)];
+
+export function openServiceBus({ connectionString }: Namespace): Bus {
+  let opened: ServiceBusClient | null = null;
+  const connected = once(async () => {
+    const { ServiceBusClient: Client } = await import("@azure/service-bus");
+    opened = new Client(connectionString, busClientOptions);
+    return opened;
+  });
+  const senders = new Map<string, ServiceBusSender>();
+  return {
+    async send(parcel, entity, abortSignal) {
+      let sender = senders.get(entity);
+      try {
+        sender ??= (await connected()).createSender(entity);
+        senders.set(entity, sender);
+      } catch (error) {
+        return silent("connection", wordsOf(error as Error));
+      }
+      const [first, ...more] = loadsOf(parcel, meant).map(asMessage);
+      if (first === undefined) return silent("connection", "There was nothing to send.");
+      try {
+        await sender.sendMessages(more.length === 0 ? first : [first, ...more], { abortSignal });
+        return taken;
+      } catch (error) {
+        return busOutcome(error as Error);
+      }
+    },
+    close() {
+      // Nobody waits for the bus to say goodbye.
+      opened?.close().catch(() => {});
+    },
+  };
+}
+
+function asMessage({ body, contentType, id, properties, known }: Load): AmqpAnnotatedMessage {
+  const valuesIn = (names: Readonly<Record<string, string>>) =>
+    Object.fromEntries(
+      Object.entries(names).flatMap(([name, slot]) => {
+        const value = known.get(name);
+        return value === undefined ? [] : [[slot, value]];
+      }),
+    );
+  return {
+    body,
+    bodyType: "data",
+    properties: { messageId: id, contentType, ...valuesIn(slots) },
+    messageAnnotations: valuesIn(annotations),
+    applicationProperties: properties,
+  };
+}
