@@ -121,6 +121,18 @@ export function fold(health: Health, fact: HealthFact, rules: HealthRules = heal
   }
 }
 
+/** For stories: how the endpoint was, in a few words. */
+export function sayHealth(health: Health): string {
+  switch (health.kind) {
+    case "healthy":
+      return health.failures === 0 ? "healthy" : `healthy, ${health.failures} failures in a row`;
+    case "recovering":
+      return `recovering, ${health.atOnce} at once`;
+    default:
+      return health.kind;
+  }
+}
+
 function afterSuccess(health: Health, at: Instant, rules: HealthRules): Health {
   if (health.kind === "healthy") return health.failures === 0 ? health : healthyStart;
   const atOnce = health.kind === "recovering" ? health.atOnce + 1 : 1;

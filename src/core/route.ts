@@ -7,6 +7,7 @@ import { type Audience, gatherAudience } from "./audience.ts";
 import type { EventFields } from "./event.ts";
 import { foldCase } from "./filter/fold.ts";
 import { openSight } from "./filter/sight.ts";
+import type { Roll } from "./note.ts";
 import type { Catalog } from "./ports.ts";
 import type { Subscription, SubscriptionId } from "./subscription.ts";
 import type { Topic } from "./topic.ts";
@@ -24,25 +25,30 @@ export interface Directory {
     fields: EventFields,
     domainTopic?: string | null,
   ): readonly SubscriptionId[];
+  /** Those among whom `route` chooses, and those of them that are not in force; for stories. */
+  roll(topicName: string, domainTopic?: string | null): Roll;
 }
 
-/** Those who want one scope, and their audience once it was needed. */
+/** Those who want one scope, and their audience and roll once they were needed. */
 interface Scope {
   readonly subscriptions: Subscription[];
+  readonly inactive: Subscription[];
   audience: Audience | null;
+  roll: Roll | null;
 }
+
+const emptyRoll: Roll = { members: [] };
 
 export function openDirectory(catalog: Catalog): Directory {
   const topics = new Map(catalog.topics.map((topic) => [foldCase(topic.name), topic]));
   const subscriptions = new Map(catalog.subscriptions.map((each) => [each.id, each]));
   const scopes = new Map<string, Scope>();
   for (const subscription of catalog.subscriptions) {
-    if (!subscription.isActive || !topics.has(foldCase(subscription.topic))) continue;
+    if (!topics.has(foldCase(subscription.topic))) continue;
     const name = scopeName(subscription.topic, subscription.domainTopic);
-    const scope = scopes.get(name);
-    if (scope === undefined) {
-      scopes.set(name, { subscriptions: [subscription], audience: null });
-    } else scope.subscriptions.push(subscription);
+    const scope = scopes.get(name) ?? newScope();
+    scopes.set(name, scope);
+    (subscription.isActive ? scope.subscriptions : scope.inactive).push(subscription);
   }
   return {
     topic: (name) => topics.get(foldCase(name)),
@@ -54,7 +60,26 @@ export function openDirectory(catalog: Catalog): Directory {
       const ofOne = audienceOf(scopes, scopeName(topicName, domainTopic));
       return ofOne === undefined ? ofAll : [...ofAll, ...ofOne.choose(sight)];
     },
+    roll(topicName, domainTopic = null) {
+      const ofAll = scopes.get(scopeName(topicName, null));
+      const ofOne = domainTopic === null ? null : scopes.get(scopeName(topicName, domainTopic));
+      return ofOne ? rollOf(ofOne, ofAll) : ofAll ? rollOf(ofAll) : emptyRoll;
+    },
   };
+}
+
+function newScope(): Scope {
+  return { subscriptions: [], inactive: [], audience: null, roll: null };
+}
+
+/** `above`: of a topic within a domain, those who want the whole domain. */
+function rollOf(scope: Scope, above?: Scope): Roll {
+  scope.roll ??= {
+    members: [above, scope].flatMap((each) =>
+      each === undefined ? [] : [...each.subscriptions, ...each.inactive],
+    ),
+  };
+  return scope.roll;
 }
 
 /** No name of a topic has a slash. */

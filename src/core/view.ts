@@ -227,7 +227,9 @@ export type DeliveryState =
   /** Given up; its dead letter waits to be written. */
   | "deadLettering"
   | "deadLettered"
-  | "dropped";
+  | "dropped"
+  /** It waits no more, and nothing was noted of its end: the broker was killed just then. */
+  | "unknown";
 
 export interface EventSummary {
   /** Ours, unique; `aeg-output-event-id`. */
@@ -245,10 +247,13 @@ export interface Story extends EventSummary {
   readonly domainTopic: string | null;
   readonly schema: string;
   readonly bytes: number;
-  /** `key1`, `key2`, `sas key1`, `bearer`, `none` (without auth), `notice` (our own). */
+  /**
+   * `key1`, `key2`, `sas key1`, `bearer`, `none` (without auth), `notice` (our own), or `unknown`
+   * when nothing was noted.
+   */
   readonly acceptedWith: string;
   readonly traceparent: string | null;
-  /** While it is still kept: an event that waits nowhere any more is gone. */
+  /** While it is still kept: where it waits, or where someone did not want it. */
   readonly body: string | null;
   readonly deliveryStories: readonly DeliveryStory[];
   /** Subscriptions of the topic at that time which it did not match. */
@@ -258,7 +263,7 @@ export interface Story extends EventSummary {
     readonly clause: string;
     readonly because: string;
   }[];
-  /** What retention has cut away, in words; null: nothing. */
+  /** What is missing of the story, and why, in words; null: nothing. */
   readonly cut: string | null;
 }
 
@@ -277,6 +282,8 @@ export interface DeliveryStory {
   readonly reason: string | null;
   readonly endedAt: IsoInstant | null;
   readonly deadLetter: DeadLetterPlace | null;
+  /** What people did about it: hastened, skipped or sent it again. */
+  readonly remarks: readonly { readonly at: IsoInstant; readonly words: string }[];
 }
 
 export interface DeadLetterPlace {

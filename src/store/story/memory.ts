@@ -1,0 +1,272 @@
+// The chronicle in memory: the model, and what a broker has whose store keeps nothing either. It is
+// written to be read as the specification of the port.
+//
+// Bounded like any other: by age and by an estimate of its size, the least needed first
+// (core/chronicle.ts).
+
+import {
+  acceptedUnseen,
+  type Entry,
+  type Head,
+  hasUnmatched,
+  headOf,
+  isFound,
+  isOpen,
+  type Listed,
+  type Member,
+  membersOf,
+  type Particulars,
+  type Passage,
+  particularsOf,
+  type Rank,
+  type Retention,
+  rankOf,
+  readCursor,
+  seatOf,
+  stateAfter,
+  writeCursor,
+} from "../../core/chronicle.ts";
+import type { Event } from "../../core/event.ts";
+import {
+  type AcceptedNote,
+  type KeptNote,
+  keepAttempt,
+  type Roll,
+  type Seat,
+  type StoryNote,
+} from "../../core/note.ts";
+import type { Chronicle, Clock, EventQuery, Instant } from "../../core/ports.ts";
+import type { SubscriptionId } from "../../core/subscription.ts";
+import { Relay } from "./relay.ts";
+
+/** What an entry and a note take, about, beside their texts. */
+const entryBytes = 600;
+const noteBytes = 300;
+const notesBetweenSweeps = 256;
+
+interface Kept {
+  readonly place: number;
+  head: Head;
+  particulars: Particulars;
+  text: string | null;
+  roll: Roll | null;
+  bytes: number;
+  readonly passages: Map<SubscriptionId, Passage>;
+}
+
+export interface MemoryChronicleOptions {
+  readonly clock: Pick<Clock, "now">;
+  readonly retention: Retention;
+  /** Told when something that was given up on had to be forgotten, for want of room. */
+  readonly onCut: (count: number) => void;
+}
+
+export class MemoryChronicle implements Chronicle {
+  readonly #options: MemoryChronicleOptions;
+  readonly #relay = new Relay();
+  /** By our ids, in the order they came. */
+  readonly #kept = new Map<string, Kept>();
+  /** Rolls are shared by many entries. */
+  readonly #members = new WeakMap<Roll, readonly Member[]>();
+  #bytes = 0;
+  #made = 0;
+  #notes = 0;
+
+  constructor(options: MemoryChronicleOptions) {
+    this.#options = options;
+  }
+
+  note(note: StoryNote): void {
+    this.#relay.tell(note);
+    this.#keep(note);
+    this.#notes += 1;
+    if (this.#notes % notesBetweenSweeps === 0) this.#sweep();
+  }
+
+  listen(listener: (note: StoryNote) => void): () => void {
+    return this.#relay.listen(listener);
+  }
+
+  async search(query: EventQuery) {
+    this.#sweep();
+    const after = query.after === undefined ? null : readCursor(query.after);
+    const isWanted = isFound(query);
+    const behind = [...this.#kept.values()]
+      .filter(({ head: { acceptedAt }, place }) => {
+        if (after === null || acceptedAt !== after.at) return acceptedAt < (after?.at ?? Infinity);
+        return place < after.place;
+      })
+      .filter((kept) => isWanted(listedOf(kept)))
+      .sort((a, b) => b.head.acceptedAt - a.head.acceptedAt || b.place - a.place);
+    const page = behind.slice(0, query.limit);
+    const last = page.at(-1);
+    const next =
+      last === undefined || behind.length === page.length
+        ? null
+        : writeCursor({ at: last.head.acceptedAt, place: last.place });
+    return { found: page.map(listedOf), next };
+  }
+
+  async find(id: string): Promise<Entry | null> {
+    this.#sweep();
+    const own = this.#kept.get(id);
+    if (own !== undefined) return this.#entryOf(own);
+    const named = [...this.#kept.values()].filter(({ head }) => head.id === id);
+    const latest = named.sort(
+      (a, b) => b.head.acceptedAt - a.head.acceptedAt || b.place - a.place,
+    )[0];
+    return latest === undefined ? null : this.#entryOf(latest);
+  }
+
+  async close(): Promise<void> {}
+
+  #keep(note: StoryNote): void {
+    switch (note.kind) {
+      case "accepted":
+        this.#accept(note);
+        return;
+      case "attempted":
+        this.#add(note.delivery, seatOf(note.subscription), keepAttempt(note));
+        return;
+      case "ended": {
+        const { kind, at, decision, reason, words, nextDueAt, delivery } = note;
+        const { stage } = delivery;
+        const end = { kind, at, stage, decision, reason, words, nextDueAt };
+        this.#add(delivery, seatOf(note.subscription), end);
+        return;
+      }
+      case "steered": {
+        const { kind, at, words, nextDueAt, delivery } = note;
+        this.#add(delivery, seatOf(note.subscription), { kind, at, words, nextDueAt });
+        return;
+      }
+      case "removed":
+        this.#remove(note.subscription, note.at);
+        return;
+      default:
+        note satisfies never;
+    }
+  }
+
+  #accept(note: AcceptedNote): void {
+    const { event, id, subject, type, domainTopic, acceptedWith, number, to, roll } = note;
+    const { systemId, topic, text } = event;
+    const kept = this.#open(event, number);
+    kept.head = {
+      ...{ event: systemId, id, topic, domainTopic, subject, type },
+      ...{ acceptedAt: note.at, number },
+    };
+    kept.particulars = particularsOf(event, acceptedWith);
+    if (hasUnmatched(note)) {
+      kept.text = text;
+      kept.roll = roll;
+      this.#grow(kept, text.length);
+    }
+    const seats = new Map(roll.members.map((member) => [member.id, member]));
+    for (const subscription of to) {
+      const member = seats.get(subscription);
+      if (member === undefined || kept.passages.has(subscription)) continue;
+      kept.passages.set(subscription, { ...seatOf(member), state: "waiting", notes: [] });
+    }
+  }
+
+  #open(event: Event, number: number | null): Kept {
+    const known = this.#kept.get(event.systemId);
+    if (known !== undefined) return known;
+    const made: Kept = {
+      place: ++this.#made,
+      head: headOf(event, number),
+      particulars: particularsOf(event, acceptedUnseen),
+      text: null,
+      roll: null,
+      bytes: 0,
+      passages: new Map(),
+    };
+    this.#kept.set(event.systemId, made);
+    this.#grow(made, entryBytes);
+    return made;
+  }
+
+  #add(
+    { event, id }: { readonly event: Event; readonly id: { readonly event: number } },
+    seat: Seat,
+    note: KeptNote,
+  ): void {
+    const kept = this.#open(event, id.event);
+    const passage = kept.passages.get(seat.subscription);
+    const notes = [...(passage?.notes ?? []), note];
+    const state = stateAfter(passage?.state ?? "waiting", note);
+    kept.passages.set(seat.subscription, { ...seat, state, notes });
+    this.#grow(kept, noteBytes);
+  }
+
+  #remove(subscription: SubscriptionId, at: Instant): void {
+    for (const { passages } of this.#kept.values()) {
+      const passage = passages.get(subscription);
+      if (passage === undefined || !isOpen(passage.state)) continue;
+      const stage = passage.state === "waiting" ? "deliver" : "deadLetter";
+      const end: KeptNote = { kind: "ended", at, stage, ...removal };
+      passages.set(subscription, {
+        ...passage,
+        state: stateAfter(passage.state, end),
+        notes: [...passage.notes, end],
+      });
+    }
+  }
+
+  #grow(kept: Kept, bytes: number): void {
+    kept.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  #sweep(): void {
+    const { retention, clock, onCut } = this.#options;
+    const before = clock.now() - retention.keptMs;
+    const isFull = () => this.#bytes > retention.bytesMax;
+    this.#forget("settled", ({ head }) => isFull() || head.acceptedAt < before);
+    if (!isFull()) return;
+    const count = this.#forget("givenUp", isFull);
+    if (count > 0) onCut(count);
+  }
+
+  #forget(rank: Rank, isToGo: (kept: Kept) => boolean): number {
+    let count = 0;
+    for (const [event, kept] of this.#kept) {
+      const states = [...kept.passages.values()].map(({ state }) => state);
+      if (rankOf(states) !== rank || !isToGo(kept)) continue;
+      this.#kept.delete(event);
+      this.#bytes -= kept.bytes;
+      count += 1;
+    }
+    return count;
+  }
+
+  #entryOf({ head, particulars, passages, text, roll }: Kept): Entry {
+    const members = roll === null ? null : this.#membersOf(roll);
+    return { ...head, ...particulars, passages: [...passages.values()], text, roll: members };
+  }
+
+  #membersOf(roll: Roll): readonly Member[] {
+    const known = this.#members.get(roll);
+    if (known !== undefined) return known;
+    const members = membersOf(roll);
+    this.#members.set(roll, members);
+    return members;
+  }
+}
+
+export const removal = {
+  decision: "drop",
+  reason: "SubscriptionDeleted",
+  words: "SubscriptionDeleted: the subscription was removed while it waited; dropped",
+  nextDueAt: null,
+} as const;
+
+function listedOf({ head, passages }: Kept): Listed {
+  const fates = [...passages.values()].map(({ subscription, name, state }) => ({
+    subscription,
+    name,
+    state,
+  }));
+  return { ...head, fates };
+}
