@@ -12,15 +12,14 @@ import type {
   Ask,
   Catalog,
   Chance,
+  Chronicle,
   Clock,
   Ids,
-  Ledger,
   Log,
   Meter,
-  Registry,
   Route,
   Sink,
-  Store,
+  WholeStore,
 } from "./core/ports.ts";
 import type { ProfileName } from "./core/profile.ts";
 import { type Directory, openDirectory } from "./core/route.ts";
@@ -31,7 +30,7 @@ import { type PublishGround, publishRoutes, topicRoutes } from "./ingress/publis
 
 /** Everything a broker stands on. */
 export interface Ground {
-  readonly store: Store & Ledger & Registry;
+  readonly store: WholeStore;
   readonly sink: Sink;
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
   /** Without it endpoints are neither asked nor told anything beside events. */
@@ -43,6 +42,8 @@ export interface Ground {
   readonly ids: Ids;
   readonly log: Log;
   readonly meter: Meter;
+  /** Without it no stories are kept. */
+  readonly chronicle?: Chronicle;
 }
 
 /** The few settings the rooms need. */
@@ -137,6 +138,7 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
   store.onChange(follow);
   store.onDropped((subscription, count) => {
     const reason = "SubscriptionDeleted";
+    ground.chronicle?.note({ kind: "removed", at: clock.now(), subscription });
     meter.count("posthorn_dropped_events_total", { reason }, count);
     log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { subscription, count, reason });
   });

@@ -4,10 +4,10 @@
 //
 //   claiming   It has room, and something is or may be due. Ends with the store's answer, which
 //              also says when to look again.
-//   resting    Nothing is due, there is no room, or the endpoint is sick. Ends with a nudge (a
-//              wake from the store, a send that ended, a change of the endpoint) or with the
-//              alarm for the next due time. A lost nudge costs latency only, because the alarm
-//              remains.
+//   resting    Nothing is due, there is no room, the endpoint is sick, or the subscription is
+//              paused. Ends with a nudge (a wake from the store, a send that ended, a change of
+//              the endpoint or of the valve) or with the alarm for the next due time. A lost
+//              nudge costs latency only, because the alarm remains.
 //   closed     For good. What is in hand is given back; sends under way end by themselves.
 //
 // Sends go on beside all three: `#fill` starts them whenever there is something in hand and room at
@@ -15,13 +15,18 @@
 //
 // The crash line: between a send and its settlement the endpoint has the event and we do not know
 // it; after a crash it is sent again (D-2). A settlement that the disk refuses is tried until it is
-// taken, or until the lease is over and someone else has it.
+// taken, or until the lease is over and someone else has it. A batch that is to go out again in
+// halves (core/split.ts) is given back first, and claimed like anything else: so a crash, a pause
+// or a stop between the halves costs the memory of how far it was halved, and nothing else.
 
 import { type BatchPolicy, formBatches } from "../core/batch.ts";
+import type { Course } from "../core/flow.ts";
+import type { Gate } from "../core/health.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Policy } from "../core/policy.ts";
 import type {
   Chance,
+  Chronicle,
   Claim,
   Clock,
   Delivery,
@@ -35,11 +40,13 @@ import type {
   Want,
 } from "../core/ports.ts";
 import { decide, expire, isSuccess, outcomeName } from "../core/retry.ts";
+import { halfOf, isSplit, splitSizesMax, togetherMax } from "../core/split.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { sleep } from "../core/time.ts";
 import { sharedTrace } from "../core/trace.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Attempt, Report, settlementOf } from "./report.ts";
+import { Valve } from "./valve.ts";
 
 /** The longest a delivery waits in hand before its lease has to be renewed. */
 const handMs = 60_000;
@@ -51,6 +58,7 @@ const storeRetryMs = 1_000;
 /** Expired deliveries claimed together while an endpoint is sick. */
 const expiredPageMax = 500;
 const never = Number.POSITIVE_INFINITY;
+const shut: Gate = { kind: "closed", until: never };
 
 export interface DispatchGround {
   readonly store: Store;
@@ -58,6 +66,15 @@ export interface DispatchGround {
   readonly chance: Chance;
   readonly log: Log;
   readonly meter: Meter;
+  readonly chronicle?: Pick<Chronicle, "note">;
+}
+
+/** Of one send. */
+interface Times {
+  readonly now: Instant;
+  readonly sentAt: Instant;
+  /** How the endpoint was then, in words. */
+  readonly health: string;
 }
 
 /** How a queue's parcels leave the house. */
@@ -76,6 +93,10 @@ export interface DispatcherOptions {
   readonly endpoint: Endpoint;
   readonly sendsMax: number;
   readonly ground: DispatchGround;
+  /** How it is let run from the start; see `steer`. */
+  readonly course: Course;
+  /** Told when a drain has come to its end: nothing is due any more. */
+  readonly onDrained: () => void;
   /** Told once, when a bug of ours has stopped this dispatcher. */
   readonly onBroken: (error: unknown) => void;
 }
@@ -83,11 +104,14 @@ export interface DispatcherOptions {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #report: Report;
+  readonly #valve: Valve;
   readonly #window: number;
   readonly #leaseMs: number;
   /** Leased and not yet sent, in the order they came. */
   #hand: Delivery[] = [];
   #charsInHand = 0;
+  /** How large a batch each event may travel in, of those that were in one that was halved. */
+  readonly #splitSizes = new Map<number, number>();
   /** Deliveries in sends under way, settlement included. */
   #sending = 0;
   /** How many the store may still lease to our standing claim. */
@@ -115,6 +139,8 @@ export class Dispatcher {
     this.#report = new Report(subscription, ground);
     this.#window = 2 * Math.max(sendsMax, batch?.maxEvents ?? 1);
     this.#leaseMs = handMs + policy.profile.waitMs + settleMs;
+    this.#valve = new Valve(ground.clock, () => this.#look());
+    this.#valve.set(options.course);
     this.#leaveEndpoint = endpoint.wait(() => this.#look());
     this.#loop = this.#run().catch((error) => this.#break(error));
   }
@@ -131,6 +157,28 @@ export class Dispatcher {
     this.#look();
   }
 
+  /** Lets it run otherwise from now on. Sends under way end as they would have. */
+  steer(course: Course): void {
+    this.#valve.set(course);
+    this.#look();
+  }
+
+  /** Gives back what is in hand and takes nothing until the answer is called. */
+  hold(): () => void {
+    const release = this.#valve.hold();
+    this.#look();
+    return () => {
+      release();
+      this.#look();
+    };
+  }
+
+  /** Someone wants an attempt now, also at a sick endpoint: then ours is the one that tests it. */
+  hasten(): void {
+    this.#options.endpoint.hasten(this.#options.ground.clock.now());
+    this.#look();
+  }
+
   /** Resolves when nothing is under way any more. When the signal aborts, sends are broken off. */
   async close(signal: AbortSignal): Promise<void> {
     const breakOff = () => this.#breakOff.abort();
@@ -139,6 +187,7 @@ export class Dispatcher {
     if (!this.#isClosed) {
       this.#isClosed = true;
       this.#leaveEndpoint();
+      this.#valve.close();
       this.#giveBack(this.#hand.splice(0));
       this.#nudge?.();
     }
@@ -176,7 +225,7 @@ export class Dispatcher {
   /** What to claim now, or until when to rest. */
   #plan(now: Instant): Want | Instant {
     const { endpoint, policy, batch } = this.#options;
-    const gate = endpoint.gate(now);
+    const gate = this.#valve.isShut ? shut : endpoint.gate(now);
     const dueAt = this.#nextDueAt ?? never;
     const mine = this.#hand.length + this.#sending;
     const isDoubtful = this.#isDoubtful && mine === 0;
@@ -189,10 +238,11 @@ export class Dispatcher {
     const turn = endpoint.probeTurn(now);
     const isProbe = turn !== null;
     if (isProbe && isDue && this.#clearedTurn !== turn) {
-      return { ...this.#want(expiredPageMax, now), sinceBefore: now - policy.ttlMs };
+      const sinceBefore = this.#valve.beganBefore(policy.ttlMs, now);
+      return { ...this.#want(expiredPageMax, now), sinceBefore };
     }
     const window = isProbe ? 1 : Math.min(this.#window, 2 * gate.atOnce);
-    const ahead = endpoint.ahead * (batch?.maxEvents ?? 1);
+    const ahead = Math.min(endpoint.ahead * (batch?.maxEvents ?? 1), this.#valve.ahead);
     const room = Math.min(window - mine, ahead - this.#hand.length);
     // A claim for every single place would be many; for half a window at a time they are few.
     const isWorthIt = mine === 0 || room * 2 >= Math.min(window, ahead);
@@ -218,6 +268,8 @@ export class Dispatcher {
       this.#clearedTurn = this.#options.endpoint.probeTurn(want.now);
     }
     this.#take(claim.deliveries);
+    const isAll = want.max > 0 && want.sinceBefore === undefined && !this.#isDoubtful;
+    if (isAll && this.#valve.isDraining) this.#options.onDrained();
   }
 
   async #rest(until: Instant): Promise<void> {
@@ -259,13 +311,17 @@ export class Dispatcher {
   #fill(): void {
     if (this.#hand.length === 0 || this.#isClosed) return;
     const { endpoint, way, ground } = this.#options;
+    if (this.#valve.isShut) {
+      this.#giveBack(this.#pick(this.#hand.length));
+      return;
+    }
     const now = ground.clock.now();
     if (way === null) {
       this.#strand(this.#pick(this.#hand.length));
       return;
     }
-    while (this.#hand.length > 0 && endpoint.room(now) > 0) {
-      const batch = this.#nextBatch().filter((delivery) => this.#isRipe(delivery, now));
+    while (this.#hand.length > 0 && endpoint.room(now) > 0 && this.#valve.room(now) > 0) {
+      const batch = this.#nextBatch(now).filter((delivery) => this.#isRipe(delivery, now));
       if (batch.length > 0) void this.#send(way, batch, now).catch((error) => this.#break(error));
     }
     if (this.#hand.length > 0 && endpoint.gate(now).kind === "closed") {
@@ -273,11 +329,20 @@ export class Dispatcher {
     }
   }
 
-  #nextBatch(): Delivery[] {
+  #nextBatch(now: Instant): Delivery[] {
     const { batch } = this.#options;
     if (batch === null) return this.#pick(1);
     const [first] = formBatches(this.#hand, { policy: batch, bytesOf: textBytes });
-    return this.#pick(first?.length ?? 0);
+    return this.#pick(Math.min(first?.length ?? 0, this.#together(), this.#valve.room(now)));
+  }
+
+  /** How many at the head of the hand are under the same suspicion, or under none. */
+  #together(): number {
+    if (this.#splitSizes.size === 0) return this.#hand.length;
+    return togetherMax(
+      this.#hand.map(({ id }) => id.event),
+      this.#splitSizes,
+    );
   }
 
   #pick(count: number): Delivery[] {
@@ -300,10 +365,12 @@ export class Dispatcher {
       return false;
     }
     const { stage, attempts, since } = delivery;
-    const decision = expire({ stage, attempts, since, policy }, now);
+    const heldMs = this.#valve.heldMs(since, now);
+    const decision = expire({ stage, attempts, since, heldMs, policy }, now);
     if (decision === null) return true;
+    this.#splitSizes.delete(delivery.id.event);
     this.#finish([settlementOf(delivery, decision, null, now)], ([counts]) => {
-      if (counts) this.#report.expired(delivery, decision);
+      if (counts) this.#report.expired(delivery, decision, now);
     });
     return false;
   }
@@ -313,6 +380,8 @@ export class Dispatcher {
     const { waitMs, lateMs } = policy.profile;
     this.#sending += batch.length;
     endpoint.begin(sentAt);
+    this.#valve.pass(batch.length, sentAt);
+    const health = endpoint.words;
     const signal = this.#breakOff.signal;
     const trace = sharedTrace(batch.map(({ event }) => event.trace));
     const parcel = { subscription, deliveries: batch, trace };
@@ -320,24 +389,48 @@ export class Dispatcher {
     const now = ground.clock.now();
     const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
     const isDelivered = isSuccess(policy.profile, outcome);
-    const times = { now, sentAt };
-    endpoint.end(isBrokenOff ? "unsent" : isDelivered ? "succeeded" : "failed", times);
-    if (isBrokenOff) this.#giveBack(batch);
+    const times = { now, sentAt, health };
+    // What spoils a batch is an event in it: such an answer says nothing about the endpoint.
+    const isHalved = this.#isHalved(batch, outcome);
+    const isNeither = isBrokenOff || isHalved;
+    endpoint.end(isNeither ? "unsent" : isDelivered ? "succeeded" : "failed", times);
+    if (isHalved) this.#halve(batch, outcome);
+    else if (isBrokenOff) this.#giveBack(batch);
     else await this.#conclude(batch, outcome, times);
     if (outcome.kind === "noReply" && outcome.late !== undefined) {
-      void this.#waitLate(batch, outcome.late, sentAt).catch((error) => this.#break(error));
+      void this.#waitLate(batch, outcome.late, times).catch((error) => this.#break(error));
     }
     this.#ended(batch.length);
+  }
+
+  #isHalved(batch: readonly Delivery[], outcome: Outcome): boolean {
+    const { policy, subscription, queue } = this.#options;
+    const { splitOnFailure } = subscription;
+    return isSplit({ size: batch.length, stage: queue.stage, splitOnFailure }, policy, outcome);
+  }
+
+  /** The halves are claimed again, and are the same attempt. */
+  #halve(batch: readonly Delivery[], outcome: Outcome): void {
+    for (const { id } of batch) {
+      this.#splitSizes.delete(id.event);
+      this.#splitSizes.set(id.event, halfOf(batch.length));
+    }
+    for (const event of this.#splitSizes.keys()) {
+      if (this.#splitSizes.size <= splitSizesMax) break;
+      this.#splitSizes.delete(event);
+    }
+    this.#report.halved(batch, outcome);
+    this.#giveBack(batch);
   }
 
   /** Decide for each of the batch, and settle them together (B-3). */
   async #conclude(
     batch: readonly Delivery[],
     outcome: Outcome,
-    times: { readonly now: Instant; readonly sentAt: Instant; readonly isLate?: boolean },
+    times: Times & { readonly isLate?: boolean },
   ): Promise<void> {
     const { policy, subscription, ground } = this.#options;
-    const { now, sentAt, isLate = false } = times;
+    const { now, sentAt, health, isLate = false } = times;
     const [first] = batch as [Delivery];
     // One draw for the batch, so that what failed together is due together; none for a success.
     const chance = isSuccess(policy.profile, outcome)
@@ -347,8 +440,10 @@ export class Dispatcher {
     const ends = batch.map((delivery) => {
       const number = delivery.attempts + 1;
       const { stage, since } = delivery;
-      const standing = { stage, attempts: number, since, policy };
+      const heldMs = this.#valve.heldMs(since, now);
+      const standing = { stage, attempts: number, since, heldMs, policy };
       const decision = decide(standing, outcome, { now, chance });
+      if (decision.kind !== "retry") this.#splitSizes.delete(delivery.id.event);
       const attempt: Attempt = {
         number,
         startedAt: sentAt,
@@ -356,6 +451,8 @@ export class Dispatcher {
         outcome,
         outcomeName: name,
         isLate,
+        batch: batch.length,
+        health,
       };
       return { delivery, decision, attempt };
     });
@@ -373,12 +470,12 @@ export class Dispatcher {
   async #waitLate(
     batch: readonly Delivery[],
     late: Promise<Outcome | null>,
-    sentAt: Instant,
+    { sentAt, health }: Times,
   ): Promise<void> {
     const { endpoint, policy, ground } = this.#options;
     const outcome = await late;
     if (outcome === null || !isSuccess(policy.profile, outcome)) return;
-    const times = { now: ground.clock.now(), sentAt };
+    const times = { now: ground.clock.now(), sentAt, health };
     endpoint.endLate(times);
     await this.#conclude(batch, outcome, { ...times, isLate: true });
   }
@@ -394,11 +491,12 @@ export class Dispatcher {
   }
 
   #strand(deliveries: readonly Delivery[]): void {
+    const { ground } = this.#options;
     this.#finish(
       deliveries.map(({ id, lease }) => ({ kind: "gone", delivery: id, lease })),
       (counted) => {
         for (const [index, delivery] of deliveries.entries()) {
-          if (counted[index]) this.#report.stranded(delivery);
+          if (counted[index]) this.#report.stranded(delivery, ground.clock.now());
         }
       },
     );
@@ -440,6 +538,7 @@ export class Dispatcher {
   #break(error: unknown): void {
     this.#isClosed = true;
     this.#leaveEndpoint();
+    this.#valve.close();
     this.#nudge?.();
     this.#report.broken(error);
     this.#options.onBroken(error);

@@ -9,6 +9,7 @@ import {
   type Health,
   type HealthFact,
   healthyStart,
+  sayHealth,
 } from "../core/health.ts";
 import type { Clock, Instant, Log } from "../core/ports.ts";
 import { changePace, type Pace, readyAhead, takeTurn, turnAt } from "../core/rate.ts";
@@ -37,6 +38,11 @@ export class Endpoint {
 
   constructor(options: EndpointOptions) {
     this.#options = options;
+  }
+
+  /** How it is, in a few words. */
+  get words(): string {
+    return this.#options.delayedDelivery ? sayHealth(this.#health) : "not watched";
   }
 
   gate(now: Instant): Gate {

@@ -1,8 +1,17 @@
 // What a decision means to the store, and what is told of it: one settlement, one wide line, one
 // count each. Nothing is decided here.
 
+import type { EndedNote } from "../core/note.ts";
 import type { Outcome } from "../core/outcome.ts";
-import type { Delivery, Instant, LastAttempt, Log, Meter, Settlement } from "../core/ports.ts";
+import type {
+  Chronicle,
+  Delivery,
+  Instant,
+  LastAttempt,
+  Log,
+  Meter,
+  Settlement,
+} from "../core/ports.ts";
 import { type Decision, explain } from "../core/retry.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
@@ -18,6 +27,10 @@ export interface Attempt {
   readonly outcomeName: string;
   /** It came after we had stopped waiting for it (R-4). */
   readonly isLate: boolean;
+  /** How many events travelled together. */
+  readonly batch: number;
+  /** How the endpoint was when it was sent, in words. */
+  readonly health: string;
 }
 
 export function lastAttemptOf(attempt: Attempt): LastAttempt {
@@ -56,16 +69,26 @@ export function settlementOf(
   }
 }
 
+export interface ReportGround {
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly chronicle?: Pick<Chronicle, "note">;
+}
+
 export class Report {
   readonly #log: Log;
   readonly #meter: Meter;
+  readonly #chronicle: Pick<Chronicle, "note"> | undefined;
+  readonly #subscription: Subscription;
   readonly #names: { readonly topic: string; readonly subscription: string };
   /** The labels of attempts by outcome, of which there are few: kept for the meter to know them. */
   readonly #attempts = new Map<string, Readonly<Record<string, string>>>();
 
-  constructor(subscription: Subscription, ground: { readonly log: Log; readonly meter: Meter }) {
+  constructor(subscription: Subscription, ground: ReportGround) {
     this.#log = ground.log;
     this.#meter = ground.meter;
+    this.#chronicle = ground.chronicle;
+    this.#subscription = subscription;
     this.#names = { topic: subscription.topic, subscription: subscription.name };
   }
 
@@ -96,6 +119,12 @@ export class Report {
         ...(isDelivered ? {} : { words: explain(decision) }),
       });
     }
+    const subscription = this.#subscription;
+    this.#chronicle?.note({
+      ...attempt,
+      kind: "attempted",
+      ...{ subscription, delivery, decision, counts },
+    });
     if (counts) this.#ended(delivery, decision);
     if (counts && isDelivered && delivery.stage === "deadLetter") {
       this.#deadLettered(delivery, outcome);
@@ -119,13 +148,41 @@ export class Report {
   }
 
   /** Given up when its attempt was due, so that the attempt was not made (R-6). */
-  expired(delivery: Delivery, decision: Decision): void {
+  expired(delivery: Delivery, decision: Decision, now: Instant): void {
     this.#ended(delivery, decision);
+    if (decision.kind !== "deadLetter" && decision.kind !== "drop") return;
+    const { kind, reason } = decision;
+    const nextDueAt = "at" in decision ? decision.at : null;
+    this.#noteEnd(delivery, now, { decision: kind, reason, words: explain(decision), nextDueAt });
   }
 
   /** The dead-letter destination is gone: what waited for it is dropped. */
-  stranded(delivery: Delivery): void {
-    this.#dropped(delivery, delivery.reason ?? "DeadLetterDestinationRemoved", null);
+  stranded(delivery: Delivery, now: Instant): void {
+    const reason = delivery.reason ?? "DeadLetterDestinationRemoved";
+    this.#dropped(delivery, reason, null);
+    const words = `${reason}: there is no dead-letter destination any more; dropped`;
+    this.#noteEnd(delivery, now, { decision: "drop", reason, words, nextDueAt: null });
+  }
+
+  #noteEnd(
+    delivery: Delivery,
+    at: Instant,
+    end: Pick<EndedNote, "decision" | "reason" | "words" | "nextDueAt">,
+  ): void {
+    this.#chronicle?.note({
+      kind: "ended",
+      ...{ at, delivery, subscription: this.#subscription, ...end },
+    });
+  }
+
+  /** A batch was answered with a code that is never retried, and goes out again in halves. */
+  halved(batch: readonly Delivery[], outcome: Outcome): void {
+    this.#meter.count("posthorn_halved_batches_total", this.#names);
+    this.#log.fact("info", "batch.halved", {
+      ...this.#names,
+      events: batch.length,
+      ...(outcome.kind === "answered" ? { status: outcome.status } : { why: outcome.why }),
+    });
   }
 
   storeFailed(verb: "claim" | "settle", error: unknown): void {
