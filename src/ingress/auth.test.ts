@@ -27,8 +27,10 @@ function request(
 const now = Date.UTC(2030, 0, 1);
 const clock: Clock = { now: () => now, after: () => () => {} };
 
-function admit(asked: Request, to: Topic = topic): void {
-  assert.equal(authorize(to, asked, { clock }), undefined);
+function admit(asked: Request, to: Topic = topic): string {
+  const credential = authorize(to, asked, { clock });
+  assert.ok(typeof credential === "string", "a key or a signature is checked at once");
+  return credential;
 }
 
 function refusal(asked: Request, code: RefusalCode, to: Topic = topic): string {
@@ -214,6 +216,18 @@ test("keys that are not base64 cannot sign, and the refusal says so", () => {
   refusal(request({ "aeg-sas-token": sas({ key: "" }) }), "Unauthorized", nothing);
   const mixed = { ...topic, key2: "local-key" };
   admit(request({ "aeg-sas-token": sas() }), mixed);
+});
+
+test("which key opened the topic is known, for the event's story", async () => {
+  const { key1, key2 } = topic;
+  assert.equal(admit(request({ "aeg-sas-key": key1 })), "key1");
+  assert.equal(admit(request({}, { "aeg-sas-key": key2.replaceAll("+", " ") })), "key2");
+  assert.equal(admit(request({ "aeg-sas-token": sas() })), "sas key1");
+  const second = request({ authorization: `SharedAccessSignature ${sas({ key: key2 })}` });
+  assert.equal(admit(second, { ...topic, key1: "local-key" }), "sas key2");
+  const bearer = request({ authorization: "Bearer good" });
+  const whyNoBearer = async () => null;
+  assert.equal(await authorize(topic, bearer, { clock, whyNoBearer }), "bearer");
 });
 
 test("a bearer token is good when whoever judges tokens says so", async () => {

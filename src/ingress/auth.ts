@@ -21,12 +21,15 @@ export interface AuthGround {
   readonly whyNoBearer?: (token: string) => Promise<string | null>;
 }
 
+/** What opened the door, as stories name it. */
+export type Credential = "key1" | "key2" | "sas key1" | "sas key2" | "bearer";
+
 /** Refusals: Unauthorized, InvalidSas, and those of `whyNoBearer`. */
 export function authorize(
   topic: Topic,
   request: Request,
   ground: AuthGround,
-): Promise<void> | undefined {
+): Credential | Promise<Credential> {
   const { scheme, credential } = authorizationOf(request);
   if (topic.disableLocalAuth) {
     if (scheme === "bearer") return checkBearer(credential, ground);
@@ -78,15 +81,17 @@ function checkGiven(name: string, found: Given): Given {
   throw new Refusal("InvalidSas", `The value of ${name} is empty.`);
 }
 
-function checkKey(topic: Topic, request: Request, { value, isInQuery }: Given): undefined {
-  if (isKeyOf(topic, value)) return;
+function checkKey(topic: Topic, request: Request, { value, isInQuery }: Given): Credential {
+  const key = keyOf(topic, value);
+  if (key !== null) return key;
   // Keys are base64, and a plus sign that nobody encoded is read as a blank.
-  if (isInQuery && isKeyOf(topic, value.replaceAll(" ", "+"))) return;
+  const other = isInQuery ? keyOf(topic, value.replaceAll(" ", "+")) : null;
+  if (other !== null) return other;
   const host = (request.headers.host || topic.name).toString().toUpperCase();
   throw refuse(`The request authorization key is not authorized for ${host}.`);
 }
 
-function checkToken(topic: Topic, request: Request, text: string, now: Instant): undefined {
+function checkToken(topic: Topic, request: Request, text: string, now: Instant): Credential {
   const token = parseSasToken(text);
   if (token === null) {
     throw refuse("The SAS token is malformed: it must be r=<resource>&e=<expiry>&s=<signature>.");
@@ -97,7 +102,8 @@ function checkToken(topic: Topic, request: Request, text: string, now: Instant):
       "SAS tokens are signed with a base64 key, and the keys of this topic are not base64";
     throw refuse(`${words}: send one as aeg-sas-key, or give the topic a base64 key.`);
   }
-  if (!signers.some((signer) => isSignedWith(token, signer))) {
+  const signer = signers.find(({ key }) => isSignedWith(token, key));
+  if (signer === undefined) {
     throw refuse("The signature of the SAS token was made with neither key of this topic.");
   }
   const host = (request.headers.host ?? "").toString();
@@ -108,13 +114,15 @@ function checkToken(topic: Topic, request: Request, text: string, now: Instant):
   if (token.expiresAt <= now) {
     throw refuse(`The SAS token has expired: it was good until ${isoInstant(token.expiresAt)}.`);
   }
+  return `sas ${signer.name}`;
 }
 
-async function checkBearer(token: string, { whyNoBearer }: AuthGround): Promise<void> {
+async function checkBearer(token: string, { whyNoBearer }: AuthGround): Promise<Credential> {
   if (token === "") throw refuse("The bearer token is empty.");
   if (whyNoBearer === undefined) throw refuse("This broker takes no bearer tokens.");
   const why = await whyNoBearer(token);
   if (why !== null) throw refuse(why);
+  return "bearer";
 }
 
 function refuse(words: string): Refusal {
@@ -125,7 +133,7 @@ interface Locks {
   readonly key1: Buffer;
   readonly key2: Buffer;
   /** The keys that can sign. */
-  readonly signers: readonly KeyObject[];
+  readonly signers: readonly { readonly name: "key1" | "key2"; readonly key: KeyObject }[];
 }
 
 /** A topic's record is a new value after each change, so what is kept with it cannot grow stale. */
@@ -138,10 +146,15 @@ function locksOf(topic: Topic): Locks {
   const made = {
     key1: Buffer.from(padded(key1)),
     key2: Buffer.from(padded(key2)),
-    signers: [signerOf(key1), signerOf(key2)].filter((key) => key !== null),
+    signers: [...signersOf("key1", key1), ...signersOf("key2", key2)],
   };
   locks.set(topic, made);
   return made;
+}
+
+function signersOf(name: "key1" | "key2", text: string): Locks["signers"] {
+  const key = signerOf(text);
+  return key === null ? [] : [{ name, key }];
 }
 
 const keyBytesMax = 256;
@@ -160,11 +173,11 @@ function padded(key: string): Buffer {
  * The time this takes says nothing about the keys: buffers of one length are compared to the last
  * byte, and the second comparison is made even when the first has succeeded.
  */
-function isKeyOf(topic: Topic, value: string): boolean {
-  if (Buffer.byteLength(value) > keyBytesMax) return false;
+function keyOf(topic: Topic, value: string): "key1" | "key2" | null {
+  if (Buffer.byteLength(value) > keyBytesMax) return null;
   const { key1, key2 } = locksOf(topic);
   const ours = padded(value);
   const isFirst = timingSafeEqual(ours, key1);
   const isSecond = timingSafeEqual(ours, key2);
-  return isFirst || isSecond;
+  return isFirst ? "key1" : isSecond ? "key2" : null;
 }
