@@ -28,6 +28,7 @@ import { isLoopback } from "./core/setting.ts";
 import type { Counts, SettingView } from "./core/view.ts";
 import { openAsk } from "./egress/ask.ts";
 import { openDeadLetters } from "./egress/deadletter.ts";
+import { openDestinations } from "./egress/destination.ts";
 import { openWebhook } from "./egress/webhook.ts";
 import { assemble, type Ground, type HouseRules } from "./house.ts";
 import { openAssets } from "./runtime/assets.ts";
@@ -44,6 +45,7 @@ import type { OwnPort } from "./runtime/portkeeper.ts";
 import { openSessions, sessionLifeMs } from "./runtime/sessions.ts";
 import { openTally, type Tally } from "./runtime/tally.ts";
 import { openTokens, tokenLifeMs } from "./runtime/tokens.ts";
+import { trustAlso } from "./runtime/trust.ts";
 import { VirtualClock } from "./runtime/virtual.ts";
 import { settingList } from "./settings.ts";
 import { FrontStore } from "./store/front.ts";
@@ -103,7 +105,8 @@ export async function openBroker(
     open.close(),
   );
   const ca = (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8"));
-  const sink = rooms.adopt(
+  trustAlso(ca);
+  const webhook = rooms.adopt(
     openWebhook({
       clock,
       activity,
@@ -113,9 +116,12 @@ export async function openBroker(
     }),
     (open) => open.close(),
   );
+  const azure = parseAzure(config);
+  const sink = rooms.adopt(openDestinations({ clock, activity, webhook, azure }), (open) =>
+    open.close(),
+  );
   const asker = rooms.adopt(openAsk({ clock, activity, ca }), (open) => open.close());
   const ids = realIds();
-  const azure = parseAzure(config);
   // Also where there is no account: what waits for one that has been taken out is kept a while.
   const deadLetterSink = rooms.adopt(
     openDeadLetters({ clock, activity, ids, accounts: azure.storageAccounts }),
@@ -137,6 +143,7 @@ export async function openBroker(
     store,
     sink,
     deadLetterSink,
+    azure,
     ask: asker.ask,
     whyNoBearer: tokens.whyNoBearer,
     clock,

@@ -27,7 +27,15 @@ export type Config = {
 };
 
 /** What a file may declare beside settings. */
-const sections = ["topics", "domains", "storageAccounts"] as const;
+const sections = [
+  "topics",
+  "domains",
+  "storageAccounts",
+  "serviceBusNamespaces",
+  "eventHubNamespaces",
+  "relayNamespaces",
+  "functionApps",
+] as const;
 
 type Section = (typeof sections)[number];
 
@@ -181,7 +189,10 @@ function readConfigFile(
   problems: Refusal[],
 ): { readonly found: FoundByName; readonly declared: Readonly<Record<Section, unknown>> } {
   const found: FoundByName = new Map();
-  const declared: Record<Section, unknown> = { topics: null, domains: null, storageAccounts: null };
+  const declared = Object.fromEntries(sections.map((name) => [name, null])) as Record<
+    Section,
+    unknown
+  >;
   if (typeof named?.value !== "string") return { found, declared };
   const where = `file ${named.value}`;
   try {

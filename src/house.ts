@@ -6,6 +6,7 @@
 import type { Called, HandshakeDesk } from "./control/desk.ts";
 import { Expiry } from "./control/expiry.ts";
 import { Handshakes } from "./control/handshake.ts";
+import type { AzureResources } from "./core/azure.ts";
 import { type HandshakeRules, handshakeRules } from "./core/handshake.ts";
 import type { PolicyDefaults } from "./core/policy.ts";
 import type {
@@ -33,6 +34,8 @@ export interface Ground {
   readonly store: WholeStore;
   readonly sink: Sink;
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
+  /** What the file says of Azure's resources; without it there are none. */
+  readonly azure?: AzureResources;
   /** Without it endpoints are neither asked nor told anything beside events. */
   readonly ask?: Ask;
   /** Null when a bearer token may publish, else why not. Without it none may. */

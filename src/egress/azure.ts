@@ -2,7 +2,6 @@
 // them, because that takes a while and most brokers never need them; they make one try, because
 // when the next one is made is the law's to say; and what they throw becomes an outcome.
 
-import { createSecureContext, getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { Outcome } from "../core/outcome.ts";
 import { silent } from "./exchange.ts";
 import { silenceOf, wordsOf } from "./wire.ts";
@@ -17,16 +16,6 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
     });
     return made;
   };
-}
-
-/**
- * Azure's clients take authorities from Node alone, so theirs are everybody's in this process.
- * Those that are no certificates are refused here, as they are for webhooks.
- */
-export function trustAlso(ca: readonly string[]): void {
-  if (ca.length === 0) return;
-  createSecureContext({ ca: [...ca] });
-  setDefaultCACertificates([...getCACertificates("default"), ...ca]);
 }
 
 export const storageClientOptions = {

@@ -13,7 +13,6 @@ import {
 import type { Activity, Clock, Sink } from "../core/ports.ts";
 import type { Declared } from "../core/resource.ts";
 import type { Destination, ResourceDestination } from "../core/subscription.ts";
-import { trustAlso } from "./azure.ts";
 import { Errands } from "./errand.ts";
 import { openEventHubs } from "./eventhub.ts";
 import { silent } from "./exchange.ts";
@@ -31,8 +30,6 @@ export interface DestinationOptions {
   /** For what takes posts. It is closed by whoever opened it. */
   readonly webhook: Webhook;
   readonly azure: AzureResources;
-  /** Authorities to trust beside those of the system, as PEM. */
-  readonly ca?: readonly string[];
 }
 
 export interface Destinations extends Sink<Destination> {
@@ -41,9 +38,8 @@ export interface Destinations extends Sink<Destination> {
 }
 
 export function openDestinations(options: DestinationOptions): Destinations {
-  const { clock, webhook, azure, ca = [] } = options;
+  const { clock, webhook, azure } = options;
   const errands = new Errands({ ...options, lateMax });
-  const trust = onlyOnce(() => trustAlso(ca));
   const queues = keep<AzureResources["storageAccounts"][number], Queues>(openQueues);
   const buses = keep<Namespace, Bus>(openServiceBus);
   const hubs = keep<Namespace, Bus>(openEventHubs);
@@ -89,7 +85,6 @@ export function openDestinations(options: DestinationOptions): Destinations {
           return errands.run(limits, async (signal) => {
             const found = find("storageAccounts", destination);
             if (found === null) return unknown(destination);
-            trust();
             return queues.of(found.declared).send(parcel, destination, signal);
           });
         case "serviceBusQueue":
@@ -100,7 +95,6 @@ export function openDestinations(options: DestinationOptions): Destinations {
             const section = isHub ? "eventHubNamespaces" : "serviceBusNamespaces";
             const found = find(section, destination);
             if (found === null) return unknown(destination);
-            trust();
             const bus = (isHub ? hubs : buses).of(found.declared);
             return bus.send(parcel, found.entity, signal);
           });
@@ -125,13 +119,5 @@ function keep<D extends Declared, T>(open: (declared: D) => T) {
       return known;
     },
     all: () => opened.values(),
-  };
-}
-
-function onlyOnce(act: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) act();
-    isDone = true;
   };
 }

@@ -28,7 +28,12 @@ const MEASURES_LAWS = ["bench/matching.ts"];
  * not listed is imported nowhere. Tests and the benchmark are free.
  */
 const PLACES: Readonly<Record<string, readonly string[]>> = {
+  "@azure/core-amqp": ["src/egress/servicebus.ts"],
+  "@azure/event-hubs": ["src/egress/eventhub.ts"],
+  "@azure/identity": ["src/egress/identity.ts"],
+  "@azure/service-bus": ["src/egress/servicebus.ts"],
   "@azure/storage-blob": ["src/egress/blob.ts", "src/egress/blobshelf.ts"],
+  "@azure/storage-queue": ["src/egress/queue.ts"],
   "@jmespath-community/jmespath": ["src/cli/output.ts"],
   "@peculiar/x509": ["src/runtime/certificate.ts"],
   fastify: ["src/runtime/http.ts"],
