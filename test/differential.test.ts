@@ -33,7 +33,15 @@ const moreRunsMax = 10;
 
 const draws = fc.array(fc.nat(1000), { minLength: 8, maxLength: 24 });
 const step = fc.record({
-  kind: fc.constantFrom<Step["kind"]>("append", "claim", "claim", "claimOld", "settle", "settle"),
+  kind: fc.oneof(
+    {
+      weight: 12,
+      arbitrary: fc.constantFrom<Step["kind"]>(
+        ...(["append", "claim", "claim", "claimOld", "settle", "settle"] as const),
+      ),
+    },
+    { weight: 1, arbitrary: fc.constantFrom<Step["kind"]>("skip", "hasten", "hastenOne") },
+  ),
   draws,
 });
 const fault = fc.record({

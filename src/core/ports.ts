@@ -1,8 +1,10 @@
 // Everything the house needs from outside, as plain interfaces. Rooms implement these or are handed
 // them by broker.ts; no room imports another. This is the page to read after the README.
 
+import type { Closure, HealthChange } from "./bulletin.ts";
 import type { Entry, Listed } from "./chronicle.ts";
 import type { Event } from "./event.ts";
+import type { Health, HealthRules } from "./health.ts";
 import type { StoryNote } from "./note.ts";
 import type { Outcome } from "./outcome.ts";
 import type {
@@ -12,8 +14,8 @@ import type {
   SubscriptionId,
 } from "./subscription.ts";
 import type { Topic, TopicDraft } from "./topic.ts";
-import type { DeliveryState } from "./view.ts";
 import type { Trace } from "./trace.ts";
+import type { DeliveryState } from "./view.ts";
 
 // ── Time, chance and names ────────────────────────────────────────────────────────────────────
 
@@ -420,6 +422,35 @@ export interface Redriven {
     notes: readonly { readonly key: string; readonly times: number }[],
     now: Instant,
   ): Promise<void>;
+}
+
+// ── The dispatchers, as an operator sees them ─────────────────────────────────────────────────
+
+export interface EndpointState {
+  /** What people call it: the URL without its query, or the resource. */
+  readonly name: string;
+  /** Whether its profile leaves a sick endpoint alone for a while (P-10). */
+  readonly isDelayed: boolean;
+  readonly health: Health;
+  readonly closure: Closure | null;
+  /** Under way now. */
+  readonly sends: number;
+  /** Since the broker started, the latest last; bounded. */
+  readonly changes: readonly HealthChange[];
+  readonly rules: HealthRules;
+}
+
+export interface Switchboard {
+  /** In the order of their names; one that no subscription sends to is not there. */
+  endpoints(): readonly (EndpointState & { readonly subscriptions: readonly Subscription[] })[];
+  /** Nothing is sent there until it is opened or reset, also where no endpoint is yet. */
+  closeEndpoint(name: string, closure: Closure): void;
+  openEndpoint(name: string, order: Closure): void;
+  resetEndpoint(name: string, order: Closure): void;
+  /** The subscription's dispatcher gives back what it holds, and takes nothing meanwhile. */
+  hold(subscription: SubscriptionId): () => void;
+  /** Its next attempt may be made now, also at a sick endpoint. */
+  hasten(subscription: SubscriptionId): void;
 }
 
 // ── What is seen ──────────────────────────────────────────────────────────────────────────────

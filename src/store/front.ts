@@ -12,16 +12,18 @@ import type {
   Claim,
   Clock,
   Delivery,
+  DeliveryId,
   Instant,
-  Ledger,
+  Note,
   Queue,
   QueueCount,
-  Registry,
   Routed,
+  Seen,
   Settlement,
-  Store,
+  SkipStep,
   Wake,
   Want,
+  WholeStore,
 } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
@@ -58,7 +60,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-export class FrontStore implements Store, Ledger, Registry {
+export class FrontStore implements WholeStore {
   readonly #options: FrontOptions;
   #waiting: Waiting[] = [];
   #waitingChars = 0;
@@ -80,7 +82,7 @@ export class FrontStore implements Store, Ledger, Registry {
     this.#options = options;
   }
 
-  async append(routed: readonly Routed[], now: Instant): Promise<void> {
+  async append(routed: readonly Routed[], now: Instant): Promise<number> {
     const { waitingCharsMax, retryAfterMs } = this.#options;
     let chars = 0;
     for (const { event } of routed) chars += event.text.length;
@@ -90,7 +92,7 @@ export class FrontStore implements Store, Ledger, Registry {
     }
     this.#waitingChars += chars;
     try {
-      await this.#do<void>({ kind: "append", routed, now });
+      return await this.#do<number>({ kind: "append", routed, now });
     } catch (error) {
       if (error instanceof Refusal) throw error;
       const reason = "The store cannot write at the moment; nothing was accepted.";
@@ -113,7 +115,35 @@ export class FrontStore implements Store, Ledger, Registry {
   }
 
   waiting(queue: Queue, page: { readonly after: number; readonly limit: number }) {
-    return this.#do<Omit<Delivery, "lease" | "leasedUntil">[]>({ kind: "waiting", queue, ...page });
+    return this.#do<Seen[]>({ kind: "waiting", queue, ...page });
+  }
+
+  look(ids: readonly DeliveryId[]): Promise<readonly (Seen | null)[]> {
+    return this.#do({ kind: "look", ids });
+  }
+
+  skip(queue: Queue, step: SkipStep | null) {
+    return this.#do<{ dropped: number; next: SkipStep | null }>({ kind: "skip", queue, step });
+  }
+
+  hasten(queue: Queue, which: { readonly event: number | null; readonly now: Instant }) {
+    return this.#do<{ hastened: number; isOver: boolean }>({ kind: "hasten", queue, ...which });
+  }
+
+  find(systemId: string, after: number) {
+    return this.#do<{ event: number | null; next: number | null }>({
+      kind: "find",
+      systemId,
+      after,
+    });
+  }
+
+  notes(kind: string): Promise<readonly Note[]> {
+    return this.#do({ kind: "notes", of: kind });
+  }
+
+  putNote(kind: string, key: string, record: object | null): Promise<void> {
+    return this.#do({ kind: "putNote", of: kind, key, record });
   }
 
   catalog(): Promise<Catalog> {

@@ -14,16 +14,17 @@ import type {
   DeliveryId,
   Instant,
   LastAttempt,
-  Ledger,
+  Note,
   Queue,
   QueueCount,
-  Registry,
   Routed,
+  Seen,
   Settlement,
+  SkipStep,
   Stage,
-  Store,
   Wake,
   Want,
+  WholeStore,
 } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
@@ -46,12 +47,13 @@ interface Row {
 
 const stages: readonly Stage[] = ["deliver", "deadLetter"];
 
-export class MemoryStore implements Store, Ledger, Registry {
+export class MemoryStore implements WholeStore {
   readonly #rows = new Map<string, Row>();
   /** The rows of each queue, by due time and then by event. */
   readonly #lines = new Map<string, Row[]>();
   readonly #topics = new Map<string, Topic>();
   readonly #subscriptions = new Map<SubscriptionId, Subscription>();
+  readonly #notes = new Map<string, Map<string, object>>();
   readonly #wakeListeners: ((wake: Wake) => void)[] = [];
   readonly #changeListeners: (() => void)[] = [];
   readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
@@ -62,7 +64,8 @@ export class MemoryStore implements Store, Ledger, Registry {
 
   // The three verbs.
 
-  async append(routed: readonly Routed[], now: Instant): Promise<void> {
+  async append(routed: readonly Routed[], now: Instant): Promise<number> {
+    const first = this.#eventsMade + 1;
     const woken = new Set<SubscriptionId>();
     for (const { event, to } of routed) {
       const number = ++this.#eventsMade;
@@ -86,6 +89,7 @@ export class MemoryStore implements Store, Ledger, Registry {
       }
     }
     for (const subscription of woken) this.#wake({ subscription, stage: "deliver" }, now);
+    return first;
   }
 
   async claim(queue: Queue, want: Want): Promise<Claim> {
@@ -175,6 +179,61 @@ export class MemoryStore implements Store, Ledger, Registry {
       .sort((a, b) => a.id.event - b.id.event)
       .slice(0, Math.min(page.limit, 1000))
       .map(look);
+  }
+
+  async look(ids: readonly DeliveryId[]) {
+    return ids.map((id) => {
+      const row = this.#rows.get(rowKey(id));
+      return row === undefined ? null : look(row);
+    });
+  }
+
+  // Steering.
+
+  async skip(queue: Queue, _step: SkipStep | null): Promise<{ dropped: number; next: null }> {
+    const line = this.#line(queue);
+    for (const row of line) this.#rows.delete(rowKey(row.id));
+    return { dropped: line.splice(0).length, next: null };
+  }
+
+  async hasten(
+    queue: Queue,
+    { event, now }: { event: number | null; now: Instant },
+  ): Promise<{ hastened: number; isOver: boolean }> {
+    const line = this.#line(queue);
+    const [head] = line;
+    const rows = line.filter((row) => (event === null ? row.dueAt > now : row.id.event === event));
+    const isFirst = head === undefined || head.id.event === event;
+    const at = event === null || isFirst ? now : Math.min(now, head.dueAt - 1);
+    for (const row of rows) {
+      this.#dequeue(row);
+      row.dueAt = Math.min(row.dueAt, at);
+      this.#enqueue(row);
+    }
+    if (rows.length > 0) this.#wake(queue, at);
+    return { hastened: rows.length, isOver: true };
+  }
+
+  async find(systemId: string, after: number): Promise<{ event: number | null; next: null }> {
+    for (const { id, event } of this.#rows.values()) {
+      if (event.systemId === systemId && id.event > after) return { event: id.event, next: null };
+    }
+    return { event: null, next: null };
+  }
+
+  // Notes.
+
+  async notes(kind: string): Promise<readonly Note[]> {
+    return [...(this.#notes.get(kind) ?? [])]
+      .map(([key, record]) => ({ key, record }))
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  }
+
+  async putNote(kind: string, key: string, record: object | null): Promise<void> {
+    const notes = this.#notes.get(kind) ?? new Map<string, object>();
+    this.#notes.set(kind, notes);
+    if (record === null) notes.delete(key);
+    else notes.set(key, structuredClone(record));
   }
 
   // The registry.
@@ -287,7 +346,7 @@ export class MemoryStore implements Store, Ledger, Registry {
   }
 }
 
-function look(row: Row): Omit<Delivery, "lease" | "leasedUntil"> {
+function look(row: Row): Seen {
   const { id, stage, dueAt, attempts, since, last, reason, event } = row;
   return { id, stage, dueAt, attempts, since, last, reason, event };
 }

@@ -119,7 +119,7 @@ function takeSettlement(from: Reader): Settlement {
 /** A round whose commonest answers are a letter each, and whose pushes are numbers only. */
 export interface PackedRound {
   readonly round: Omit<Round, "answers" | "pushes">;
-  readonly answers: readonly (Answer | "done" | "counted")[];
+  readonly answers: readonly (Answer | "done" | "counted" | number)[];
   readonly pushes: readonly number[];
 }
 
@@ -129,6 +129,7 @@ export function packRound({ answers, pushes, ...round }: Round): PackedRound {
     answers: answers.map((answer) => {
       if (answer.kind !== "done") return answer;
       if (answer.value === undefined) return "done";
+      if (typeof answer.value === "number") return answer.value;
       const isCounted = Array.isArray(answer.value) && answer.value.length === 1;
       return isCounted && answer.value[0] === true ? "counted" : answer;
     }),
@@ -158,9 +159,10 @@ export function unpackRound({ round, answers, pushes }: PackedRound): Round {
   }
   return {
     ...round,
-    answers: answers.map((answer) =>
-      answer === "done" ? done : answer === "counted" ? counted : answer,
-    ),
+    answers: answers.map((answer) => {
+      if (typeof answer === "number") return { kind: "done", value: answer };
+      return answer === "done" ? done : answer === "counted" ? counted : answer;
+    }),
     pushes: unpacked,
   };
 }

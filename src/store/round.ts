@@ -2,7 +2,16 @@
 // share one transaction, and what came of them. Plain values only, because the two may live on
 // different threads.
 
-import type { Instant, Queue, Routed, Settlement, Stage, Want } from "../core/ports.ts";
+import type {
+  DeliveryId,
+  Instant,
+  Queue,
+  Routed,
+  Settlement,
+  SkipStep,
+  Stage,
+  Want,
+} from "../core/ports.ts";
 import type { RefusalCode } from "../core/refusal.ts";
 import type { SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
 import type { TopicDraft } from "../core/topic.ts";
@@ -17,6 +26,22 @@ export type Op =
       readonly queue: Queue;
       readonly after: number;
       readonly limit: number;
+    }
+  | { readonly kind: "look"; readonly ids: readonly DeliveryId[] }
+  | { readonly kind: "skip"; readonly queue: Queue; readonly step: SkipStep | null }
+  | {
+      readonly kind: "hasten";
+      readonly queue: Queue;
+      readonly event: number | null;
+      readonly now: Instant;
+    }
+  | { readonly kind: "find"; readonly systemId: string; readonly after: number }
+  | { readonly kind: "notes"; readonly of: string }
+  | {
+      readonly kind: "putNote";
+      readonly of: string;
+      readonly key: string;
+      readonly record: object | null;
     }
   | { readonly kind: "catalog" }
   | { readonly kind: "putTopic"; readonly draft: TopicDraft; readonly revision: number | undefined }

@@ -84,4 +84,13 @@ export const migrations: readonly string[] = [
   ALTER TABLE events ADD COLUMN trace_parent TEXT;
   ALTER TABLE events ADD COLUMN trace_state TEXT;
   `,
+  `
+  -- What is remembered beside topics and subscriptions: few, small, and each of a kind.
+  CREATE TABLE notes (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (kind, key)
+  ) WITHOUT ROWID;
+  `,
 ];

@@ -80,6 +80,10 @@ export function prepare(database: DatabaseSync) {
        WHERE +d.subscription = :subscription AND +d.stage = :stage AND d.event > :after
        ORDER BY d.event LIMIT :limit`,
     ),
+    look: sql(
+      `SELECT ${columns} FROM deliveries d CROSS JOIN events e ON e.number = d.event
+       WHERE d.event = ? AND d.subscription = ?`,
+    ),
     count: sql("SELECT waiting FROM counts WHERE subscription = ? AND stage = ?"),
     counts: sql("SELECT * FROM counts WHERE waiting > 0 ORDER BY subscription, stage"),
     nextDueAt: sql(
@@ -102,6 +106,34 @@ export function prepare(database: DatabaseSync) {
       `INSERT INTO counts VALUES (?, ?, ?)
        ON CONFLICT DO UPDATE SET waiting = waiting + excluded.waiting`,
     ),
+
+    // Steering.
+    somePlaces: sql(
+      `SELECT due_at, event FROM deliveries INDEXED BY deliveries_due
+       WHERE subscription = :subscription AND stage = :stage
+         AND (due_at, event) > (:fromDueAt, :fromEvent)
+       ORDER BY due_at, event LIMIT :limit`,
+    ),
+    someLater: sql(
+      `SELECT event FROM deliveries INDEXED BY deliveries_due
+       WHERE subscription = ? AND stage = ? AND due_at > ? LIMIT ?`,
+    ),
+    putDueAt: sql("UPDATE deliveries SET due_at = ? WHERE event = ? AND subscription = ?"),
+    /** Of so many events, which has this id; and the last of them. */
+    findEvent: sql(
+      `SELECT max(number) AS last, max(CASE WHEN system_id = :systemId THEN number END) AS found,
+         count(*) AS seen
+       FROM (SELECT number, system_id FROM events WHERE number > :after ORDER BY number
+         LIMIT :limit)`,
+    ),
+
+    // Notes.
+    notes: sql("SELECT key, record FROM notes WHERE kind = ? ORDER BY key"),
+    putNote: sql(
+      `INSERT INTO notes VALUES (?, ?, ?)
+       ON CONFLICT (kind, key) DO UPDATE SET record = excluded.record`,
+    ),
+    removeNote: sql("DELETE FROM notes WHERE kind = ? AND key = ?"),
 
     // Topics and subscriptions.
     topics: sql("SELECT * FROM topics ORDER BY name"),

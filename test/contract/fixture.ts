@@ -10,11 +10,10 @@ import type {
   Ledger,
   Queue,
   QueueCount,
-  Registry,
   Routed,
   Settlement,
-  Store,
   Want,
+  WholeStore,
 } from "../../src/core/ports.ts";
 import {
   plainSubscription,
@@ -24,7 +23,7 @@ import {
 import { plainTopic, type TopicDraft } from "../../src/core/topic.ts";
 import { type Engine, FrontStore } from "../../src/store/front.ts";
 
-export type WholeStore = Store & Ledger & Registry;
+export type { WholeStore };
 
 export const startAt: Instant = Date.UTC(2021, 6, 1, 12);
 export const leaseMs = 60_000;

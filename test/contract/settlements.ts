@@ -22,6 +22,27 @@ import {
 import type { Cases } from "./store.ts";
 
 export const settlementCases: Cases = (on) => {
+  on("an append tells its numbers, by which its deliveries are found", async (scene) => {
+    const { store, ids } = scene;
+    const [a, b] = ids;
+    const first = await store.append(routedTo([a], "one", "two"), startAt);
+    const look = async () => {
+      const names = [first, first + 1].flatMap((event) =>
+        [a, b].map((subscription) => ({ event, subscription })),
+      );
+      return (await store.look(names)).map((seen) => seen && [seen.event.systemId, seen.attempts]);
+    };
+    assert.deepEqual(await look(), [["one", 0], null, ["two", 0], null]);
+    const { deliveries } = await store.claim(queueOf(a), want({ max: 1 }));
+    const [delivery] = deliveries;
+    assert.ok(delivery);
+    assert.deepEqual(await look(), [["one", 0], null, ["two", 0], null], "a lease changes nothing");
+    await store.settle([due(delivery, { at: startAt + 5, attempts: 1 })]);
+    assert.deepEqual(await look(), [["one", 1], null, ["two", 0], null]);
+    await store.removeSubscription(a);
+    assert.deepEqual(await look(), [null, null, null, null]);
+  });
+
   on("a queue tells its oldest and its earliest, tried or not", async ({ store, ids: [id] }) => {
     const at = async () => {
       const [count] = await timesOf(store);

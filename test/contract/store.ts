@@ -15,6 +15,7 @@ import { registryCases } from "./registry.ts";
 import { removalCases } from "./removals.ts";
 import { settlementCases } from "./settlements.ts";
 import { sharingCases } from "./sharing.ts";
+import { steeringCases } from "./steering.ts";
 
 export interface Harness {
   readonly store: WholeStore;
@@ -45,6 +46,7 @@ const groups: readonly Cases[] = [
   removalCases,
   registryCases,
   sharingCases,
+  steeringCases,
   durabilityCases,
 ];
 

@@ -34,7 +34,7 @@ type Play = (store: WholeStore, side: Side) => Promise<unknown>;
 type Draw = (bound: number) => number;
 
 export interface Step {
-  readonly kind: "append" | "claim" | "claimOld" | "settle";
+  readonly kind: "append" | "claim" | "claimOld" | "settle" | "skip" | "hasten" | "hastenOne";
   /** Chosen by chance; each kind of step makes of them what it needs. */
   readonly draws: readonly number[];
 }
@@ -59,6 +59,9 @@ export const kinds = [
   "back",
   "due",
   "givenUp",
+  "skip",
+  "hasten",
+  "hastenOne",
   "ignored",
   "late",
   "putTopic",
@@ -182,6 +185,11 @@ export class Pair {
         return this.#planClaim(step.kind, draw);
       case "settle":
         return this.#planSettle(draw);
+      case "skip":
+        return this.#planSkip(draw);
+      case "hasten":
+      case "hastenOne":
+        return this.#planHasten(step.kind, draw);
       default:
         return step.kind satisfies never;
     }
@@ -231,6 +239,29 @@ export class Pair {
     };
   }
 
+  /** There is never more waiting than one step drops. */
+  #planSkip(draw: Draw): Play {
+    const subscription = pick([...this.#subscriptions.values()], draw(100));
+    const stage: Stage = draw(2) === 0 ? "deadLetter" : "deliver";
+    return async (store, side) => {
+      const { dropped } = await store.skip(queueOf(subscription?.[side] ?? 0, stage), null);
+      return dropped;
+    };
+  }
+
+  #planHasten(kind: "hasten" | "hastenOne", draw: Draw): Play {
+    const now = this.#now;
+    const subscription = pick([...this.#subscriptions.values()], draw(100));
+    const claimed = pick(this.#claimed, this.#claimed.length - 1 - draw(8));
+    const stage: Stage = draw(3) === 0 ? "deadLetter" : "deliver";
+    return async (store, side) => {
+      const isOne = kind === "hastenOne" && claimed !== undefined;
+      const id = isOne ? claimed[side].id.subscription : (subscription?.[side] ?? 0);
+      const event = isOne ? claimed[side].id.event : null;
+      return await store.hasten(queueOf(id, stage), { event, now });
+    };
+  }
+
   #planOneSettle(draw: Draw): Settle | null {
     const now = this.#now;
     const claimed = pick(this.#claimed, this.#claimed.length - 1 - draw(8));
@@ -267,6 +298,15 @@ export class Pair {
       }
       case "settle":
         this.#compareSettled(model as Settled[], embedded as Settled[]);
+        return;
+      case "skip":
+        assert.equal(embedded, model);
+        if (model !== 0) this.#succeeded.add("skip");
+        return;
+      case "hasten":
+      case "hastenOne":
+        assert.deepEqual(embedded, model);
+        if ((model as { hastened: number }).hastened > 0) this.#succeeded.add(step.kind);
     }
   }
 

@@ -11,6 +11,7 @@ import type {
   Delivery,
   DeliveryId,
   Instant,
+  Queue,
   Routed,
   Settlement,
   Stage,
@@ -111,6 +112,15 @@ export interface Removal extends Mark {
   readonly subscription: SubscriptionId;
 }
 
+/** An operator dropped what waited in a queue. */
+export interface Skip extends Mark, Queue {}
+
+/** An operator made what waited in a queue due, or one of it. */
+export interface Hastening extends Mark, Queue {
+  readonly event: number | null;
+  readonly now: Instant;
+}
+
 interface Line {
   readonly at: Instant;
   readonly text: string;
@@ -127,6 +137,8 @@ export class Book {
   readonly lives: LifeNote[] = [];
   readonly versions: Version[] = [];
   readonly removals: Removal[] = [];
+  readonly skips: Skip[] = [];
+  readonly hastenings: Hastening[] = [];
   /** When the disk was not well. */
   readonly diskTroubles: { readonly from: Instant; readonly until: Instant }[] = [];
   /** Faults seen while the run was under way, in words. */
@@ -218,6 +230,17 @@ export class Book {
         return `store: life ${life} ${words}${isCounted ? "" : " (ignored)"}`;
       }, this.#aboutStored(delivery));
     }
+  }
+
+  skipped(queue: Queue): void {
+    this.skips.push({ ...this.mark(), ...queue });
+    this.say(() => `store: skips ${queue.subscription} ${queue.stage}`);
+  }
+
+  hastened(queue: Queue, which: { readonly event: number | null; readonly now: Instant }): void {
+    this.hastenings.push({ ...this.mark(), ...queue, ...which });
+    const what = which.event === null ? "all" : "one";
+    this.say(() => `store: hastens ${what} of ${queue.subscription} ${queue.stage}`);
   }
 
   fact(life: number, name: string, fields: Readonly<Record<string, unknown>>): void {

@@ -7,8 +7,10 @@ import type {
   Clock,
   Delivery,
   DeliveryId,
+  Instant,
   Queue,
   Settlement,
+  SkipStep,
   Wake,
   Want,
 } from "../../src/core/ports.ts";
@@ -126,6 +128,12 @@ class MemoryDisk implements Disk {
       },
       counts: () => passage.through("look", () => bare.counts(), fail),
       waiting: (queue, page) => passage.through("look", () => bare.waiting(queue, page), fail),
+      look: (ids) => passage.through("look", () => bare.look(ids), fail),
+      skip: (queue, step) => write(() => this.#skip(queue, step)),
+      hasten: (queue, which) => write(() => this.#hasten(queue, which)),
+      find: (systemId, after) => passage.through("look", () => bare.find(systemId, after), fail),
+      notes: (kind) => passage.through("look", () => bare.notes(kind), fail),
+      putNote: (kind, key, record) => write(() => bare.putNote(kind, key, record)),
       catalog: () => passage.through("look", () => bare.catalog(), fail),
       putTopic: (draft, revision) => write(() => bare.putTopic(draft, revision)),
       putSubscription: (draft, revision) => write(() => bare.putSubscription(draft, revision)),
@@ -178,6 +186,16 @@ class MemoryDisk implements Disk {
     const counted = await this.bare.settle(settlements);
     book.settled(life.number, settlements, counted, mark);
     return counted;
+  }
+
+  async #skip(queue: Queue, step: SkipStep | null) {
+    this.#options.book.skipped(queue);
+    return await this.bare.skip(queue, step);
+  }
+
+  async #hasten(queue: Queue, which: { readonly event: number | null; readonly now: Instant }) {
+    this.#options.book.hastened(queue, which);
+    return await this.bare.hasten(queue, which);
   }
 
   /** Leases kept in memory end with the life that held them. */
@@ -284,6 +302,10 @@ class SqliteDisk implements Disk {
         book.claimed(life.number, (answer.value as Claim).deliveries);
       } else if (op.kind === "settle") {
         book.settled(life.number, op.settlements, answer.value as readonly boolean[]);
+      } else if (op.kind === "skip" && op.step === null) {
+        book.skipped(op.queue);
+      } else if (op.kind === "hasten") {
+        book.hastened(op.queue, op);
       } else if (op.kind === "removeSubscription") {
         book.removals.push({ ...book.mark(), subscription: op.id });
       }

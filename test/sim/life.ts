@@ -3,20 +3,11 @@
 // comes back. A dead broker's promises never continue, and nothing it still calls has any effect;
 // that is all there is to a crash, seen from inside.
 
-import type {
-  Clock,
-  Instant,
-  Ledger,
-  Log,
-  Meter,
-  Registry,
-  Sink,
-  Store,
-} from "../../src/core/ports.ts";
+import type { Clock, Instant, Log, Meter, Sink, WholeStore } from "../../src/core/ports.ts";
 import type { House } from "../../src/house.ts";
 import type { Book, LifeNote } from "./book.ts";
 
-export type Everything = Store & Ledger & Registry;
+export type Everything = WholeStore;
 
 /** What came of a question that the broker may have died over. */
 export type Answered<T> =
@@ -137,6 +128,12 @@ export class Life {
         }),
       counts: () => this.guard("counts", () => store.counts()),
       waiting: (queue, page) => this.guard("waiting", () => store.waiting(queue, page)),
+      look: (ids) => this.guard("look", () => store.look(ids)),
+      skip: (queue, step) => this.guard("skip", () => store.skip(queue, step)),
+      hasten: (queue, which) => this.guard("hasten", () => store.hasten(queue, which)),
+      find: (systemId, after) => this.guard("find", () => store.find(systemId, after)),
+      notes: (kind) => this.guard("notes", () => store.notes(kind)),
+      putNote: (kind, key, record) => this.guard("putNote", () => store.putNote(kind, key, record)),
       catalog: () => this.guard("catalog", () => store.catalog()),
       putTopic: (draft, revision) => this.guard("putTopic", () => store.putTopic(draft, revision)),
       putSubscription: (draft, revision) =>

@@ -138,6 +138,12 @@ function bound(store: Everything): Everything {
     onWake: (listener) => store.onWake(listener),
     counts: () => store.counts(),
     waiting: (queue, page) => store.waiting(queue, page),
+    look: (ids) => store.look(ids),
+    skip: (queue, step) => store.skip(queue, step),
+    hasten: (queue, which) => store.hasten(queue, which),
+    find: (systemId, after) => store.find(systemId, after),
+    notes: (kind) => store.notes(kind),
+    putNote: (kind, key, record) => store.putNote(kind, key, record),
     catalog: () => store.catalog(),
     putTopic: (draft, revision) => store.putTopic(draft, revision),
     putSubscription: (draft, revision) => store.putSubscription(draft, revision),
@@ -154,14 +160,14 @@ function losesAppends(store: Everything): Everything {
     ...bound(store),
     append: async (routed, now) => {
       appends += 1;
-      if (appends % 5 !== 0) await store.append(routed, now);
+      return appends % 5 === 0 ? 0 : await store.append(routed, now);
     },
   };
 }
 
 function swallowsRefusals(ground: Ground): Ground {
   const append: Everything["append"] = (routed, now) =>
-    ground.store.append(routed, now).catch(() => {});
+    ground.store.append(routed, now).catch(() => 0);
   return { ...ground, store: { ...ground.store, append } };
 }
 
@@ -220,7 +226,7 @@ function sendsToEverybody(store: Everything): Everything {
     append: async (routed, now) => {
       const { subscriptions } = await store.catalog();
       const to = subscriptions.map(({ id }) => id);
-      await store.append(
+      return await store.append(
         routed.map(({ event }) => ({ event, to })),
         now,
       );
