@@ -1,17 +1,27 @@
 // An endpoint as all its dispatchers see it: how it is, how many sends to it are under way, and how
 // fast it lets us send. The laws of its health and its pace are in core/health.ts and core/rate.ts;
-// here their state is kept, and those who wait are told.
+// here their state is kept, and those who wait are told. An operator's word stands above the law:
+// a closed endpoint gets nothing, whatever its health, until it is opened.
 
+import {
+  type Closure,
+  type HealthChange,
+  type HealthKind,
+  tellChange,
+  tellOrder,
+} from "../core/bulletin.ts";
 import {
   fold,
   type Gate,
   gate,
   type Health,
   type HealthFact,
+  type HealthRules,
+  healthRules,
   healthyStart,
   sayHealth,
 } from "../core/health.ts";
-import type { Clock, Instant, Log } from "../core/ports.ts";
+import type { Clock, EndpointState, Instant, Log } from "../core/ports.ts";
 import { changePace, type Pace, readyAhead, takeTurn, turnAt } from "../core/rate.ts";
 
 export interface EndpointOptions {
@@ -20,15 +30,25 @@ export interface EndpointOptions {
   readonly sendsMax: number;
   /** Whether the profile leaves a sick endpoint alone for a while (P-10). */
   readonly delayedDelivery: boolean;
+  readonly rules?: HealthRules;
+  /** As an operator left it, before a restart perhaps; null: open. */
+  readonly closure?: Closure | null;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 const alwaysOpen: Gate = { kind: "open", atOnce: Number.POSITIVE_INFINITY };
+const closedGate: Gate = { kind: "closed", until: Number.POSITIVE_INFINITY };
+/** Changes of its health that are remembered. */
+const changesMax = 50;
 
 export class Endpoint {
   readonly #options: EndpointOptions;
+  readonly #rules: HealthRules;
   #health: Health = healthyStart;
+  #closure: Closure | null;
+  /** The latest last. */
+  #changes: HealthChange[] = [];
   #pace: Pace | null = null;
   /** Whether those who wait will be told when the next send may go out. */
   #isTurnAwaited = false;
@@ -38,6 +58,8 @@ export class Endpoint {
 
   constructor(options: EndpointOptions) {
     this.#options = options;
+    this.#rules = options.rules ?? healthRules;
+    this.#closure = options.closure ?? null;
   }
 
   /** How it is, in a few words. */
@@ -46,6 +68,7 @@ export class Endpoint {
   }
 
   gate(now: Instant): Gate {
+    if (this.#closure !== null) return closedGate;
     return this.#options.delayedDelivery ? gate(this.#health, now) : alwaysOpen;
   }
 
@@ -55,6 +78,7 @@ export class Endpoint {
    */
   probeTurn(now: Instant): Instant | null {
     const health = this.#health;
+    if (this.#closure !== null) return null;
     return health.kind === "unhealthy" && health.until <= now ? health.until : null;
   }
 
@@ -107,6 +131,63 @@ export class Endpoint {
     };
   }
 
+  /** For people. */
+  look(): EndpointState {
+    const { name, delayedDelivery } = this.#options;
+    return {
+      ...{ name, isDelayed: delayedDelivery, health: this.#health, closure: this.#closure },
+      ...{ sends: this.#sends, changes: this.#changes, rules: this.#rules },
+    };
+  }
+
+  /** Nothing is sent from now on. Sends under way end as they would have. */
+  close(closure: Closure): void {
+    const before = this.#kind;
+    this.#closure = closure;
+    this.#note(before, closure.at, tellOrder("closed", closure.because));
+    this.#tell();
+  }
+
+  /** Sends may begin at once, whatever its health was. */
+  open({ at, because }: Closure): void {
+    this.#clear("opened", { at, because });
+  }
+
+  /** As if it were new. */
+  reset({ at, because }: Closure): void {
+    this.#changes = [];
+    this.#clear("reset", { at, because });
+  }
+
+  /** Someone wants a send now: the turn of a sick endpoint has come. */
+  hasten(now: Instant): void {
+    const health = this.#health;
+    if (health.kind === "unhealthy" && health.until > now) this.#health = { ...health, until: now };
+  }
+
+  #clear(order: "opened" | "reset", { at, because }: Closure): void {
+    const before = this.#kind;
+    this.#closure = null;
+    this.#health = healthyStart;
+    this.#note(before, at, tellOrder(order, because));
+    this.#tell();
+  }
+
+  get #kind(): HealthKind {
+    return this.#closure === null ? this.#health.kind : "closed";
+  }
+
+  #note(from: HealthKind, at: Instant, because: string): void {
+    const { name, log } = this.#options;
+    const to = this.#kind;
+    this.#changes = [...this.#changes.slice(1 - changesMax), { at, from, to, because }];
+    const until = to === "unhealthy" && "until" in this.#health ? this.#health.until : null;
+    log.fact(to === "unhealthy" || to === "closed" ? "warn" : "info", "endpoint.changed", {
+      ...{ endpoint: name, from, to, because },
+      ...(until === null ? {} : { waitMs: until - at }),
+    });
+  }
+
   #awaitTurn(pace: Pace, now: Instant): void {
     if (this.#isTurnAwaited) return;
     this.#isTurnAwaited = true;
@@ -129,15 +210,8 @@ export class Endpoint {
   #fold(fact: HealthFact, now: Instant): void {
     if (!this.#options.delayedDelivery) return;
     const before = this.#health;
-    this.#health = fold(before, fact);
-    if (before.kind === this.#health.kind) return;
-    const { name, log } = this.#options;
-    const until = this.#health.kind === "unhealthy" ? this.#health.until : undefined;
-    log.fact(until === undefined ? "info" : "warn", "endpoint.changed", {
-      endpoint: name,
-      from: before.kind,
-      to: this.#health.kind,
-      ...(until === undefined ? {} : { waitMs: until - now }),
-    });
+    this.#health = fold(before, fact, this.#rules);
+    if (before.kind === this.#health.kind || this.#closure !== null) return;
+    this.#note(before.kind, now, tellChange(before, this.#health, this.#rules));
   }
 }

@@ -4,8 +4,11 @@
 // themselves, while the new one is already at work.
 
 import type { BatchPolicy } from "../core/batch.ts";
+import type { Closure } from "../core/bulletin.ts";
+import { type Course, plainCourse } from "../core/flow.ts";
+import type { HealthRules } from "../core/health.ts";
 import { type PolicyDefaults, policyOf } from "../core/policy.ts";
-import type { Catalog, Sink, Stage, Wake } from "../core/ports.ts";
+import type { Catalog, Sink, Stage, Switchboard, Wake } from "../core/ports.ts";
 import { type ProfileName, profiles } from "../core/profile.ts";
 import {
   type DeadLetterDestination,
@@ -25,6 +28,9 @@ export interface RosterOptions {
   readonly defaults: PolicyDefaults;
   /** Sends under way at one endpoint. */
   readonly sendsMax: number;
+  readonly health?: HealthRules;
+  /** Told when the drain of a subscription has come to its end. */
+  readonly onDrained?: (subscription: SubscriptionId) => void;
 }
 
 /** Dead letters of one subscription are gathered into few blobs (L-3). */
@@ -35,16 +41,19 @@ const unlimited = Number.POSITIVE_INFINITY;
 interface Post {
   /** Of the record that was last looked at: the same one need not be looked at again. */
   revision: number;
+  subscription: Subscription;
   /** What the dispatchers were started with: a change of any of it replaces them. */
   readonly profile: ProfileName;
   readonly terms: string;
   readonly dispatchers: Readonly<Record<Stage, Dispatcher>>;
 }
 
-export class Roster {
+export class Roster implements Switchboard {
   readonly #options: RosterOptions;
   readonly #posts = new Map<SubscriptionId, Post>();
   readonly #endpoints = new Map<string, Endpoint>();
+  /** By the endpoint's name, whether or not anyone sends there now. */
+  readonly #closures = new Map<string, Closure>();
   /** Stopped dispatchers whose last sends are still under way. */
   readonly #leaving = new Set<Promise<void>>();
   readonly #breakOff = new AbortController();
@@ -91,11 +100,55 @@ export class Roster {
     const terms = termsOf(subscription);
     if (isSameProfile && post.terms === terms) {
       post.revision = revision;
+      post.subscription = subscription;
+      post.dispatchers.deliver.steer(subscription);
       return;
     }
     this.#dismiss(id);
     const dispatchers = this.#start(subscription, profile);
-    this.#posts.set(id, { revision, profile, terms, dispatchers });
+    this.#posts.set(id, { revision, subscription, profile, terms, dispatchers });
+  }
+
+  // For operators.
+
+  endpoints() {
+    const posts = [...this.#posts.values()];
+    return [...this.#endpoints]
+      .map(([key, endpoint]) => ({
+        ...endpoint.look(),
+        subscriptions: posts.flatMap(({ subscription, profile }) =>
+          this.#endpointKey(subscription, profile) === key ? [subscription] : [],
+        ),
+      }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  closeEndpoint(name: string, closure: Closure): void {
+    this.#closures.set(name, closure);
+    for (const endpoint of this.#named(name)) endpoint.close(closure);
+  }
+
+  openEndpoint(name: string, order: Closure): void {
+    this.#closures.delete(name);
+    for (const endpoint of this.#named(name)) endpoint.open(order);
+  }
+
+  resetEndpoint(name: string, order: Closure): void {
+    this.#closures.delete(name);
+    for (const endpoint of this.#named(name)) endpoint.reset(order);
+  }
+
+  hold(id: SubscriptionId): () => void {
+    return this.#posts.get(id)?.dispatchers.deliver.hold() ?? (() => {});
+  }
+
+  hasten(id: SubscriptionId): void {
+    this.#posts.get(id)?.dispatchers.deliver.hasten();
+  }
+
+  /** One for each law that is followed there. */
+  #named(name: string): readonly Endpoint[] {
+    return [...this.#endpoints.values()].filter((endpoint) => endpoint.look().name === name);
   }
 
   /** Sends under way may end until the signal aborts; what is left then is due again. */
@@ -142,6 +195,7 @@ export class Roster {
       endpoint: Endpoint;
       batch: BatchPolicy | null;
       sendsMax: number;
+      course: Course;
     }) =>
       new Dispatcher({
         ...queue,
@@ -149,6 +203,7 @@ export class Roster {
         subscription,
         policy: policyOf(subscription, profile, defaults),
         ground,
+        onDrained: () => this.#options.onDrained?.(subscription.id),
         onBroken: () => {
           this.#broken += 1;
         },
@@ -160,6 +215,7 @@ export class Roster {
         endpoint: this.#endpoint(subscription, profileName),
         batch: profile.batching ? subscription.batch : null,
         sendsMax,
+        course: subscription,
       }),
       deadLetter: open({
         stage: "deadLetter",
@@ -170,6 +226,8 @@ export class Roster {
         endpoint: quietEndpoint(`dead letters of ${subscription.name}`, ground),
         batch: deadLetterBatch,
         sendsMax: deadLetterSendsMax,
+        // Dead letters are written whatever becomes of the rest.
+        course: plainCourse,
       }),
     };
   }
@@ -179,11 +237,13 @@ export class Roster {
     const key = this.#endpointKey(subscription, profile);
     const known = this.#endpoints.get(key);
     if (known !== undefined) return known;
+    const name = endpointOf(subscription.destination);
+    const { sendsMax, health, ground } = this.#options;
     const endpoint = new Endpoint({
-      name: endpointOf(subscription.destination),
-      sendsMax: this.#options.sendsMax,
-      delayedDelivery: profiles[profile].delayedDelivery,
-      ...this.#options.ground,
+      ...{ name, sendsMax, delayedDelivery: profiles[profile].delayedDelivery },
+      ...(health !== undefined && { rules: health }),
+      closure: this.#closures.get(name) ?? null,
+      ...ground,
     });
     this.#endpoints.set(key, endpoint);
     return endpoint;
@@ -196,7 +256,9 @@ export class Roster {
 
 /** What a dispatcher sees of a subscription. */
 function termsOf(subscription: Subscription): string {
-  const { revision, state, handshake, filter, labels, expiresAt, origin, ...seen } = subscription;
+  const { revision, state, handshake, filter, labels, expiresAt, origin, ...rest } = subscription;
+  // How it runs is told to those on duty, and replaces nobody.
+  const { flow, pauses, ...seen } = rest;
   return JSON.stringify(seen);
 }
 

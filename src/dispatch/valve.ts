@@ -1,0 +1,93 @@
+// The valve of one dispatcher: how its subscription is let run (core/flow.ts), and the pace of a
+// drain (core/rate.ts). The laws are there; here their state is kept. A dispatcher asks before it
+// claims and sends, and says what it has sent.
+//
+// A subscription that runs freely, as nearly all do all the time, costs two comparisons.
+
+import { beganBefore, type Course, heldMs, plainCourse } from "../core/flow.ts";
+import type { Clock, Instant } from "../core/ports.ts";
+import { type Pace, paceOf, readyAhead, takeTurn, turnAt } from "../core/rate.ts";
+
+const unlimited = Number.POSITIVE_INFINITY;
+
+export class Valve {
+  readonly #clock: Clock;
+  readonly #onTurn: () => void;
+  #course: Course = plainCourse;
+  #pace: Pace | null = null;
+  #holds = 0;
+  #callOff: (() => void) | null = null;
+
+  /** `onTurn` is told when a drain may send again. */
+  constructor(clock: Clock, onTurn: () => void) {
+    this.#clock = clock;
+    this.#onTurn = onTurn;
+  }
+
+  set(course: Course): void {
+    const { flow } = course;
+    const before = this.#course.flow;
+    this.#course = course;
+    if (flow.kind !== "draining") this.#pace = null;
+    else if (before.kind !== "draining" || before.perSecond !== flow.perSecond) {
+      const nextAt = this.#pace?.nextAt ?? 0;
+      this.#pace = { ...paceOf(flow.perSecond), nextAt };
+    }
+  }
+
+  /** Shut for as long as something is done to the queue, too. The answer ends it. */
+  hold(): () => void {
+    this.#holds += 1;
+    let isOver = false;
+    return () => {
+      if (!isOver) this.#holds -= 1;
+      isOver = true;
+    };
+  }
+
+  /** Whether nothing may be claimed or sent. */
+  get isShut(): boolean {
+    return this.#holds > 0 || this.#course.flow.kind === "paused";
+  }
+
+  get isDraining(): boolean {
+    return this.#pace !== null;
+  }
+
+  /** How many events may go out now. */
+  room(now: Instant): number {
+    if (this.#pace === null) return unlimited;
+    return turnAt(this.#pace) > now ? 0 : readyAhead(this.#pace);
+  }
+
+  /** How many events to have ready beside those under way. */
+  get ahead(): number {
+    return this.#pace === null ? unlimited : readyAhead(this.#pace);
+  }
+
+  /** So many events go out now. */
+  pass(count: number, now: Instant): void {
+    if (this.#pace === null) return;
+    this.#pace = takeTurn(this.#pace, now, count);
+    this.#callOff?.();
+    this.#callOff = this.#clock.after(Math.max(0, turnAt(this.#pace) - now), () => {
+      this.#callOff = null;
+      this.#onTurn();
+    });
+  }
+
+  /** How much of the time since then was paused. */
+  heldMs(since: Instant, now: Instant): number {
+    return heldMs(this.#course, since, now);
+  }
+
+  /** What began at or before this is so old, pauses not counted. */
+  beganBefore(ageMs: number, now: Instant): Instant {
+    return beganBefore(this.#course, ageMs, now);
+  }
+
+  close(): void {
+    this.#callOff?.();
+    this.#callOff = null;
+  }
+}
