@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
 import { type AdminLock, requireAdmin } from "./control/admin.ts";
 import { openApi } from "./control/api/api.ts";
+import { descriptionRoutes } from "./control/api/openapi.ts";
 import { armRoutes } from "./control/arm.ts";
 import { clockRoutes } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
@@ -21,8 +22,9 @@ import { signinRoutes } from "./control/signin.ts";
 import { statusRoutes } from "./control/status.ts";
 import { parseAzure } from "./core/azure.ts";
 import { baseUrlOf } from "./core/called.ts";
+import type { Retention } from "./core/chronicle.ts";
 import { handshakeRules } from "./core/handshake.ts";
-import type { Activity, Catalog, Clock, WholeStore } from "./core/ports.ts";
+import type { Activity, Catalog, Chronicle, Clock, Log, WholeStore } from "./core/ports.ts";
 import { publishLimits } from "./core/schema/limits.ts";
 import { isLoopback } from "./core/setting.ts";
 import type { Counts, SettingView } from "./core/view.ts";
@@ -50,6 +52,8 @@ import { VirtualClock } from "./runtime/virtual.ts";
 import { settingList } from "./settings.ts";
 import { FrontStore } from "./store/front.ts";
 import { MemoryStore } from "./store/memory.ts";
+import { MemoryChronicle } from "./store/story/memory.ts";
+import { openForgetful } from "./store/story/relay.ts";
 import { openThread } from "./store/thread.ts";
 
 export interface Broker {
@@ -104,6 +108,7 @@ export async function openBroker(
   const store = rooms.adopt(await openStore(config, { clock, activity, ...outside }), (open) =>
     open.close(),
   );
+  const chronicle = rooms.adopt(openChronicle(config, { clock, log }), (open) => open.close());
   const ca = (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8"));
   trustAlso(ca);
   const webhook = rooms.adopt(
@@ -150,6 +155,7 @@ export async function openBroker(
     chance,
     ids,
     log,
+    chronicle,
     meter: counted,
   };
   const house = await assemble(ground, rulesOf(config));
@@ -162,6 +168,7 @@ export async function openBroker(
     ...{ registry: store, ledger: store, catalog, refresh, handshakes: house.desk },
     ...{ clock, log, makeKey, every: startBeat, sums: () => countsOf(tally()) },
     ...{ profile: rules.profile, defaults: rules.defaults, store: config.store },
+    ...{ chronicle, retention: retentionOf(config) },
     ...{ startedAt: clock.now(), clockKind: config.clock, version: versionOf() },
     whyNotReady: house.whyNotReady,
     endpoints: async () => [],
@@ -197,6 +204,7 @@ export async function openBroker(
       log,
     }),
     ...sessionRoutes(door),
+    ...descriptionRoutes(versionOf()),
     ...requireAdmin([...api.routes, ...linkRoutes(door, baseUrlOf)], lock),
     ...requireAdmin(
       armRoutes(
@@ -302,6 +310,24 @@ function certificatesOf({ tlsCertFile, tlsKeyFile, dataFolder, https }: Config) 
   const everywhere = ["0.0.0.0", "::"];
   const hosts = https === null || everywhere.includes(https.host) ? [] : [https.host];
   return keptCertificates({ folder: resolve(dataFolder), hosts });
+}
+
+/** Beside a store in memory so much less is kept. */
+const memoryStoryBytesMax = 64 * 1_048_576;
+
+function retentionOf({ store, storyKeptMs, storyBytesMax }: Config): Retention {
+  const isInMemory = store === "memory";
+  const bytesMax = isInMemory ? Math.min(storyBytesMax, memoryStoryBytesMax) : storyBytesMax;
+  return { keptMs: storyKeptMs, bytesMax };
+}
+
+function openChronicle(
+  config: Config,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): Chronicle {
+  if (!config.story) return openForgetful();
+  const onCut = (count: number) => log.fact("warn", "story.cut", { count });
+  return new MemoryChronicle({ clock, retention: retentionOf(config), onCut });
 }
 
 async function openStore(

@@ -212,6 +212,31 @@ export const settings = {
     example: "268435456",
     about: "How much may wait for the disk before publishers are told to slow down (429).",
   }),
+  story: setting({
+    name: "story",
+    kind: onOrOff(),
+    default: "on",
+    example: "off",
+    about: "Whether it is kept what became of each event: who wanted it, and every attempt.",
+  }),
+  storyKeptMs: setting({
+    name: "story-keep",
+    kind: duration("P3650D"),
+    default: "P7D",
+    example: "P30D",
+    about:
+      "How long the stories of events are kept that were delivered, counted from their publish. " +
+      "What waits or was given up on is kept longer.",
+  }),
+  storyBytesMax: setting({
+    name: "story-bytes",
+    kind: wholeNumber({ min: 16_777_216, max: 1_099_511_627_776 }),
+    default: "1073741824",
+    example: "268435456",
+    about:
+      "How much all stories may take: the oldest of what was delivered goes first, then of what " +
+      "was given up on, never of what waits. With `--store memory` at most 64 MB.",
+  }),
   stopGraceMs: setting({
     name: "stop-grace",
     kind: duration("PT1H"),

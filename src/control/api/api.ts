@@ -6,6 +6,7 @@ import { Pulse } from "../../core/pulse.ts";
 import type { SimulationGround } from "../../core/simulate.ts";
 import type { Counts, SettingView } from "../../core/view.ts";
 import { type CatalogGround, catalogRoutes } from "./catalog.ts";
+import { type EventsGround, eventRoutes } from "./events.ts";
 import { type ExplainGround, explainRoutes } from "./explain.ts";
 import { type HandshakeGround, handshakeRoutes } from "./handshake.ts";
 import { Live } from "./live.ts";
@@ -16,6 +17,7 @@ import { simulateRoutes } from "./simulate.ts";
 
 export interface ApiGround
   extends CatalogGround,
+    EventsGround,
     ExplainGround,
     HandshakeGround,
     SigningGround,
@@ -52,6 +54,7 @@ export function openApi(ground: ApiGround): Api {
       ...handshakeRoutes(ground),
       ...signingRoutes(ground),
       ...explainRoutes(ground),
+      ...eventRoutes(ground),
       ...simulateRoutes(ground.simulation),
       ...settingRoutes(ground.settings),
     ],

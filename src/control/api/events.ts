@@ -1,0 +1,225 @@
+// Events and their stories: what was accepted, who wanted it and who did not, every attempt and its
+// decision in words, and where it is now. Notes tell what happened (core/story.ts); the store tells
+// what is true now, and is asked about whatever the notes hold to be waiting.
+
+import type { Entry, Fate, Listed, Retention } from "../../core/chronicle.ts";
+import { isOpen, sayRetention, searchRange } from "../../core/chronicle.ts";
+import { heldMs } from "../../core/flow.ts";
+import { type PolicyDefaults, policyOf } from "../../core/policy.ts";
+import type {
+  Catalog,
+  Chronicle,
+  Clock,
+  EventQuery,
+  Instant,
+  Ledger,
+  Request,
+  Route,
+  Seen,
+} from "../../core/ports.ts";
+import { type ProfileName, profiles } from "../../core/profile.ts";
+import { Refusal } from "../../core/refusal.ts";
+import { type Live, type LiveStates, tellListed, tellStory } from "../../core/story.ts";
+import { endpointOf, type Subscription, type SubscriptionId } from "../../core/subscription.ts";
+import { isoInstant, parseInstant } from "../../core/time.ts";
+import type { DeliveryState, EndpointView, EventSummary, Page, Story } from "../../core/view.ts";
+import { refuseName, refuseValue, shownAs } from "../../core/wording.ts";
+import { reply } from "../answer.ts";
+import { isSame } from "../ground.ts";
+import { apiHeaders, numberIn } from "./request.ts";
+
+export interface EventsGround {
+  readonly chronicle: Pick<Chronicle, "search" | "find">;
+  /** How long and how much is kept. */
+  readonly retention: Retention;
+  readonly ledger: Ledger;
+  readonly catalog: () => Catalog;
+  readonly profile: ProfileName;
+  readonly defaults: PolicyDefaults;
+  readonly endpoints: () => Promise<readonly EndpointView[]>;
+  readonly clock: Clock;
+}
+
+const usualLimit = 50;
+const states: readonly DeliveryState[] = [
+  ...(["waiting", "delivered", "deadLettering", "deadLettered", "dropped", "unknown"] as const),
+];
+const queryNames = [
+  ...["id", "subject", "type", "topic", "subscription", "state"],
+  ...["from", "to", "after", "limit"],
+];
+/** Ids and subjects are never longer than an event. */
+const wordCharsMax = 1_024;
+
+export function eventRoutes(ground: EventsGround): Route[] {
+  const headers = apiHeaders;
+  return [
+    {
+      method: "GET",
+      path: "/api/v1/events",
+      headers,
+      handle: async (request) => reply(200, await search(ground, queryIn(request))),
+    },
+    {
+      method: "GET",
+      path: "/api/v1/events/:id",
+      headers,
+      handle: async ({ params }) => reply(200, await tell(ground, params.id ?? "")),
+    },
+  ];
+}
+
+async function search(ground: EventsGround, query: EventQuery): Promise<Page<EventSummary>> {
+  const { found, next } = await ground.chronicle.search(query);
+  const value: EventSummary[] = [];
+  for (const [index, live] of (await liveOf(ground, found)).entries()) {
+    value.push(tellListed(found[index] as Listed, live));
+  }
+  return { value, next };
+}
+
+/** Refusal: NotFound. */
+async function tell(ground: EventsGround, id: string): Promise<Story> {
+  const entry = await ground.chronicle.find(id);
+  if (entry === null) {
+    const words = `There is no event ${shownAs(id)}, or nothing is kept of it any more.`;
+    const kept = sayRetention(ground.retention, ground.clock.now());
+    throw new Refusal("NotFound", `${words} ${kept}`);
+  }
+  const [live] = await liveOf(ground, [
+    { ...entry, fates: entry.passages } satisfies Entry & Named,
+  ]);
+  return tellStory(entry, live ?? new Map());
+}
+
+interface Named {
+  readonly fates: readonly Fate[];
+}
+
+/** What the store says of each delivery that the notes hold to be waiting, in one question. */
+async function liveOf(
+  ground: EventsGround,
+  listed: readonly (Pick<Listed, "number"> & Named)[],
+): Promise<LiveStates[]> {
+  const asked = listed.flatMap(({ number, fates }, index) =>
+    fates.flatMap(({ subscription, state }) =>
+      number === null || !isOpen(state) ? [] : [{ index, event: number, subscription }],
+    ),
+  );
+  const states = listed.map(() => new Map<SubscriptionId, Live>());
+  if (asked.length === 0) return states;
+  const describe = await describer(ground);
+  for (let place = 0; place < asked.length; place += lookMax) {
+    const some = asked.slice(place, place + lookMax);
+    const seen = await ground.ledger.look(some);
+    for (const [at, { index, subscription }] of some.entries()) {
+      states[index]?.set(subscription, describe(subscription, seen[at] ?? null));
+    }
+  }
+  return states;
+}
+
+const lookMax = 1_000;
+
+async function describer(ground: EventsGround) {
+  const { topics, subscriptions } = ground.catalog();
+  const known = new Map(subscriptions.map((each) => [each.id, each]));
+  const endpoints = await ground.endpoints();
+  const now = ground.clock.now();
+  return (id: SubscriptionId, waiting: Seen | null): Live => {
+    const subscription = known.get(id);
+    if (subscription === undefined) return gone;
+    const topic = topics.find(({ name }) => isSame(name, subscription.topic));
+    const profile = profiles[topic?.profile ?? ground.profile];
+    const { ttlMs, attemptsMax, deadLetterLimitMs } = policyOf(
+      subscription,
+      profile,
+      ground.defaults,
+    );
+    return {
+      waiting,
+      isSubscribed: true,
+      held: waiting?.stage === "deliver" ? heldBy(subscription, endpoints) : null,
+      expiresAt: waiting && endOf(waiting, { subscription, ttlMs, deadLetterLimitMs, now }),
+      attemptsMax,
+    };
+  };
+}
+
+const gone: Live = {
+  waiting: null,
+  isSubscribed: false,
+  held: null,
+  expiresAt: null,
+  attemptsMax: null,
+};
+
+/** A pause keeps an event from growing older, in the first stage. */
+function endOf(
+  { stage, since }: Seen,
+  of: {
+    readonly subscription: Subscription;
+    readonly ttlMs: number;
+    readonly deadLetterLimitMs: number;
+    readonly now: Instant;
+  },
+): Instant {
+  if (stage === "deadLetter") return since + of.deadLetterLimitMs;
+  return since + of.ttlMs + heldMs(of.subscription, since, of.now);
+}
+
+function heldBy(
+  { flow, destination }: Subscription,
+  endpoints: readonly EndpointView[],
+): string | null {
+  if (flow.kind === "paused") return `The subscription is paused since ${isoInstant(flow.since)}.`;
+  const health = endpoints.find(({ endpoint }) => endpoint === endpointOf(destination))?.health;
+  return health === undefined || !holding.includes(health.kind) ? null : health.words;
+}
+
+const holding: readonly string[] = ["unhealthy", "probing", "closed"];
+
+/** Refusal: InvalidSetting. */
+function queryIn(request: Request): EventQuery {
+  const { query } = request;
+  for (const name of Object.keys(query)) {
+    if (!queryNames.includes(name)) {
+      throw refuseName({ what: "query parameter", name, known: queryNames });
+    }
+  }
+  const { min, max } = searchRange;
+  return {
+    ...wordIn(request, "id"),
+    ...wordIn(request, "subject"),
+    ...wordIn(request, "type"),
+    ...wordIn(request, "topic"),
+    ...wordIn(request, "subscription"),
+    ...wordIn(request, "after"),
+    ...stateIn(query.state),
+    ...instantIn(request, "from"),
+    ...instantIn(request, "to"),
+    limit: numberIn(request, "limit", { min, max, usual: usualLimit }),
+  };
+}
+
+/** What is left empty is not asked for, as forms do it. */
+function wordIn<K extends string>({ query }: Request, name: K): { readonly [P in K]?: string } {
+  const text = query[name] ?? "";
+  if (text.length > wordCharsMax) {
+    const allowed = `at most ${wordCharsMax} characters long`;
+    throw refuseValue({ field: name, value: text, allowed });
+  }
+  return text === "" ? {} : ({ [name]: text } as { [P in K]: string });
+}
+
+function stateIn(text: string | undefined): { readonly state?: DeliveryState } {
+  if (text === undefined || text === "") return {};
+  const state = states.find((one) => one === text);
+  if (state !== undefined) return { state };
+  throw refuseName({ what: "state", name: text, where: "the query", known: states });
+}
+
+function instantIn<K extends string>({ query }: Request, name: K): { readonly [P in K]?: Instant } {
+  const text = query[name] ?? "";
+  return text === "" ? {} : ({ [name]: parseInstant(text, name) } as { [P in K]: Instant });
+}
