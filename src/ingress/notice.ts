@@ -15,7 +15,7 @@ import { admit, type PublishGround } from "./publish.ts";
 
 export type NoticeGround = Pick<
   PublishGround,
-  "directory" | "store" | "clock" | "ids" | "log" | "meter"
+  "directory" | "store" | "clock" | "ids" | "log" | "meter" | "chronicle"
 >;
 
 export function withNotices(
@@ -56,7 +56,8 @@ async function notify(ground: NoticeGround, writing: Writing): Promise<void> {
   const notice = noticeOf(written, { topic, id: ground.ids.next(), at });
   const { length: bytes } = notice.event.text;
   try {
-    await admit(ground, { directory, topic, published: [notice], bytes, now: at });
+    const admission = { directory, topic, published: [notice], bytes, now: at };
+    await admit(ground, { ...admission, acceptedWith: "notice" });
   } catch (error) {
     const { container, path } = written;
     const names = { topic: topic.name, container, blob: path };

@@ -28,10 +28,10 @@ class HeldStore extends MemoryStore {
   readonly appended: (readonly Routed[])[] = [];
   readonly gate = Promise.withResolvers<void>();
 
-  override async append(routed: readonly Routed[], now: Instant): Promise<void> {
+  override async append(routed: readonly Routed[], now: Instant): Promise<number> {
     this.appended.push(routed);
     await this.gate.promise;
-    await super.append(routed, now);
+    return await super.append(routed, now);
   }
 }
 
@@ -199,7 +199,7 @@ test("a binary CloudEvent above 1 MB is too large", async () => {
 
 test("what a full store refuses is not counted as published", async () => {
   class FullStore extends MemoryStore {
-    override async append(): Promise<void> {
+    override async append(): Promise<number> {
       throw new Refusal("TooManyRequests", "The queue is full.", { retryAfterMs: 250 });
     }
   }

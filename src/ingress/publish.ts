@@ -7,6 +7,7 @@
 
 import type { Published } from "../core/event.ts";
 import type {
+  Chronicle,
   Ids,
   Instant,
   Log,
@@ -38,6 +39,7 @@ export interface PublishGround extends AuthGround {
   readonly ids: Ids;
   readonly log: Log;
   readonly meter: Meter;
+  readonly chronicle?: Pick<Chronicle, "note">;
   /** Whether keys, signatures and tokens are asked for. */
   readonly auth: boolean;
   /** False once the broker is stopping. */
@@ -49,6 +51,19 @@ const restartMs = 5_000;
 
 /** Any other status, also 202 and 204, is an error to the official clients. */
 const accepted: Reply = { status: 200 };
+
+/** By whose rules a publish is read: the service's, or those of its module on IoT Edge. */
+export interface Manner {
+  /** What events of the Event Grid schema carry as their topic. */
+  readonly stampOf: (topic: Topic) => string;
+  readonly asModule: boolean;
+  /** Whether the request may publish to every topic that takes keys. */
+  readonly isOpenTo?: (request: Request) => boolean;
+  /** Refuses events that were read and will not do. */
+  readonly check?: (published: readonly Published[]) => void;
+}
+
+const serviceManner: Manner = { stampOf: (topic) => keptOf(topic).armId, asModule: false };
 
 const routeHeaders = { "api-supported-versions": "2018-01-01" };
 
@@ -70,8 +85,10 @@ function routesAt(
   topicName: (request: Request) => string,
 ): readonly Route[] {
   const headers = routeHeaders;
+  const publishTo = (name: string, request: Request) =>
+    publish(ground, { name, request, manner: serviceManner });
   return [
-    { method: "POST", path, headers, handle: (asked) => publish(ground, topicName(asked), asked) },
+    { method: "POST", path, headers, handle: (asked) => publishTo(topicName(asked), asked) },
     { method: "OPTIONS", path, headers, handle: (asked) => describe(ground, topicName(asked)) },
   ];
 }
@@ -81,17 +98,23 @@ function firstLabel(host: string | string[] | undefined): string {
   return typeof host === "string" ? (host.split(/[.:]/, 1)[0] ?? "") : "";
 }
 
-async function publish(ground: PublishGround, name: string, request: Request): Promise<Reply> {
+/** Resolves when the events are kept. Refusals: those of every step on the way. */
+export async function publish(
+  ground: PublishGround,
+  asked: { readonly name: string; readonly request: Request; readonly manner: Manner },
+): Promise<Reply> {
+  const { name, request, manner } = asked;
   const directory = ground.directory();
   const topic = findTopic(directory, name);
   try {
     if (!ground.isOpen()) throw refuseStopping();
     if (topic === undefined) throw refuseTopic(name);
     checkNetwork(topic, request);
-    const checking = ground.auth ? authorize(topic, request, ground) : undefined;
-    if (checking !== undefined) await checking;
+    const isOpen = !ground.auth || (!topic.disableLocalAuth && manner.isOpenTo?.(request) === true);
+    const credential = isOpen ? "none" : authorize(topic, request, ground);
+    const acceptedWith = typeof credential === "string" ? credential : await credential;
     checkVersion(request);
-    await accept(ground, { directory, topic, request });
+    await accept(ground, { directory, topic, request, manner, acceptedWith });
     return accepted;
   } catch (error) {
     if (error instanceof Refusal) tellRefused(ground, topic, error);
@@ -103,6 +126,8 @@ interface Asking {
   readonly directory: Directory;
   readonly topic: Topic;
   readonly request: Request;
+  readonly manner: Manner;
+  readonly acceptedWith: string;
 }
 
 interface Admission {
@@ -111,14 +136,18 @@ interface Admission {
   readonly published: readonly Published[];
   readonly bytes: number;
   readonly now: Instant;
+  /** As stories name it. */
+  readonly acceptedWith: string;
 }
 
-async function accept(ground: PublishGround, { directory, topic, request }: Asking) {
+async function accept(ground: PublishGround, asking: Asking) {
+  const { directory, topic, request, manner, acceptedWith } = asking;
   const now = ground.clock.now();
   const content = openContent(request, publishLimits.requestBytesMax);
   const published = read(topic, request.headers, content, {
     topic: topic.name,
-    topicArmId: keptOf(topic).armId,
+    topicArmId: manner.stampOf(topic),
+    asModule: manner.asModule,
     isDomain: topic.kind === "domain",
     mapping: topic.mapping,
     publishedAt: now,
@@ -126,7 +155,9 @@ async function accept(ground: PublishGround, { directory, topic, request }: Aski
     systemId: () => ground.ids.next(),
     limits: publishLimits,
   });
-  await admit(ground, { directory, topic, published, bytes: content.byteCount, now });
+  manner.check?.(published);
+  const bytes = content.byteCount;
+  await admit(ground, { directory, topic, published, bytes, now, acceptedWith });
 }
 
 function traceIn({ headers: { traceparent, tracestate } }: Request): Trace | null {
@@ -135,12 +166,37 @@ function traceIn({ headers: { traceparent, tracestate } }: Request): Trace | nul
 
 /** Routes what was read, and resolves when it is stored. Refusals: those of the store's append. */
 export async function admit(
-  ground: Pick<PublishGround, "store" | "log" | "meter">,
-  { directory, topic, published, bytes, now }: Admission,
+  ground: Pick<PublishGround, "store" | "log" | "meter" | "chronicle">,
+  admission: Admission,
 ): Promise<void> {
+  const { directory, topic, published, bytes, now } = admission;
   const routed = routeAll(directory, topic, published);
-  if (routed.length > 0) await ground.store.append(routed, now);
+  const first = routed.length > 0 ? await ground.store.append(routed, now) : 0;
   tellPublished(ground, topic, { published, routed, bytes });
+  if (ground.chronicle !== undefined) noteAll(ground.chronicle, admission, { routed, first });
+}
+
+/** One note for each event. What was routed is in the order of what was published. */
+function noteAll(
+  chronicle: Pick<Chronicle, "note">,
+  { directory, topic, published, now, acceptedWith }: Admission,
+  { routed, first }: { readonly routed: readonly Routed[]; readonly first: number },
+): void {
+  let place = 0;
+  for (const { event, fields, domainTopic } of published) {
+    const wanted = routed[place]?.event === event ? routed[place] : undefined;
+    const { id, subject, eventType: type } = fields;
+    chronicle.note({
+      kind: "accepted",
+      at: now,
+      event,
+      ...{ id, subject, type, domainTopic, acceptedWith },
+      number: wanted === undefined ? null : first + place,
+      to: wanted?.to ?? [],
+      roll: directory.roll(topic.name, domainTopic),
+    });
+    if (wanted !== undefined) place += 1;
+  }
 }
 
 /**
