@@ -99,6 +99,10 @@ test("without any setting the defaults are in force, and cannot be changed", () 
       topics: null,
       domains: null,
       storageAccounts: null,
+      serviceBusNamespaces: null,
+      eventHubNamespaces: null,
+      relayNamespaces: null,
+      functionApps: null,
     },
   );
   assert.ok(Object.isFrozen(config));

@@ -1,7 +1,7 @@
-// Destinations that are named by a resource id of Azure's, as someone wrote them in Event Grid's own
-// property names, and as they are shown. The resource must be one that the operator has told us
-// how to reach; whether the queue, topic, hub or connection in it is there is seen when the first
-// event comes.
+// Destinations that are named by a resource id of Azure's, as someone wrote them in Event Grid's
+// own property names, and as they are shown. The resource must be one that the operator has told
+// us how to reach; whether the queue, topic, hub or connection in it is there is seen when the
+// first event comes.
 
 import {
   type AzureResources,

@@ -1,6 +1,6 @@
 // Where a subscription's events go and how they travel, as someone wrote it: the destination, and
-// the batches and headers that are written with it. Destinations that are named by a resource id are
-// told in destination.ts.
+// the batches and headers that are written with it. Destinations that are named by a resource id
+// are told in destination.ts.
 
 import { type AzureResources, type ResourceKind, resourceForms } from "../core/azure.ts";
 import { type BatchPolicy, batchPolicyOf } from "../core/batch.ts";

@@ -78,8 +78,9 @@ export function openWebhook(options: WebhookOptions): Webhook {
       const target = find(destination);
       if (target === null) return Promise.resolve(silent("connection", "The URL is not usable."));
       heed(limits.signal);
-      const post = sign(postOf(parcel, target.path, destination.headers), parcel, options.clock.now());
-      return new Exchange(floor, target, post, limits).outcome;
+      const post = postOf(parcel, target.path, destination.headers);
+      const signed = sign(post, parcel, options.clock.now());
+      return new Exchange(floor, target, signed, limits).outcome;
     },
     async close() {
       isClosed = true;

@@ -80,7 +80,7 @@ export function gridFields(
   };
 }
 
-/** The subscription's own headers with their values; those that are not in the event are left out. */
+/** The subscription's own headers with their values, but for those that the event does not have. */
 export function ownFields(
   headers: readonly DeliveryHeader[],
   text: string,
