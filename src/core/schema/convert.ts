@@ -7,7 +7,7 @@
 
 import type { DeliverySchema, Event, InputSchema } from "../event.ts";
 import { findMembers } from "../json.ts";
-import { toRfc3339 } from "./datetime.ts";
+import { isDateTime, toRfc3339 } from "./datetime.ts";
 
 export interface Rendered {
   readonly text: string;
@@ -68,7 +68,7 @@ function toCloudEvent(text: string): string {
   return (
     `{"specversion":"1.0","id":${raw.get("id")},"source":${raw.get("topic")}` +
     (isEmpty(subject) ? "" : `,"subject":${subject}`) +
-    `,"type":${raw.get("eventType")},"time":${timeOf(raw.get("eventTime"))}` +
+    `,"type":${raw.get("eventType")}${timeOf(raw.get("eventTime"))}` +
     (isEmpty(version) ? "" : `,"dataschema":"#${version?.slice(1)}`) +
     `,"data":${raw.get("data") ?? "null"}}`
   );
@@ -78,12 +78,12 @@ function isEmpty(json: string | undefined): boolean {
   return json === undefined || json === '""';
 }
 
-/** Stays as it was written if it can. */
+/** Stays as it was written if it can; what is no time is left out, which CloudEvents allow. */
 function timeOf(json: string | undefined): string {
-  if (json === undefined) return "null";
-  const time = JSON.parse(json) as string;
+  const time = json === undefined ? "" : (JSON.parse(json) as string);
+  if (!isDateTime(time)) return "";
   const wanted = toRfc3339(time);
-  return wanted === time ? json : JSON.stringify(wanted);
+  return `,"time":${wanted === time ? json : JSON.stringify(wanted)}`;
 }
 
 /** `isBatched`: the subscription asks for batches, also when this one has a single event. */

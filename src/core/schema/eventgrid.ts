@@ -36,10 +36,13 @@ function readEvent(place: Place, reading: Reading, topicStamp: string): Publishe
   const subject = readRequired(place, "subject");
   const id = readRequired(place, "id");
   const eventType = readRequired(place, "eventType");
-  checkTime(place, "'eventTime'", readRequired(place, "eventTime"));
+  const eventTime = readRequired(place, "eventTime");
+  if (!reading.asModule) checkTime(place, "'eventTime'", eventTime);
   const domainTopic = checkTopic(place, reading);
   checkMetadataVersion(place);
-  const dataVersion = readOptional(place, "dataVersion") ?? "";
+  const dataVersion = reading.asModule
+    ? readRequired(place, "dataVersion")
+    : (readOptional(place, "dataVersion") ?? "");
   const topic = armIdOf(reading, domainTopic);
   const stamp = domainTopic === null ? topicStamp : JSON.stringify(topic);
   const raw = rawMembers(place.text, place.span);

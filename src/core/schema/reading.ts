@@ -24,6 +24,8 @@ export interface Reading {
   readonly topic: string;
   /** Of the topic, or of the domain. */
   readonly topicArmId: string;
+  /** By the rules of the module on IoT Edge, which ask for other members (module.ts). */
+  readonly asModule?: boolean;
   /** Every event then says which of the domain's topics it is for. */
   readonly isDomain: boolean;
   readonly mapping: InputMapping | null;
