@@ -54,7 +54,7 @@ function shelfOf(
         next: left.length > perPage ? (page.at(-1) ?? null) : null,
       };
     },
-    read: async () => ({ kind: "read", text: "[]" }),
+    read: async () => ({ kind: "read", text: "[]", modifiedAt: 0 }),
     whyUnreachable: async () => null,
   };
 }

@@ -248,7 +248,7 @@ export interface Note {
 }
 
 /** All that a store does. */
-export type WholeStore = Store & Ledger & Steering & Registry & Notebook;
+export type WholeStore = Store & Ledger & Steering & Registry & Notebook & Redriven;
 
 // ── Stories ───────────────────────────────────────────────────────────────────────────────────
 
@@ -392,7 +392,9 @@ export interface DeadLetterReader {
   read(
     container: BlobContainer,
     path: string,
-  ): Promise<{ readonly kind: "read"; readonly text: string } | NotRead>;
+  ): Promise<
+    { readonly kind: "read"; readonly text: string; readonly modifiedAt: Instant } | NotRead
+  >;
   /** Null, or why no blob could be put there now. */
   whyUnreachable(container: BlobContainer): Promise<string | null>;
 }
@@ -417,11 +419,13 @@ export interface NotRead {
 /** How often dead letters have been sent again. What is not known, or forgotten, counts as 0. */
 export interface Redriven {
   redriven(keys: readonly string[]): Promise<readonly number[]>;
-  /** Durable when it resolves. A count never goes down; the oldest are forgotten some day. */
-  noteRedriven(
-    notes: readonly { readonly key: string; readonly times: number }[],
-    now: Instant,
-  ): Promise<void>;
+  /** Durable when it resolves. A count never goes down; the latest are kept (redrive.ts). */
+  noteRedriven(notes: readonly RedrivenNote[]): Promise<void>;
+}
+
+export interface RedrivenNote {
+  readonly key: string;
+  readonly times: number;
 }
 
 // ── The dispatchers, as an operator sees them ─────────────────────────────────────────────────

@@ -23,6 +23,8 @@ export const redriveLimits = {
   runningMax: 8,
   /** Redrives that are remembered; the oldest that has ended is forgotten first. */
   keptMax: 100,
+  /** Events whose count is remembered; those noted longest ago are forgotten first. */
+  rememberedMax: 250_000,
   remarksMax: 20,
   sampleMax: 20,
 } as const;

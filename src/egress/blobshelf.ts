@@ -13,6 +13,8 @@ import { wordsOf } from "./wire.ts";
 /** The service gives no more. */
 const namesPerPage = 5_000;
 
+const empty = { kind: "read", text: "", modifiedAt: 0 } as const;
+
 export function shelfOfAccount(connected: () => Promise<BlobServiceClient>): BlobShelf {
   const open = async ({ container }: BlobContainer) =>
     (await connected()).getContainerClient(container);
@@ -51,10 +53,12 @@ export function shelfOfAccount(connected: () => Promise<BlobServiceClient>): Blo
           chunks.push(chunk as unknown as Uint8Array);
         }
         const bytes = Buffer.concat(chunks);
-        return bytes.length > blobBytesMax ? tooLarge : { kind: "read", text: bytes.toString() };
+        if (bytes.length > blobBytesMax) return tooLarge;
+        const modifiedAt = answer.lastModified?.getTime() ?? 0;
+        return { kind: "read", text: bytes.toString(), modifiedAt };
       } catch (error) {
         // There is no first byte to begin with.
-        if ((error as RestError).statusCode === 416) return { kind: "read", text: "" };
+        if ((error as RestError).statusCode === 416) return empty;
         return notReadOf(error as Error);
       }
     },

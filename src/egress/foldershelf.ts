@@ -41,8 +41,10 @@ export function shelfOfFolder(root: string): BlobShelf {
       try {
         const file = await open(placeOf(container, path), "r");
         try {
-          if ((await file.stat()).size > blobBytesMax) return tooLarge;
-          return { kind: "read", text: await file.readFile("utf8") };
+          const { size, mtimeMs } = await file.stat();
+          if (size > blobBytesMax) return tooLarge;
+          const text = await file.readFile("utf8");
+          return { kind: "read", text, modifiedAt: Math.floor(mtimeMs) };
         } finally {
           await file.close();
         }

@@ -17,6 +17,7 @@ import type {
   Note,
   Queue,
   QueueCount,
+  RedrivenNote,
   Routed,
   Seen,
   Settlement,
@@ -144,6 +145,14 @@ export class FrontStore implements WholeStore {
 
   putNote(kind: string, key: string, record: object | null): Promise<void> {
     return this.#do({ kind: "putNote", of: kind, key, record });
+  }
+
+  redriven(keys: readonly string[]): Promise<readonly number[]> {
+    return this.#do({ kind: "redriven", keys });
+  }
+
+  noteRedriven(notes: readonly RedrivenNote[]): Promise<void> {
+    return this.#do({ kind: "noteRedriven", notes });
   }
 
   catalog(): Promise<Catalog> {

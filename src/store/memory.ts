@@ -17,6 +17,7 @@ import type {
   Note,
   Queue,
   QueueCount,
+  RedrivenNote,
   Routed,
   Seen,
   Settlement,
@@ -26,6 +27,7 @@ import type {
   Want,
   WholeStore,
 } from "../core/ports.ts";
+import { redriveLimits } from "../core/redrive.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
 import type { Topic, TopicDraft } from "../core/topic.ts";
@@ -54,6 +56,8 @@ export class MemoryStore implements WholeStore {
   readonly #topics = new Map<string, Topic>();
   readonly #subscriptions = new Map<SubscriptionId, Subscription>();
   readonly #notes = new Map<string, Map<string, object>>();
+  /** In the order in which they were last noted. */
+  readonly #redriven = new Map<string, number>();
   readonly #wakeListeners: ((wake: Wake) => void)[] = [];
   readonly #changeListeners: (() => void)[] = [];
   readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
@@ -234,6 +238,22 @@ export class MemoryStore implements WholeStore {
     this.#notes.set(kind, notes);
     if (record === null) notes.delete(key);
     else notes.set(key, structuredClone(record));
+  }
+
+  async redriven(keys: readonly string[]): Promise<readonly number[]> {
+    return keys.map((key) => this.#redriven.get(key) ?? 0);
+  }
+
+  async noteRedriven(notes: readonly RedrivenNote[]): Promise<void> {
+    for (const { key, times } of notes) {
+      const known = this.#redriven.get(key) ?? 0;
+      this.#redriven.delete(key);
+      this.#redriven.set(key, Math.max(known, times));
+    }
+    for (const key of this.#redriven.keys()) {
+      if (this.#redriven.size <= redriveLimits.rememberedMax) break;
+      this.#redriven.delete(key);
+    }
   }
 
   // The registry.

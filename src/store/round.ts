@@ -6,6 +6,7 @@ import type {
   DeliveryId,
   Instant,
   Queue,
+  RedrivenNote,
   Routed,
   Settlement,
   SkipStep,
@@ -43,6 +44,8 @@ export type Op =
       readonly key: string;
       readonly record: object | null;
     }
+  | { readonly kind: "redriven"; readonly keys: readonly string[] }
+  | { readonly kind: "noteRedriven"; readonly notes: readonly RedrivenNote[] }
   | { readonly kind: "catalog" }
   | { readonly kind: "putTopic"; readonly draft: TopicDraft; readonly revision: number | undefined }
   | {

@@ -93,4 +93,13 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (kind, key)
   ) WITHOUT ROWID;
   `,
+  `
+  -- How often a dead letter has been sent again. A note is a new row, so that the oldest numbers
+  -- are those noted longest ago.
+  CREATE TABLE redriven (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    times INTEGER NOT NULL
+  );
+  `,
 ];

@@ -19,6 +19,7 @@ import type {
   Instant,
   Queue,
   QueueCount,
+  RedrivenNote,
   Routed,
   Seen,
   Settlement,
@@ -26,6 +27,7 @@ import type {
   Stage,
   Want,
 } from "../core/ports.ts";
+import { redriveLimits } from "../core/redrive.ts";
 import { Refusal } from "../core/refusal.ts";
 import {
   recallSubscription,
@@ -95,7 +97,8 @@ export class SqliteEngine {
     const whole = this.#try(ops);
     if (!(whole instanceof Error)) return whole;
     // A disk that has no room for new events may still have room to settle old ones.
-    const isLeft = ops.map((op) => op.kind === "append" || op.kind === "sweep");
+    const brings = ["append", "noteRedriven", "sweep"];
+    const isLeft = ops.map((op) => brings.includes(op.kind));
     const rest = ops.filter((_, index) => !isLeft[index]);
     const second = rest.length === ops.length || rest.length === 0 ? whole : this.#try(rest);
     const failed: Answer = { kind: "failed", reason: whole.message };
@@ -181,6 +184,10 @@ export class SqliteEngine {
           .map(({ key, record }) => ({ key, record: JSON.parse(record as string) }));
       case "putNote":
         return this.#putNote(op.of, op.key, op.record);
+      case "redriven":
+        return op.keys.map((key) => this.#redriven(key));
+      case "noteRedriven":
+        return this.#noteRedriven(op.notes);
       case "catalog":
         return this.#catalog();
       case "putTopic":
@@ -536,6 +543,17 @@ export class SqliteEngine {
   #putNote(kind: string, key: string, record: object | null): void {
     if (record === null) this.#statements.removeNote.run(kind, key);
     else this.#statements.putNote.run(kind, key, JSON.stringify(record));
+  }
+
+  #redriven(key: string): number {
+    return (this.#statements.redriven.get(key)?.times ?? 0) as number;
+  }
+
+  #noteRedriven(notes: readonly RedrivenNote[]): void {
+    for (const { key, times } of notes) {
+      this.#statements.noteRedriven.run(key, Math.max(times, this.#redriven(key)));
+    }
+    this.#statements.forgetRedriven.run(redriveLimits.rememberedMax);
   }
 
   // The registry.

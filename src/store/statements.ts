@@ -135,6 +135,13 @@ export function prepare(database: DatabaseSync) {
     ),
     removeNote: sql("DELETE FROM notes WHERE kind = ? AND key = ?"),
 
+    // What was sent again.
+    redriven: sql("SELECT times FROM redriven WHERE key = ?"),
+    noteRedriven: sql("INSERT OR REPLACE INTO redriven (key, times) VALUES (?, ?)"),
+    forgetRedriven: sql(
+      "DELETE FROM redriven WHERE number <= (SELECT max(number) FROM redriven) - ?",
+    ),
+
     // Topics and subscriptions.
     topics: sql("SELECT * FROM topics ORDER BY name"),
     topic: sql("SELECT * FROM topics WHERE name = ?"),

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import type { Queue, SkipStep } from "../../src/core/ports.ts";
+import { redriveLimits } from "../../src/core/redrive.ts";
 import {
   back,
   countsOf,
@@ -186,6 +187,34 @@ export const steeringCases: Cases = (on) => {
     await store.putNote("closed", "a", null);
     await store.putNote("closed", "never", null);
     assert.deepEqual(await store.notes("closed"), [{ key: "b", record: { at: 4 } }]);
+  });
+
+  on("how often an event was sent again is counted up and never down", async ({ store }) => {
+    assert.deepEqual(await store.redriven(["a", "b"]), [0, 0]);
+    await store.noteRedriven([
+      { key: "a", times: 1 },
+      { key: "b", times: 3 },
+      { key: "a", times: 2 },
+    ]);
+    await store.noteRedriven([{ key: "b", times: 1 }]);
+    assert.deepEqual(await store.redriven(["b", "a", "c"]), [3, 2, 0]);
+  });
+
+  on("how often an event was sent again outlives a crash", async (scene) => {
+    if (scene.harness.reopen === undefined) return scene.skip("it keeps nothing when it ends");
+    await scene.store.noteRedriven([{ key: "a", times: 2 }]);
+    const store = await scene.harness.reopen();
+    assert.deepEqual(await store.redriven(["a"]), [2]);
+  });
+
+  on("of many events the counts noted longest ago are forgotten", async ({ store }) => {
+    const { rememberedMax } = redriveLimits;
+    const note = (from: number, count: number) =>
+      Array.from({ length: count }, (_, index) => ({ key: `k${from + index}`, times: 1 }));
+    await store.noteRedriven(note(0, 10));
+    await store.noteRedriven(note(0, 1));
+    await store.noteRedriven(note(10, rememberedMax - 1));
+    assert.deepEqual(await store.redriven(["k0", "k1", "k9", "k10"]), [1, 0, 0, 1]);
   });
 
   on("notes outlive a crash", async (scene) => {

@@ -134,6 +134,8 @@ class MemoryDisk implements Disk {
       find: (systemId, after) => passage.through("look", () => bare.find(systemId, after), fail),
       notes: (kind) => passage.through("look", () => bare.notes(kind), fail),
       putNote: (kind, key, record) => write(() => bare.putNote(kind, key, record)),
+      redriven: (keys) => passage.through("look", () => bare.redriven(keys), fail),
+      noteRedriven: (notes) => write(() => bare.noteRedriven(notes)),
       catalog: () => passage.through("look", () => bare.catalog(), fail),
       putTopic: (draft, revision) => write(() => bare.putTopic(draft, revision)),
       putSubscription: (draft, revision) => write(() => bare.putSubscription(draft, revision)),

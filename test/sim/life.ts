@@ -134,6 +134,8 @@ export class Life {
       find: (systemId, after) => this.guard("find", () => store.find(systemId, after)),
       notes: (kind) => this.guard("notes", () => store.notes(kind)),
       putNote: (kind, key, record) => this.guard("putNote", () => store.putNote(kind, key, record)),
+      redriven: (keys) => this.guard("redriven", () => store.redriven(keys)),
+      noteRedriven: (notes) => this.guard("noteRedriven", () => store.noteRedriven(notes)),
       catalog: () => this.guard("catalog", () => store.catalog()),
       putTopic: (draft, revision) => this.guard("putTopic", () => store.putTopic(draft, revision)),
       putSubscription: (draft, revision) =>

@@ -144,6 +144,8 @@ function bound(store: Everything): Everything {
     find: (systemId, after) => store.find(systemId, after),
     notes: (kind) => store.notes(kind),
     putNote: (kind, key, record) => store.putNote(kind, key, record),
+    redriven: (keys) => store.redriven(keys),
+    noteRedriven: (notes) => store.noteRedriven(notes),
     catalog: () => store.catalog(),
     putTopic: (draft, revision) => store.putTopic(draft, revision),
     putSubscription: (draft, revision) => store.putSubscription(draft, revision),
