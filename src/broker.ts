@@ -187,6 +187,7 @@ export async function openBroker(
     isSignedIn: (request) => isSignedIn(door, request),
     isLocal: door.isLocal,
   };
+    ...{ reader: deadLetterSink.reader, accounts: azure.storageAccounts, redriven: store },
   const routes = [
     ...house.routes,
     ...statusRoutes({ whyNotReady: house.whyNotReady, metrics: () => meter.text() }),

@@ -416,7 +416,7 @@ export interface NotRead {
   readonly isMissing: boolean;
 }
 
-/** How often dead letters have been sent again. What is not known, or forgotten, counts as 0. */
+/** How often dead letters have been sent again; 0 for what is not known, or no more. */
 export interface Redriven {
   redriven(keys: readonly string[]): Promise<readonly number[]>;
   /** Durable when it resolves. A count never goes down; the latest are kept (redrive.ts). */

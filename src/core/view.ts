@@ -28,7 +28,7 @@
 //   GET    /endpoints                                        Page<EndpointView>
 //   POST   /endpoints/close|open|reset                       {endpoint, because?} → EndpointView
 //   GET    /dead-letters?account&container&topic&subscription&reason&outcome&type&from&to
-//          &after&limit                                      Page<DeadLetterView>
+//          &redriven&after&limit                             DeadLetterPage
 //   GET    /dead-letters/groups                              DeadLetterGroup[], the same query
 //   GET    /dead-letters/{id}                                DeadLetterView with its event
 //   POST   /redrives                                         RedriveOrder → RedriveView
@@ -374,6 +374,12 @@ export interface DeadLetterView extends DeadLetterPlace {
   readonly redriven: number;
 }
 
+/** May be shorter than its limit, and yet have a `next`: each look is bounded. */
+export interface DeadLetterPage extends Page<DeadLetterView> {
+  /** What could not be read on the way, as sentences; the first few. */
+  readonly remarks: readonly string[];
+}
+
 export interface DeadLetterGroup {
   readonly reason: string;
   readonly outcome: string;
@@ -383,6 +389,8 @@ export interface DeadLetterGroup {
   readonly oldestAt: IsoInstant;
   readonly newestAt: IsoInstant;
 }
+  /** There was more than one answer looks into; count fewer hours. */
+  readonly isPartial: boolean;
 
 /** The same words as in the query of the list. */
 export interface DeadLetterQuery {
@@ -396,6 +404,8 @@ export interface DeadLetterQuery {
   readonly from?: IsoInstant;
   readonly to?: IsoInstant;
 }
+  /** Whether they have been sent again before. */
+  readonly redriven?: boolean;
 
 export interface RedriveOrder {
   /** Either some, by their ids, … */

@@ -6,10 +6,13 @@ import { Pulse } from "../../core/pulse.ts";
 import type { SimulationGround } from "../../core/simulate.ts";
 import type { Counts, SettingView } from "../../core/view.ts";
 import { type CatalogGround, catalogRoutes } from "./catalog.ts";
+import { deadLetterRoutes } from "./deadletters.ts";
+import { type EndpointsGround, endpointRoutes } from "./endpoints.ts";
 import { type EventsGround, eventRoutes } from "./events.ts";
 import { type ExplainGround, explainRoutes } from "./explain.ts";
 import { type HandshakeGround, handshakeRoutes } from "./handshake.ts";
 import { Live } from "./live.ts";
+import type { LetterGround } from "./letterfile.ts";
 import { type OverviewGround, overviewOf, overviewRoutes } from "./overview.ts";
 import { settingRoutes } from "./settings.ts";
 import { type SigningGround, signingRoutes } from "./signing.ts";
@@ -23,6 +26,7 @@ export interface ApiGround
     SigningGround,
     Omit<OverviewGround, "pulse" | "profile"> {
   readonly settings: readonly SettingView[];
+    LetterGround,
   readonly simulation: SimulationGround;
   /** Calls every so many milliseconds of real time; the answer ends it. */
   readonly every: (ms: number, ring: () => void) => () => void;
@@ -60,6 +64,7 @@ export function openApi(ground: ApiGround): Api {
     ],
     live,
     close: stop,
+      ...deadLetterRoutes(ground),
   };
 }
 
