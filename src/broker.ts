@@ -169,6 +169,7 @@ export async function openBroker(
     ...{ clock, log, makeKey, every: startBeat, sums: () => countsOf(tally()) },
     ...{ profile: rules.profile, defaults: rules.defaults, store: config.store },
     ...{ chronicle, retention: retentionOf(config) },
+    ...{ reader: deadLetterSink.reader, accounts: azure.storageAccounts, redriven: store },
     ...{ startedAt: clock.now(), clockKind: config.clock, version: versionOf() },
     whyNotReady: house.whyNotReady,
     endpoints: async () => [],
@@ -187,7 +188,6 @@ export async function openBroker(
     isSignedIn: (request) => isSignedIn(door, request),
     isLocal: door.isLocal,
   };
-    ...{ reader: deadLetterSink.reader, accounts: azure.storageAccounts, redriven: store },
   const routes = [
     ...house.routes,
     ...statusRoutes({ whyNotReady: house.whyNotReady, metrics: () => meter.text() }),

@@ -384,13 +384,14 @@ export interface DeadLetterGroup {
   readonly reason: string;
   readonly outcome: string;
   readonly subscription: string;
+  readonly topic: string | null;
   readonly endpoint: string | null;
   readonly count: number;
   readonly oldestAt: IsoInstant;
   readonly newestAt: IsoInstant;
-}
   /** There was more than one answer looks into; count fewer hours. */
   readonly isPartial: boolean;
+}
 
 /** The same words as in the query of the list. */
 export interface DeadLetterQuery {
@@ -403,9 +404,9 @@ export interface DeadLetterQuery {
   readonly type?: string;
   readonly from?: IsoInstant;
   readonly to?: IsoInstant;
-}
   /** Whether they have been sent again before. */
   readonly redriven?: boolean;
+}
 
 export interface RedriveOrder {
   /** Either some, by their ids, … */

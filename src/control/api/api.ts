@@ -7,12 +7,11 @@ import type { SimulationGround } from "../../core/simulate.ts";
 import type { Counts, SettingView } from "../../core/view.ts";
 import { type CatalogGround, catalogRoutes } from "./catalog.ts";
 import { deadLetterRoutes } from "./deadletters.ts";
-import { type EndpointsGround, endpointRoutes } from "./endpoints.ts";
 import { type EventsGround, eventRoutes } from "./events.ts";
 import { type ExplainGround, explainRoutes } from "./explain.ts";
 import { type HandshakeGround, handshakeRoutes } from "./handshake.ts";
-import { Live } from "./live.ts";
 import type { LetterGround } from "./letterfile.ts";
+import { Live } from "./live.ts";
 import { type OverviewGround, overviewOf, overviewRoutes } from "./overview.ts";
 import { settingRoutes } from "./settings.ts";
 import { type SigningGround, signingRoutes } from "./signing.ts";
@@ -23,10 +22,10 @@ export interface ApiGround
     EventsGround,
     ExplainGround,
     HandshakeGround,
+    LetterGround,
     SigningGround,
     Omit<OverviewGround, "pulse" | "profile"> {
   readonly settings: readonly SettingView[];
-    LetterGround,
   readonly simulation: SimulationGround;
   /** Calls every so many milliseconds of real time; the answer ends it. */
   readonly every: (ms: number, ring: () => void) => () => void;
@@ -59,12 +58,12 @@ export function openApi(ground: ApiGround): Api {
       ...signingRoutes(ground),
       ...explainRoutes(ground),
       ...eventRoutes(ground),
+      ...deadLetterRoutes(ground),
       ...simulateRoutes(ground.simulation),
       ...settingRoutes(ground.settings),
     ],
     live,
     close: stop,
-      ...deadLetterRoutes(ground),
   };
 }
 
