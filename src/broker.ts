@@ -18,6 +18,10 @@ import {
   type SessionGround,
   sessionRoutes,
 } from "./control/session.ts";
+import type { ArmGround } from "./control/ground.ts";
+import { tellIdle } from "./control/idle.ts";
+import { moduleRoutes } from "./control/module/routes.ts";
+import type { ModuleRules } from "./control/module/rules.ts";
 import { signinRoutes } from "./control/signin.ts";
 import { statusRoutes } from "./control/status.ts";
 import { parseAzure } from "./core/azure.ts";
@@ -41,11 +45,13 @@ import { realActivity, realClock } from "./runtime/clock.ts";
 import { openFrontage } from "./runtime/frontage.ts";
 import { makeKey, realIds } from "./runtime/ids.ts";
 import { keepSecret } from "./runtime/keepsake.ts";
+import { openKeys } from "./runtime/keys.ts";
 import { type LogStream, openLog } from "./runtime/log.ts";
 import { openMeter } from "./runtime/meter.ts";
 import type { OwnPort } from "./runtime/portkeeper.ts";
 import { openSessions, sessionLifeMs } from "./runtime/sessions.ts";
 import { openTally, type Tally } from "./runtime/tally.ts";
+import { tellSuccesses } from "./runtime/successes.ts";
 import { openTokens, tokenLifeMs } from "./runtime/tokens.ts";
 import { trustAlso } from "./runtime/trust.ts";
 import { VirtualClock } from "./runtime/virtual.ts";
@@ -144,6 +150,9 @@ export async function openBroker(
   }
   const chance = config.seed === null ? realChance() : seededChance(config.seed);
   const tokens = openTokens({ adminKey: adminKeyOf(config), entra: entraOf(config), log });
+  const isModuleKey = openKeys(
+    config.moduleKeysEnabled ? [config.moduleKey1, config.moduleKey2] : [],
+  );
   const ground: Ground = {
     store,
     sink,
@@ -151,10 +160,11 @@ export async function openBroker(
     azure,
     ask: asker.ask,
     whyNoBearer: tokens.whyNoBearer,
+    isModuleKey,
     clock,
     chance,
     ids,
-    log,
+    log: config.tellsSuccesses ? tellSuccesses(log) : log,
     chronicle,
     meter: counted,
   };
@@ -188,6 +198,10 @@ export async function openBroker(
     isSignedIn: (request) => isSignedIn(door, request),
     isLocal: door.isLocal,
   };
+  const armGround: ArmGround = {
+    ...{ registry: store, catalog, refresh, clock, ids, log, handshakes: house.desk },
+    ...{ makeKey, profile: config.profile, azure, baseUrl: baseUrlOf },
+  };
   const routes = [
     ...house.routes,
     ...statusRoutes({ whyNotReady: house.whyNotReady, metrics: () => meter.text() }),
@@ -207,15 +221,12 @@ export async function openBroker(
     ...sessionRoutes(door),
     ...descriptionRoutes(versionOf()),
     ...requireAdmin([...api.routes, ...linkRoutes(door, baseUrlOf)], lock),
+    ...moduleRoutes({ ...armGround, rules: moduleRulesOf(config) }, { ...lock, isModuleKey }),
     ...requireAdmin(
-      armRoutes(
-        {
-          ...{ registry: store, catalog: house.catalog, refresh: house.refresh, clock, ids, log },
-          ...{ makeKey, profile: config.profile, azure, baseUrl: baseUrlOf },
-          handshakes: house.desk,
-        },
-        { quiet: virtual && (() => virtual.nextDueAt()), stop: stopping.signal },
-      ),
+      armRoutes(armGround, {
+        quiet: virtual && (() => virtual.nextDueAt()),
+        stop: stopping.signal,
+      }),
       lock,
     ),
   ];
@@ -231,6 +242,8 @@ export async function openBroker(
   const { http, https } = frontage;
   await frontage.offer(portsIn(house.catalog()));
   house.watch((catalog) => void frontage.offer(portsIn(catalog)));
+  for (const key of config.idleKeys) log.fact("warn", "setting.idle", { ...key });
+  tellIdle(catalog(), config.profile, log);
   await house.resume({ baseUrl: http ?? https ?? "http://localhost" });
   log.announce("broker.started", {
     http,
@@ -252,6 +265,19 @@ export async function openBroker(
       stopping.abort();
       await opened.disposeAsync();
     },
+  };
+}
+
+function moduleRulesOf(config: Config): ModuleRules {
+  const { moduleBatchBytesMax: bytesMax, moduleBatchKilobytesMax: kilobytesMax } = config;
+  return {
+    batch: {
+      defaults: { maxEvents: config.moduleBatchEvents, preferredBytes: config.moduleBatchBytes },
+      eventsMax: config.moduleBatchEventsMax,
+      kilobytesMax: Math.min(kilobytesMax, Math.floor((bytesMax ?? Infinity) / 1024)),
+    },
+    webhookHttpsOnly: config.webhookHttpsOnly,
+    eventGridHttpsOnly: config.eventGridHttpsOnly,
   };
 }
 

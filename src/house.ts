@@ -26,8 +26,9 @@ import type { ProfileName } from "./core/profile.ts";
 import { type Directory, openDirectory } from "./core/route.ts";
 import type { DeadLetterDestination } from "./core/subscription.ts";
 import { Roster } from "./dispatch/roster.ts";
+import { type ModulePublishGround, modulePublishRoutes } from "./ingress/module.ts";
 import { withNotices } from "./ingress/notice.ts";
-import { type PublishGround, publishRoutes, topicRoutes } from "./ingress/publish.ts";
+import { publishRoutes, topicRoutes } from "./ingress/publish.ts";
 
 /** Everything a broker stands on. */
 export interface Ground {
@@ -40,6 +41,8 @@ export interface Ground {
   readonly ask?: Ask;
   /** Null when a bearer token may publish, else why not. Without it none may. */
   readonly whyNoBearer?: (token: string) => Promise<string | null>;
+  /** Whether it is a key of the IoT Edge module; without it there are none. */
+  readonly isModuleKey?: (key: string) => boolean;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly ids: Ids;
@@ -146,14 +149,18 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { subscription, count, reason });
   });
   await refresh();
-  const publishing: PublishGround = {
+  const publishing: ModulePublishGround = {
     ...ground,
     directory: () => directory,
     auth: rules.auth,
     isOpen: () => !isClosing,
   };
   return {
-    routes: [...publishRoutes(publishing), ...handshakes.routes],
+    routes: [
+      ...publishRoutes(publishing),
+      ...modulePublishRoutes(publishing),
+      ...handshakes.routes,
+    ],
     routesOf: (topic) => topicRoutes(publishing, topic),
     watch: (listener) => void watchers.push(listener),
     desk: handshakes,

@@ -18,7 +18,12 @@ export const wholeBody = "the request";
  * The members of the body, which is an object; of an empty body none.
  * Refusals: InputJsonInvalid, InvalidSetting, PayloadTooLarge.
  */
-export function readMembers({ body }: Request, known: readonly string[]): Members {
+export function readMembers(request: Request, known: readonly string[]): Members {
+  return checkMembers(readValue(request), wholeBody, known);
+}
+
+/** The body as JSON has it; an empty one is an empty object. Refusals as above. */
+export function readValue({ body }: Request): unknown {
   if (body.length > bodyBytesMax) {
     throw new Refusal("PayloadTooLarge", `The request has more than ${bodyBytesMax} bytes.`);
   }
@@ -37,7 +42,7 @@ export function readMembers({ body }: Request, known: readonly string[]): Member
   if (twin !== null) {
     throw new Refusal("InputJsonInvalid", `The body has the member ${shownAs(twin)} twice.`);
   }
-  return checkMembers(value, wholeBody, known);
+  return value;
 }
 
 function decode(body: Uint8Array): string {

@@ -97,7 +97,7 @@ const triesMax = 5;
  * between; unless the client wants to hear of that. Refusal: Conflict, after many such writes.
  */
 export async function changing<T>(
-  desk: Desk,
+  desk: Pick<Desk, "refresh">,
   request: Request,
   change: () => Promise<T>,
 ): Promise<T> {
@@ -138,7 +138,11 @@ export function replyToWrite(
   });
 }
 
-export function tellTopic(desk: Desk, topic: Topic, change: "created" | "updated" | "removed") {
+export function tellTopic(
+  desk: Pick<Desk, "log">,
+  topic: Topic,
+  change: "created" | "updated" | "removed",
+) {
   const names = { topic: topic.name, id: topicArmId(topic) };
   desk.log.fact("info", "topic.changed", { ...names, change, origin: "api" });
 }

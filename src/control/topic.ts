@@ -153,7 +153,8 @@ export function refuseFixed(members: Members, field: string): void {
   }
 }
 
-function checkInputSchema(value: unknown, field: string): InputSchema {
+/** Letter case does not count. */
+export function checkInputSchema(value: unknown, field: string): InputSchema {
   const schemas = Object.keys(deliverySchemasOf) as InputSchema[];
   const lower = typeof value === "string" ? value.toLowerCase() : null;
   const schema = schemas.find((each) => each.toLowerCase() === lower);

@@ -57,8 +57,8 @@ export function formBatches<T>(
 
 /**
  * The batching settings as someone wrote them, checked; null when neither is given, which is off
- * (B-5). `field` is where they stand, such as `properties.destination.properties`.
- * Refusal: InvalidSetting.
+ * (B-5). `field` is where they stand, such as `properties.destination.properties`; ranges and
+ * defaults are those of the service, unless the module's API asks. Refusal: InvalidSetting.
  */
 export function batchPolicyOf(
   given: {
@@ -67,6 +67,7 @@ export function batchPolicyOf(
   },
   field: string,
   defaults: BatchPolicy = batchDefaults,
+  ranges: Readonly<Record<keyof typeof batchRanges, Range>> = batchRanges,
 ): BatchPolicy | null {
   const events = given.maxEventsPerBatch ?? null;
   const kilobytes = given.preferredBatchSizeInKilobytes ?? null;
@@ -75,14 +76,14 @@ export function batchPolicyOf(
     maxEvents:
       events === null
         ? defaults.maxEvents
-        : checkInteger(events, `${field}.maxEventsPerBatch`, batchRanges.maxEventsPerBatch),
+        : checkInteger(events, `${field}.maxEventsPerBatch`, ranges.maxEventsPerBatch),
     preferredBytes:
       kilobytes === null
         ? defaults.preferredBytes
         : checkInteger(
             kilobytes,
             `${field}.preferredBatchSizeInKilobytes`,
-            batchRanges.preferredBatchSizeInKilobytes,
+            ranges.preferredBatchSizeInKilobytes,
           ) * 1024,
   };
 }

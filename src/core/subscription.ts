@@ -16,6 +16,14 @@ export type SubscriptionId = number;
 export interface WebHookDestination {
   readonly kind: "webhook";
   readonly url: string;
+  /** It is a topic of Event Grid, and events are published to it (egress/forward.ts). */
+  readonly forward?: Forward;
+}
+
+export interface Forward {
+  readonly sasKey: string;
+  /** What events of the Event Grid schema say as their topic; null: nothing. */
+  readonly topicName: string | null;
 }
 
 /** Named by a resource id of Azure's; what stands behind it is told in azure.ts. */
@@ -100,6 +108,11 @@ export interface SubscriptionDraft extends SubscriptionTerms, Course {
   readonly state: ProvisioningState;
   /** The handshake with its endpoint, under way or last made; null: none was needed. */
   readonly handshake: Handshake | null;
+  /**
+   * What was said by the module's API of keeping its events over a restart; absent or null: nothing.
+   * All are kept whatever it says: it is remembered in order to be shown.
+   */
+  readonly isPersisted?: boolean | null;
   readonly origin: Origin;
 }
 

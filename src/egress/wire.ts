@@ -6,8 +6,14 @@ import type { Silence } from "../core/outcome.ts";
 import type { Delivery, Parcel } from "../core/ports.ts";
 import { bodyOf, contentTypeOf, type Rendered, renderEvent } from "../core/schema/convert.ts";
 import { findField } from "../core/schema/mapping.ts";
-import { type DeliveryHeader, endpointOf, type WebHookDestination } from "../core/subscription.ts";
+import {
+  type DeliveryHeader,
+  endpointOf,
+  type Forward,
+  type WebHookDestination,
+} from "../core/subscription.ts";
 import { traceFields } from "../core/trace.ts";
+import { forwardHeaders, withTopic } from "./forward.ts";
 
 export interface Target {
   readonly origin: string;
@@ -48,7 +54,9 @@ export function postOf(
   const isBatched = batch !== null && batch.maxEvents > 1;
   const [first] = deliveries as readonly [Delivery, ...Delivery[]];
   const rendered = deliveries.map(({ event }) => renderEvent(event, deliverySchema));
-  const texts = rendered.map(({ text }) => text);
+  const forward = forwardIn(subscription);
+  const isStamped = forward !== undefined && deliverySchema === "EventGridSchema";
+  const texts = rendered.map(({ text }) => (isStamped ? withTopic(text, forward) : text));
   return {
     method: "POST",
     path,
@@ -57,11 +65,17 @@ export function postOf(
       "user-agent": "posthorn",
       ...traceFields(trace),
       ...ownHeaders(subscription.headers, first.event.text),
-      ...asHeaders(gridFields(subscription, first, rendered[0] as Rendered)),
+      ...(forward === undefined
+        ? asHeaders(gridFields(subscription, first, rendered[0] as Rendered))
+        : forwardHeaders(forward)),
       ...more,
     },
     body: bodyOf(texts, deliverySchema, isBatched),
   };
+}
+
+function forwardIn({ destination }: Parcel["subscription"]): Forward | undefined {
+  return destination.kind === "webhook" ? destination.forward : undefined;
 }
 
 /** What the service says of an event beside it, to every kind of destination but queues. */
