@@ -6,8 +6,11 @@
 import type { Called, HandshakeDesk } from "./control/desk.ts";
 import { Expiry } from "./control/expiry.ts";
 import { Handshakes } from "./control/handshake.ts";
+import { Operator } from "./control/operator.ts";
+import type { Evaluations } from "./core/audience.ts";
 import type { AzureResources } from "./core/azure.ts";
 import { type HandshakeRules, handshakeRules } from "./core/handshake.ts";
+import type { HealthRules } from "./core/health.ts";
 import type { PolicyDefaults } from "./core/policy.ts";
 import type {
   Ask,
@@ -20,6 +23,7 @@ import type {
   Meter,
   Route,
   Sink,
+  Switchboard,
   WholeStore,
 } from "./core/ports.ts";
 import type { ProfileName } from "./core/profile.ts";
@@ -58,6 +62,8 @@ export interface HouseRules {
   readonly auth: boolean;
   readonly defaults: PolicyDefaults;
   readonly endpointSendsMax: number;
+  /** When endpoints count as sick; without it the usual rules. */
+  readonly health?: HealthRules;
   /** Null: every subscription is in force at once, and no endpoint is asked. */
   readonly handshake?: HandshakeRules | null;
 }
@@ -69,8 +75,12 @@ export interface House {
   /** Tells of the catalog in force whenever it has changed. */
   watch(listener: (catalog: Catalog) => void): void;
   readonly desk: HandshakeDesk;
+  readonly operator: Operator;
+  readonly switchboard: Switchboard;
   /** As it was last read. */
   catalog(): Catalog;
+  /** How often each subscription's advanced filters were asked, since the start. */
+  readonly evaluations: Evaluations;
   /** Goes on with the handshakes that a restart interrupted, once we can be called. */
   resume(called: Called): Promise<void>;
   /** Resolves when every change of topics and subscriptions made before the call is in effect. */
@@ -88,6 +98,7 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
   const { store, clock, log, meter } = ground;
   let catalog: Catalog = { topics: [], subscriptions: [] };
   let directory: Directory = openDirectory(catalog);
+  const evaluations: Evaluations = new Map();
   let isClosing = false;
   const roster = new Roster({
     ground,
@@ -98,13 +109,15 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     profile: rules.profile,
     defaults: rules.defaults,
     sendsMax: rules.endpointSendsMax,
+    ...(rules.health !== undefined && { health: rules.health }),
+    onDrained: (subscription) => operator.drained(subscription),
   });
   const reload = async () => {
     const read = await store.catalog();
     if (isClosing) return;
     catalog = read;
     const inForce = expiry.sift(read);
-    directory = openDirectory(inForce);
+    directory = openDirectory(inForce, evaluations);
     roster.sync(inForce);
     for (const listener of watchers) listener(inForce);
   };
@@ -141,10 +154,19 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     refresh: follow,
     tellDeleted: (subscription) => handshakes.tellDeleted(subscription),
   });
+  const operator = new Operator({
+    ...ground,
+    catalog: () => catalog,
+    refresh,
+    switchboard: roster,
+  });
+  await operator.recall();
   store.onChange(follow);
   store.onDropped((subscription, count) => {
     const reason = "SubscriptionDeleted";
-    ground.chronicle?.note({ kind: "removed", at: clock.now(), subscription });
+    const words = `${reason}: the subscription was removed while it waited; dropped`;
+    const cleared = { subscription, stage: null, through: null, reason, words };
+    ground.chronicle?.note({ kind: "cleared", at: clock.now(), ...cleared });
     meter.count("posthorn_dropped_events_total", { reason }, count);
     log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { subscription, count, reason });
   });
@@ -164,7 +186,10 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     routesOf: (topic) => topicRoutes(publishing, topic),
     watch: (listener) => void watchers.push(listener),
     desk: handshakes,
+    operator,
+    switchboard: roster,
     catalog: () => catalog,
+    evaluations,
     resume: (called) => handshakes.resume(called),
     refresh,
     whyNotReady() {

@@ -78,14 +78,43 @@ export interface SteeredNote {
   readonly nextDueAt: Instant | null;
 }
 
-/** Of a subscription that is gone: whatever waited for it has been dropped. */
-export interface RemovedNote {
-  readonly kind: "removed";
+/** Whatever waited for a subscription has been dropped: it is gone, or someone skipped it. */
+export interface ClearedNote {
+  readonly kind: "cleared";
   readonly at: Instant;
+  readonly subscription: SubscriptionId;
+  /** In this stage alone; null: in both. */
+  readonly stage: Stage | null;
+  /** Only events up to this number of the store's; null: all. */
+  readonly through: number | null;
+  readonly reason: string;
+  readonly words: string;
+}
+
+/** Found waiting in the store after a crash; of its past nothing may be known. */
+export interface RecalledNote {
+  readonly kind: "recalled";
+  readonly subscription: Subscription;
+  readonly delivery: Pick<Delivery, "id" | "event" | "stage">;
+}
+
+/** Held to be waiting after a crash, and not found in the store. */
+export interface LostNote {
+  readonly kind: "lost";
+  readonly at: Instant;
+  /** Our own id of the event. */
+  readonly event: string;
   readonly subscription: SubscriptionId;
 }
 
-export type StoryNote = AcceptedNote | AttemptedNote | EndedNote | SteeredNote | RemovedNote;
+export type StoryNote =
+  | AcceptedNote
+  | AttemptedNote
+  | EndedNote
+  | SteeredNote
+  | ClearedNote
+  | RecalledNote
+  | LostNote;
 
 /** A subscription as stories name it. */
 export interface Seat {
@@ -172,6 +201,18 @@ export function keepAttempt(note: AttemptedNote): KeptAttempt {
     counts: note.counts,
     place: written ? { account, container: written.container, blob: written.path } : null,
   };
+}
+
+export function keepEnd({ at, delivery, decision, reason, words, nextDueAt }: EndedNote): KeptEnd {
+  return { kind: "ended", at, stage: delivery.stage, decision, reason, words, nextDueAt };
+}
+
+export function keepSteer({ at, words, nextDueAt }: SteeredNote): KeptSteer {
+  return { kind: "steered", at, words, nextDueAt };
+}
+
+export function keepClearance({ at, reason, words }: ClearedNote, stage: Stage): KeptEnd {
+  return { kind: "ended", at, stage, decision: "drop", reason, words, nextDueAt: null };
 }
 
 function cut(text: string | undefined): string | null {

@@ -29,13 +29,19 @@ import {
 import type { Event } from "../../core/event.ts";
 import {
   type AcceptedNote,
+  type ClearedNote,
   type KeptNote,
   keepAttempt,
+  keepClearance,
+  keepEnd,
+  keepSteer,
+  type LostNote,
+  type RecalledNote,
   type Roll,
   type Seat,
   type StoryNote,
 } from "../../core/note.ts";
-import type { Chronicle, Clock, EventQuery, Instant } from "../../core/ports.ts";
+import type { Chronicle, Clock, EventQuery } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { Relay } from "./relay.ts";
 
@@ -128,20 +134,20 @@ export class MemoryChronicle implements Chronicle {
       case "attempted":
         this.#add(note.delivery, seatOf(note.subscription), keepAttempt(note));
         return;
-      case "ended": {
-        const { kind, at, decision, reason, words, nextDueAt, delivery } = note;
-        const { stage } = delivery;
-        const end = { kind, at, stage, decision, reason, words, nextDueAt };
-        this.#add(delivery, seatOf(note.subscription), end);
+      case "ended":
+        this.#add(note.delivery, seatOf(note.subscription), keepEnd(note));
         return;
-      }
-      case "steered": {
-        const { kind, at, words, nextDueAt, delivery } = note;
-        this.#add(delivery, seatOf(note.subscription), { kind, at, words, nextDueAt });
+      case "steered":
+        this.#add(note.delivery, seatOf(note.subscription), keepSteer(note));
         return;
-      }
-      case "removed":
-        this.#remove(note.subscription, note.at);
+      case "cleared":
+        this.#clear(note);
+        return;
+      case "recalled":
+        this.#recall(note);
+        return;
+      case "lost":
+        this.#lose(note);
         return;
       default:
         note satisfies never;
@@ -156,7 +162,7 @@ export class MemoryChronicle implements Chronicle {
       ...{ event: systemId, id, topic, domainTopic, subject, type },
       ...{ acceptedAt: note.at, number },
     };
-    kept.particulars = particularsOf(event, acceptedWith);
+    kept.particulars = particularsOf(event, acceptedWith, Buffer.byteLength(text));
     if (hasUnmatched(note)) {
       kept.text = text;
       kept.roll = roll;
@@ -193,24 +199,42 @@ export class MemoryChronicle implements Chronicle {
     note: KeptNote,
   ): void {
     const kept = this.#open(event, id.event);
-    const passage = kept.passages.get(seat.subscription);
-    const notes = [...(passage?.notes ?? []), note];
-    const state = stateAfter(passage?.state ?? "waiting", note);
-    kept.passages.set(seat.subscription, { ...seat, state, notes });
+    const { state = "waiting", notes = [] } = kept.passages.get(seat.subscription) ?? {};
+    this.#append(kept, { ...seat, state, notes }, note);
+  }
+
+  #append(kept: Kept, passage: Passage, note: KeptNote): void {
+    const state = stateAfter(passage.state, note);
+    const notes = [...passage.notes, note];
+    kept.passages.set(passage.subscription, { ...passage, state, notes });
     this.#grow(kept, noteBytes);
   }
 
-  #remove(subscription: SubscriptionId, at: Instant): void {
-    for (const { passages } of this.#kept.values()) {
-      const passage = passages.get(subscription);
+  #clear(note: ClearedNote): void {
+    for (const kept of this.#kept.values()) {
+      const passage = kept.passages.get(note.subscription);
       if (passage === undefined || !isOpen(passage.state)) continue;
       const stage = passage.state === "waiting" ? "deliver" : "deadLetter";
-      const end: KeptNote = { kind: "ended", at, stage, ...removal };
-      passages.set(subscription, {
-        ...passage,
-        state: stateAfter(passage.state, end),
-        notes: [...passage.notes, end],
-      });
+      const isMeant = note.stage === null || note.stage === stage;
+      const number = kept.head.number ?? 0;
+      if (!isMeant || (note.through !== null && number > note.through)) continue;
+      this.#append(kept, passage, keepClearance(note, stage));
+    }
+  }
+
+  /** What is known already stays as it is: the store is asked again when it is told. */
+  #recall({ delivery: { event, id, stage }, subscription }: RecalledNote): void {
+    const kept = this.#open(event, id.event);
+    if (kept.passages.has(subscription.id)) return;
+    const state = stage === "deliver" ? "waiting" : "deadLettering";
+    kept.passages.set(subscription.id, { ...seatOf(subscription), state, notes: [] });
+  }
+
+  #lose({ event, subscription, at }: LostNote): void {
+    const kept = this.#kept.get(event);
+    const passage = kept?.passages.get(subscription);
+    if (kept !== undefined && passage !== undefined) {
+      this.#append(kept, passage, { kind: "lost", at });
     }
   }
 
@@ -254,13 +278,6 @@ export class MemoryChronicle implements Chronicle {
     return members;
   }
 }
-
-export const removal = {
-  decision: "drop",
-  reason: "SubscriptionDeleted",
-  words: "SubscriptionDeleted: the subscription was removed while it waited; dropped",
-  nextDueAt: null,
-} as const;
 
 function listedOf({ head, passages }: Kept): Listed {
   const fates = [...passages.values()].map(({ subscription, name, state }) => ({
