@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
 import { type AdminLock, requireAdmin } from "./control/admin.ts";
 import { openApi } from "./control/api/api.ts";
+import { endpointViews } from "./control/api/endpoints.ts";
 import { descriptionRoutes } from "./control/api/openapi.ts";
 import { armRoutes } from "./control/arm.ts";
 import { clockRoutes } from "./control/clock.ts";
@@ -182,7 +183,9 @@ export async function openBroker(
     ...{ reader: deadLetterSink.reader, accounts: azure.storageAccounts, redriven: store },
     ...{ startedAt: clock.now(), clockKind: config.clock, version: versionOf() },
     whyNotReady: house.whyNotReady,
-    endpoints: async () => [],
+    endpoints: () => endpointViews({ ...house, ledger: store }),
+    operator: house.operator,
+    switchboard: house.switchboard,
     settings: settingsOf(config),
     simulation: {
       defaults: rules.defaults,
@@ -295,6 +298,13 @@ function rulesOf(config: Config): HouseRules {
       deadLetterLimitMs: config.deadLetterLimitMs,
     },
     endpointSendsMax: config.endpointSendsMax,
+    health: {
+      failuresMax: config.healthFailuresMax,
+      firstWaitMs: config.healthFirstWaitMs,
+      growth: config.healthWaitGrowth,
+      waitMaxMs: config.healthWaitMaxMs,
+      healthyAtOnce: config.healthRecoverAtOnce,
+    },
     handshake: config.handshake
       ? {
           ...handshakeRules,

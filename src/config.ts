@@ -293,6 +293,9 @@ function contradictionsIn(config: Config): Refusal[] {
     const { moduleKey1, moduleKeysEnabled } = settings;
     refuse(`${moduleKey1.name} must be given where ${moduleKeysEnabled.name} is true`);
   }
+  if (config.healthWaitMaxMs < config.healthFirstWaitMs) {
+    refuse("health-wait-max must be at least as long as health-first-wait, and is shorter");
+  }
   if (config.clock === "real" && config.clockStartAt !== null) {
     refuse("clock must be virtual where clock-start is set, and is real");
   }

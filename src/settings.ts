@@ -170,6 +170,43 @@ export const settings = {
     example: "8",
     about: "How many requests to one endpoint may be under way at once.",
   }),
+  healthFailuresMax: setting({
+    name: "health-failures",
+    kind: wholeNumber({ min: 1, max: 10_000 }),
+    default: "10",
+    example: "25",
+    about: "So many failures in a row make an endpoint unhealthy: it is left alone for a while.",
+  }),
+  healthFirstWaitMs: setting({
+    name: "health-first-wait",
+    kind: duration("P1D"),
+    default: "PT30S",
+    example: "PT10S",
+    about: "How long an unhealthy endpoint is left alone before one send tests it.",
+  }),
+  healthWaitGrowth: setting({
+    name: "health-wait-growth",
+    kind: wholeNumber({ min: 1, max: 10 }),
+    default: "2",
+    example: "3",
+    about: "How many times as long it is left alone after each test that fails.",
+  }),
+  healthWaitMaxMs: setting({
+    name: "health-wait-max",
+    kind: duration("P7D"),
+    default: "PT2H",
+    example: "PT15M",
+    about: "The longest that an unhealthy endpoint is left alone between two tests.",
+  }),
+  healthRecoverAtOnce: setting({
+    name: "health-recover-at-once",
+    kind: wholeNumber({ min: 1, max: 10_000 }),
+    default: "16",
+    example: "64",
+    about:
+      "An endpoint that recovers gets one send at a time, then two, four and so on; with so many " +
+      "at once it is healthy.",
+  }),
   handshake: setting({
     name: "handshake",
     kind: onOrOff(),

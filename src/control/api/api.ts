@@ -7,8 +7,10 @@ import type { SimulationGround } from "../../core/simulate.ts";
 import type { Counts, SettingView } from "../../core/view.ts";
 import { type CatalogGround, catalogRoutes } from "./catalog.ts";
 import { deadLetterRoutes } from "./deadletters.ts";
+import { type EndpointsGround, endpointRoutes } from "./endpoints.ts";
 import { type EventsGround, eventRoutes } from "./events.ts";
 import { type ExplainGround, explainRoutes } from "./explain.ts";
+import { type FlowGround, flowRoutes } from "./flow.ts";
 import { type HandshakeGround, handshakeRoutes } from "./handshake.ts";
 import type { LetterGround } from "./letterfile.ts";
 import { Live } from "./live.ts";
@@ -20,7 +22,9 @@ import { simulateRoutes } from "./simulate.ts";
 export interface ApiGround
   extends CatalogGround,
     EventsGround,
+    EndpointsGround,
     ExplainGround,
+    FlowGround,
     HandshakeGround,
     LetterGround,
     SigningGround,
@@ -57,6 +61,8 @@ export function openApi(ground: ApiGround): Api {
       ...handshakeRoutes(ground),
       ...signingRoutes(ground),
       ...explainRoutes(ground),
+      ...flowRoutes(ground),
+      ...endpointRoutes(ground),
       ...eventRoutes(ground),
       ...deadLetterRoutes(ground),
       ...simulateRoutes(ground.simulation),

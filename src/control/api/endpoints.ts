@@ -1,0 +1,132 @@
+// Endpoints as operators see them: how each is, whose events go there, what it went through since
+// the broker started; and closing, opening and forgetting. Health is not kept over a restart; that
+// an endpoint was closed is.
+
+import { type Closure, tellHealth, tellRules } from "../../core/bulletin.ts";
+import type { EndpointState, Ledger, Request, Route, Switchboard } from "../../core/ports.ts";
+import type { Subscription } from "../../core/subscription.ts";
+import { isoInstant } from "../../core/time.ts";
+import type { EndpointView, HealthView, Page } from "../../core/view.ts";
+import { refuseValue } from "../../core/wording.ts";
+import { reply } from "../answer.ts";
+import { readMembers } from "../document.ts";
+import type { Operator } from "../operator.ts";
+import { apiHeaders } from "./request.ts";
+
+export interface EndpointsGround {
+  readonly switchboard: Switchboard;
+  readonly operator: Operator;
+  readonly ledger: Ledger;
+}
+
+type State = EndpointState & { readonly subscriptions: readonly Subscription[] };
+
+const becauseCharactersMax = 500;
+/** A closed endpoint to which no subscription sends now. */
+const noRules = "nobody sends there";
+
+export function endpointRoutes(ground: EndpointsGround): Route[] {
+  const { operator } = ground;
+  const order = (
+    verb: "close" | "open" | "reset",
+    act: (endpoint: string, because: string) => Promise<void>,
+  ): Route => ({
+    method: "POST",
+    path: `/api/v1/endpoints/${verb}`,
+    headers: apiHeaders,
+    async handle(request) {
+      const { endpoint, because } = readOrder(request);
+      await act(endpoint, because);
+      const views = await endpointViews(ground);
+      return reply(200, views.find((view) => view.endpoint === endpoint) ?? unused(endpoint, null));
+    },
+  });
+  return [
+    {
+      method: "GET",
+      path: "/api/v1/endpoints",
+      headers: apiHeaders,
+      async handle() {
+        const page: Page<EndpointView> = { value: await endpointViews(ground), next: null };
+        return reply(200, page);
+      },
+    },
+    order("close", (endpoint, because) => operator.close(endpoint, because)),
+    order("open", (endpoint, because) => operator.open(endpoint, because)),
+    order("reset", (endpoint, because) => operator.reset(endpoint, because)),
+  ];
+}
+
+function readOrder(request: Request): { endpoint: string; because: string } {
+  const { endpoint, because } = readMembers(request, ["endpoint", "because"]);
+  if (typeof endpoint !== "string" || endpoint === "") {
+    const allowed = "the name of an endpoint, as GET /api/v1/endpoints tells it";
+    throw refuseValue({ field: "endpoint", value: endpoint, allowed });
+  }
+  const words = because ?? "";
+  if (typeof words === "string" && words.length <= becauseCharactersMax) {
+    return { endpoint, because: words };
+  }
+  const allowed = `a text of at most ${becauseCharactersMax} characters`;
+  throw refuseValue({ field: "because", value: because, allowed });
+}
+
+/** In the order of their names; closed ones also when nobody sends there. */
+export async function endpointViews(ground: EndpointsGround): Promise<EndpointView[]> {
+  const { switchboard, operator, ledger } = ground;
+  const waiting = new Map<number, number>();
+  for (const { subscription, stage, ...count } of await ledger.counts()) {
+    if (stage === "deliver") waiting.set(subscription, count.waiting);
+  }
+  const byName = Map.groupBy(switchboard.endpoints(), ({ name }) => name);
+  const used = [...byName].map(([name, states]) => viewOf(name, states, waiting));
+  const closed = [...operator.closures()].flatMap(([name, closure]) =>
+    byName.has(name) ? [] : [unused(name, closure)],
+  );
+  return [...used, ...closed].toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));
+}
+
+/** Under profiles with and without delayed delivery one endpoint has two states; it is one here. */
+function viewOf(
+  endpoint: string,
+  states: readonly State[],
+  waiting: ReadonlyMap<number, number>,
+): EndpointView {
+  const watched = states.find(({ isDelayed }) => isDelayed) ?? (states[0] as State);
+  const { isDelayed, changes, rules } = watched;
+  const subscriptions = states.flatMap((state) => state.subscriptions);
+  return {
+    endpoint,
+    health: healthOf(watched),
+    isDelayed,
+    subscriptions: subscriptions.map(({ topic, domainTopic, name }) => ({
+      ...{ topic, domainTopic, name },
+    })),
+    sendsUnderWay: states.reduce((sum, { sends }) => sum + sends, 0),
+    waiting: subscriptions.reduce((sum, { id }) => sum + (waiting.get(id) ?? 0), 0),
+    history: changes.toReversed().map(({ at, ...change }) => ({ at: isoInstant(at), ...change })),
+    rules: isDelayed ? tellRules(rules) : "its health is not watched: its profile does not know it",
+  };
+}
+
+function healthOf({ health, closure }: State): HealthView {
+  return {
+    kind: closure === null ? health.kind : "closed",
+    words: tellHealth(health, closure),
+    failures: health.kind === "healthy" ? health.failures : 0,
+    until: closure === null && health.kind === "unhealthy" ? isoInstant(health.until) : null,
+  };
+}
+
+function unused(endpoint: string, closure: Closure | null): EndpointView {
+  const health = { kind: "healthy", failures: 0 } as const;
+  return {
+    endpoint,
+    health: {
+      ...{ kind: closure === null ? "healthy" : "closed", failures: 0, until: null },
+      words: tellHealth(health, closure),
+    },
+    ...{ isDelayed: false, subscriptions: [], sendsUnderWay: 0, waiting: 0, history: [] },
+    rules: noRules,
+  };
+}

@@ -1,0 +1,66 @@
+// Steering one subscription: pause, resume, drain, skip, and "try now". What each does is told in
+// docs/delivery.md.
+
+import { drainRange } from "../../core/flow.ts";
+import type { Catalog, Reply, Request, Route } from "../../core/ports.ts";
+import type { Subscription } from "../../core/subscription.ts";
+import { refuseValue } from "../../core/wording.ts";
+import { reply } from "../answer.ts";
+import { readMembers } from "../document.ts";
+import type { Operator } from "../operator.ts";
+import { type CatalogGround, viewOf } from "./catalog.ts";
+import { namedSubscription, subscriptionPath } from "./named.ts";
+import { apiHeaders } from "./request.ts";
+
+export interface FlowGround extends CatalogGround {
+  readonly catalog: () => Catalog;
+  readonly operator: Operator;
+}
+
+export function flowRoutes(ground: FlowGround): Route[] {
+  const { operator } = ground;
+  const show = async (subscription: Subscription) => reply(200, await viewOf(ground, subscription));
+  const post = (
+    verb: string,
+    act: (subscription: Subscription, request: Request) => Promise<Reply>,
+  ): Route => ({
+    method: "POST",
+    path: `${subscriptionPath}/${verb}`,
+    headers: apiHeaders,
+    handle: (request) => act(namedSubscription(ground.catalog(), request), request),
+  });
+  return [
+    post("pause", async ({ id }, request) => {
+      readMembers(request, []);
+      return await show(await operator.pause(id));
+    }),
+    post("resume", async ({ id }, request) => {
+      readMembers(request, []);
+      return await show(await operator.resume(id));
+    }),
+    post("drain", async ({ id }, request) => {
+      const { perSecond } = readMembers(request, ["perSecond"]);
+      return await show(await operator.drain(id, checkRate(perSecond)));
+    }),
+    post("skip", async ({ id }, request) => {
+      readMembers(request, []);
+      return reply(200, { skipped: await operator.skip(id) });
+    }),
+    post("hasten", async ({ id }, request) => {
+      const { event } = readMembers(request, ["event"]);
+      return reply(200, { hastened: await operator.hasten(id, checkEvent(event ?? null)) });
+    }),
+  ];
+}
+
+function checkRate(value: unknown): number {
+  const { min, max } = drainRange;
+  if (typeof value === "number" && value >= min && value <= max) return value;
+  const allowed = `a number of events a second from ${min} to ${max}`;
+  throw refuseValue({ field: "perSecond", value, allowed });
+}
+
+function checkEvent(value: unknown): string | null {
+  if (value === null || (typeof value === "string" && value !== "")) return value;
+  throw refuseValue({ field: "event", value, allowed: "the id of an event, or left out for all" });
+}

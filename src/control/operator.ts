@@ -1,0 +1,296 @@
+// What an operator does while events flow: pauses, resumes and drains subscriptions, skips or
+// hastens what waits for them, closes and opens endpoints. The laws are in core/flow.ts; the
+// dispatchers are steered through the switchboard.
+//
+// How a subscription runs is part of its record, and every write names the revision it was made
+// from: whoever comes second sees what the first has done. That an endpoint is closed is a note in
+// the store. So both outlive a restart. Everything done here is a fact in the log.
+
+import type { Closure } from "../core/bulletin.ts";
+import { type Course, type Flow, goOn, pause } from "../core/flow.ts";
+import type {
+  Catalog,
+  Chronicle,
+  Clock,
+  Instant,
+  Log,
+  Meter,
+  Queue,
+  SkipStep,
+  Switchboard,
+  WholeStore,
+} from "../core/ports.ts";
+import { Refusal } from "../core/refusal.ts";
+import { endpointOf, type Subscription, type SubscriptionId } from "../core/subscription.ts";
+import { isoInstant } from "../core/time.ts";
+import { shownAs } from "../core/wording.ts";
+
+export interface OperatorGround {
+  readonly store: WholeStore;
+  /** As it was last read. */
+  readonly catalog: () => Catalog;
+  readonly refresh: () => Promise<void>;
+  readonly switchboard: Switchboard;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly chronicle?: Pick<Chronicle, "note">;
+}
+
+/** Writes by others that may come between. */
+const triesMax = 5;
+/** Under which the store keeps that an endpoint is closed. */
+const closureNote = "endpoint.closed";
+
+export class Operator {
+  readonly #ground: OperatorGround;
+  /** Closed endpoints, whether or not anyone sends there. */
+  readonly #closures = new Map<string, Closure>();
+  /** Subscriptions whose drain is just being ended. */
+  readonly #drained = new Set<SubscriptionId>();
+
+  constructor(ground: OperatorGround) {
+    this.#ground = ground;
+  }
+
+  /** Before anything is sent: what was closed before a restart stays closed. */
+  async recall(): Promise<void> {
+    for (const { key, record } of await this.#ground.store.notes(closureNote)) {
+      const { at = 0, because = "" } = record as Partial<Closure>;
+      this.#closures.set(key, { at, because });
+      this.#ground.switchboard.closeEndpoint(key, { at, because });
+    }
+  }
+
+  // Subscriptions. Refusals of all: NotFound, Conflict (others write all the time).
+
+  pause(id: SubscriptionId): Promise<Subscription> {
+    return this.#steer(id, "subscription.paused", pause);
+  }
+
+  resume(id: SubscriptionId): Promise<Subscription> {
+    return this.#steer(id, "subscription.resumed", (course, now) =>
+      course.flow.kind === "running" ? course : goOn(course, { kind: "running" }, now),
+    );
+  }
+
+  drain(id: SubscriptionId, perSecond: number): Promise<Subscription> {
+    const flow: Flow = { kind: "draining", perSecond };
+    return this.#steer(id, "subscription.draining", (course, now) => {
+      const isSame = course.flow.kind === "draining" && course.flow.perSecond === perSecond;
+      return isSame ? course : goOn(course, flow, now);
+    });
+  }
+
+  /** From the dispatcher: nothing is due any more, so that it may run freely again. */
+  drained(id: SubscriptionId): void {
+    if (this.#drained.has(id)) return;
+    this.#drained.add(id);
+    this.#steer(id, "subscription.drained", (course, now) =>
+      course.flow.kind === "draining" ? goOn(course, { kind: "running" }, now) : course,
+    )
+      .catch((error) => {
+        // It goes on draining, and the next time that nothing is due it is tried again.
+        this.#ground.log.fact("warn", "subscription.undrained", { error: String(error) });
+      })
+      .finally(() => this.#drained.delete(id));
+  }
+
+  async #steer(
+    id: SubscriptionId,
+    fact: string,
+    change: (course: Course, now: Instant) => Course,
+  ): Promise<Subscription> {
+    const { store, refresh, clock, log } = this.#ground;
+    for (let tried = 1; ; tried++) {
+      const record = this.#need(id);
+      const changed = change(record, clock.now());
+      if (changed === record) return record;
+      const { id: _id, revision, ...draft } = record;
+      const { flow, pauses } = changed;
+      try {
+        const written = await store.putSubscription({ ...draft, flow, pauses }, revision);
+        await refresh();
+        const rate = flow.kind === "draining" ? { perSecond: flow.perSecond } : {};
+        log.fact("info", fact, { ...namesOf(written), ...rate });
+        return written;
+      } catch (error) {
+        const isStale = error instanceof Refusal && error.code === "PreconditionFailed";
+        if (!isStale) throw error;
+        if (tried === triesMax) {
+          const words = "The subscription is being changed by others all the time; try again.";
+          throw new Refusal("Conflict", words, { cause: error });
+        }
+        await refresh();
+      }
+    }
+  }
+
+  /**
+   * Drops what waits for the subscriber now; what comes later is delivered. Sends under way are
+   * not broken off, and what becomes of them no longer counts. Refusal: Unavailable, when the disk
+   * fails midway: what was dropped until then is told in it.
+   */
+  async skip(id: SubscriptionId): Promise<number> {
+    const { store, switchboard } = this.#ground;
+    const subscription = this.#need(id);
+    const release = switchboard.hold(id);
+    let count = 0;
+    let through: number | null = null;
+    try {
+      for (let next: SkipStep | null | undefined; next !== null; ) {
+        const step = await store.skip({ subscription: id, stage: "deliver" }, next ?? null);
+        count += step.dropped;
+        next = step.next;
+        through ??= next?.through ?? null;
+      }
+      return count;
+    } catch (error) {
+      const words = `The store failed after ${count} were skipped; the rest still waits. Try again.`;
+      throw new Refusal("Unavailable", words, { cause: error });
+    } finally {
+      release();
+      this.#tellSkipped(subscription, count, through);
+    }
+  }
+
+  #tellSkipped(subscription: Subscription, count: number, through: number | null): void {
+    const { log, meter, clock, chronicle } = this.#ground;
+    const reason = "Skipped";
+    const names = namesOf(subscription);
+    const labels = { topic: names.topic, subscription: names.subscription, reason };
+    if (count > 0) meter.count("posthorn_dropped_events_total", labels, count);
+    log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { ...names, count, reason });
+    chronicle?.note({
+      ...{ kind: "cleared", at: clock.now(), subscription: subscription.id, stage: "deliver" },
+      ...{ through, reason, words: "Skipped: an operator dropped what waited" },
+    });
+  }
+
+  /**
+   * Makes what waits for the subscriber due now, or one event of it, which then comes before all
+   * others. At a sick endpoint the next to go is the send that tests it. Refusals: Conflict, while
+   * it is paused or its endpoint closed; NotFound, when that event does not wait there.
+   */
+  async hasten(id: SubscriptionId, systemId: string | null): Promise<number> {
+    const { store, switchboard, clock, log } = this.#ground;
+    const subscription = this.#need(id);
+    this.#refuseHeld(subscription);
+    const now = clock.now();
+    const queue: Queue = { subscription: id, stage: "deliver" };
+    const event = systemId === null ? null : await this.#find(systemId);
+    let count = 0;
+    for (let isOver = false; !isOver; ) {
+      const step = await store.hasten(queue, { event, now });
+      count += step.hastened;
+      isOver = step.isOver;
+    }
+    if (systemId !== null && count === 0) throw refuseUnwaiting(systemId);
+    switchboard.hasten(id);
+    const names = namesOf(subscription);
+    const which = systemId === null ? {} : { event: systemId };
+    log.fact("info", "deliveries.hastened", { ...names, ...which, count });
+    if (event !== null) await this.#tellHastened(subscription, event, now);
+    return count;
+  }
+
+  #refuseHeld({ name, flow, destination }: Subscription): void {
+    if (flow.kind === "paused") {
+      const words = `The subscription '${name}' is paused since ${isoInstant(flow.since)}`;
+      throw new Refusal("Conflict", `${words}: nothing is sent until it is resumed.`);
+    }
+    const endpoint = endpointOf(destination);
+    if (!this.#closures.has(endpoint)) return;
+    const words = `The endpoint ${endpoint} is closed: nothing is sent until it is opened.`;
+    throw new Refusal("Conflict", words);
+  }
+
+  async #find(systemId: string): Promise<number> {
+    for (let after: number | null = 0; after !== null; ) {
+      const { event, next }: { event: number | null; next: number | null } =
+        await this.#ground.store.find(systemId, after);
+      if (event !== null) return event;
+      after = next;
+    }
+    throw refuseUnwaiting(systemId);
+  }
+
+  async #tellHastened(subscription: Subscription, event: number, at: Instant): Promise<void> {
+    const { store, chronicle } = this.#ground;
+    if (chronicle === undefined) return;
+    const [delivery = null] = await store.look([{ event, subscription: subscription.id }]);
+    if (delivery === null) return;
+    const words = "An operator asked for an attempt now";
+    const nextDueAt = delivery.dueAt;
+    chronicle.note({ kind: "steered", at, subscription, delivery, words, nextDueAt });
+  }
+
+  // Endpoints.
+
+  /** Closed by an operator, though nobody may send there now. */
+  closures(): ReadonlyMap<string, Closure> {
+    return this.#closures;
+  }
+
+  /** Nothing is sent there until it is opened or reset. Refusal: NotFound. */
+  async close(endpoint: string, because: string): Promise<void> {
+    const { store, switchboard } = this.#ground;
+    this.#refuseUnknown(endpoint);
+    const closure = this.#closures.get(endpoint) ?? this.#order(because);
+    await store.putNote(closureNote, endpoint, closure);
+    this.#closures.set(endpoint, closure);
+    switchboard.closeEndpoint(endpoint, closure);
+    this.#tellOrder("closed", endpoint, because);
+  }
+
+  /** Sends may begin at once, however it was. Refusal: NotFound. */
+  async open(endpoint: string, because: string): Promise<void> {
+    await this.#reopen(endpoint);
+    this.#ground.switchboard.openEndpoint(endpoint, this.#order(because));
+    this.#tellOrder("opened", endpoint, because);
+  }
+
+  /** Opened, and what it went through is forgotten. Refusal: NotFound. */
+  async reset(endpoint: string, because: string): Promise<void> {
+    await this.#reopen(endpoint);
+    this.#ground.switchboard.resetEndpoint(endpoint, this.#order(because));
+    this.#tellOrder("reset", endpoint, because);
+  }
+
+  async #reopen(endpoint: string): Promise<void> {
+    this.#refuseUnknown(endpoint);
+    await this.#ground.store.putNote(closureNote, endpoint, null);
+    this.#closures.delete(endpoint);
+  }
+
+  #order(because: string): Closure {
+    return { at: this.#ground.clock.now(), because };
+  }
+
+  #refuseUnknown(endpoint: string): void {
+    const { subscriptions } = this.#ground.catalog();
+    if (this.#closures.has(endpoint)) return;
+    if (subscriptions.some(({ destination }) => endpointOf(destination) === endpoint)) return;
+    throw new Refusal("NotFound", `No subscription has the endpoint ${shownAs(endpoint)}.`);
+  }
+
+  #tellOrder(order: "closed" | "opened" | "reset", endpoint: string, because: string): void {
+    const why = because === "" ? {} : { because };
+    this.#ground.log.fact("info", `endpoint.${order}`, { endpoint, ...why });
+  }
+
+  #need(id: SubscriptionId): Subscription {
+    const found = this.#ground.catalog().subscriptions.find((one) => one.id === id);
+    if (found !== undefined) return found;
+    throw new Refusal("NotFound", "There is no such subscription any more.");
+  }
+}
+
+function refuseUnwaiting(systemId: string): Refusal {
+  const words = `The event ${shownAs(systemId)} does not wait for the subscription.`;
+  return new Refusal("NotFound", words);
+}
+
+function namesOf({ topic, domainTopic, name }: Subscription) {
+  return { topic, ...(domainTopic !== null && { domainTopic }), subscription: name };
+}
