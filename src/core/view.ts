@@ -389,7 +389,7 @@ export interface DeadLetterGroup {
   readonly count: number;
   readonly oldestAt: IsoInstant;
   readonly newestAt: IsoInstant;
-  /** There was more than one answer looks into; count fewer hours. */
+  /** There was more than one answer looks into: ask for fewer hours. */
   readonly isPartial: boolean;
 }
 

@@ -24,7 +24,7 @@ const subscription = "/topics/{topic}/subscriptions/{name}";
 const ofDomain = ["domainTopic"];
 const letters = [
   ...["account", "container", "topic", "subscription", "reason", "outcome", "type", "from", "to"],
-  ...["after", "limit"],
+  "redriven",
 ];
 const steering = record<{ endpoint: string; because?: string }>({
   endpoint: text,
@@ -183,8 +183,8 @@ export const operations: readonly Operation[] = [
     method: "GET",
     path: "/dead-letters",
     summary: "Dead letters, the newest hour first",
-    query: letters,
-    gives: page(ref("DeadLetter")),
+    query: [...letters, "after", "limit"],
+    gives: ref("DeadLetterPage"),
   },
   {
     method: "GET",

@@ -69,6 +69,7 @@ const query = {
   type: maybe(text),
   from: maybe(instant),
   to: maybe(instant),
+  redriven: maybe(about(truth, "Whether they have been sent again before.")),
 };
 
 const endpointName = record<view.EndpointView["subscriptions"][number]>({
@@ -275,14 +276,21 @@ export const schemas: Readonly<Record<string, Schema>> = {
     record: maybe(about(text, "As it is written; only where one alone is asked for.")),
     redriven: about(whole, "How often it has been sent again."),
   }),
+  DeadLetterPage: record<view.DeadLetterPage>({
+    value: list(ref("DeadLetter")),
+    next: about(orNull(text), "To be given as `after`, also where the page is a short one."),
+    remarks: about(list(text), "What could not be read on the way; the first few."),
+  }),
   DeadLetterGroup: record<view.DeadLetterGroup>({
     reason: text,
     outcome: text,
     subscription: text,
+    topic: orNull(text),
     endpoint: orNull(text),
     count: whole,
     oldestAt: instant,
     newestAt: instant,
+    isPartial: about(truth, "There was more than one answer looks into."),
   }),
   RedriveOrder: record<view.RedriveOrder>({
     ids: maybe(about(list(text), "Either some, by their ids, …")),
