@@ -7,11 +7,9 @@ import type { Called, HandshakeDesk } from "./control/desk.ts";
 import { Expiry } from "./control/expiry.ts";
 import { Handshakes } from "./control/handshake.ts";
 import { Operator } from "./control/operator.ts";
-import { Operator } from "./control/operator.ts";
 import type { Evaluations } from "./core/audience.ts";
 import type { AzureResources } from "./core/azure.ts";
 import { type HandshakeRules, handshakeRules } from "./core/handshake.ts";
-import type { HealthRules } from "./core/health.ts";
 import type { HealthRules } from "./core/health.ts";
 import type { PolicyDefaults } from "./core/policy.ts";
 import type {
@@ -66,8 +64,6 @@ export interface HouseRules {
   readonly endpointSendsMax: number;
   /** When endpoints count as sick; without it the usual rules. */
   readonly health?: HealthRules;
-  /** When endpoints count as sick; without it the usual rules. */
-  readonly health?: HealthRules;
   /** Null: every subscription is in force at once, and no endpoint is asked. */
   readonly handshake?: HandshakeRules | null;
 }
@@ -79,8 +75,6 @@ export interface House {
   /** Tells of the catalog in force whenever it has changed. */
   watch(listener: (catalog: Catalog) => void): void;
   readonly desk: HandshakeDesk;
-  readonly operator: Operator;
-  readonly switchboard: Switchboard;
   readonly operator: Operator;
   readonly switchboard: Switchboard;
   /** As it was last read. */
@@ -167,13 +161,6 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     switchboard: roster,
   });
   await operator.recall();
-  const operator = new Operator({
-    ...ground,
-    catalog: () => catalog,
-    refresh,
-    switchboard: roster,
-  });
-  await operator.recall();
   store.onChange(follow);
   store.onDropped((subscription, count) => {
     const reason = "SubscriptionDeleted";
@@ -199,8 +186,6 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     routesOf: (topic) => topicRoutes(publishing, topic),
     watch: (listener) => void watchers.push(listener),
     desk: handshakes,
-    operator,
-    switchboard: roster,
     operator,
     switchboard: roster,
     catalog: () => catalog,
