@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { urlIn } from "../../test/contract/fixture.ts";
 import { parseAzure } from "../core/azure.ts";
 import { filterForAll } from "../core/filter.ts";
-import type { ProfileName } from "../core/profile.ts";
+import { type ProfileName, profileNames } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
 import { plainSubscription } from "../core/subscription.ts";
 import { plainTopic, topicArmId } from "../core/topic.ts";
@@ -334,31 +334,58 @@ test("a first key is required while authentication is on, and never shown", () =
   assert.deepEqual([made?.key1, made?.key2], ["made-up-1", "made-up-2"]);
 });
 
-test("what a profile does not know is refused, naming the profile (P-5, P-6, P-9)", () => {
-  for (const profile of ["preview-2017", "ga-2018"] as const) {
-    for (const wish of [
-      { subscription: { retryPolicy: { maxDeliveryAttempts: 30 } } },
-      { subscription: { retryPolicy: { eventTimeToLiveInMinutes: 60 } } },
-      { properties: { maxEventsPerBatch: 10 } },
-      { properties: { preferredBatchSizeInKilobytes: 64 } },
-    ]) {
-      const words = refused(wished(wish), { profile });
-      assert.match(words, new RegExp(`must be left out: the profile ${profile} does not know`));
-      const own = refused(wished({ ...wish, topic: { ...wished(wish).orders, profile } }));
+test("what a profile does not know is refused, naming the profile (P-5, P-6, P-9, P-11, P-12)", () => {
+  const attempts = { subscription: { retryPolicy: { maxDeliveryAttempts: 10 } } };
+  const life = { subscription: { retryPolicy: { eventTimeToLiveInMinutes: 60 } } };
+  const events = { properties: { maxEventsPerBatch: 10 } };
+  const size = { properties: { preferredBatchSizeInKilobytes: 64 } };
+  const mapping = { name: "a", type: "Static", properties: { value: "v" } };
+  const headers = { properties: { deliveryAttributeMappings: [mapping] } };
+  const deadLetter = { subscription: { deadLetterDestination: blobIn(`${account}letters`) } };
+  const table: [readonly ProfileName[], Wish, string][] = [
+    [["preview-2017", "ga-2018"], attempts, "retryPolicy.maxDeliveryAttempts"],
+    [["preview-2017", "ga-2018"], life, "retryPolicy.eventTimeToLiveInMinutes"],
+    [["preview-2017", "ga-2018"], events, "destination.properties.maxEventsPerBatch"],
+    [["preview-2017", "ga-2018"], size, "destination.properties.preferredBatchSizeInKilobytes"],
+    [["preview-2017", "ga-2018", "iot-edge"], deadLetter, "deadLetterDestination"],
+    [
+      ["preview-2017", "ga-2018", "azure-2020", "iot-edge"],
+      headers,
+      "destination.properties.deliveryAttributeMappings",
+    ],
+  ];
+  for (const [without, wish, member] of table) {
+    for (const profile of profileNames) {
+      if (!without.includes(profile)) {
+        parse(wished(wish), { ...letters, profile });
+        continue;
+      }
+      const words = refused(wished(wish), { ...letters, profile });
+      const field = `topics.orders.subscriptions.billing.${member}`;
+      assert.ok(
+        words.startsWith(`${field} must be left out: the profile ${profile} does not know`),
+      );
+      const own = refused(wished({ ...wish, topic: { profile } }), letters);
       assert.equal(own, words, "the same when the topic chooses the profile");
     }
   }
 });
 
-test("a setting equal to what the profile does anyway is no surprise, and taken", () => {
-  const [taken] = parse(
-    wished({
-      subscription: { retryPolicy: { eventTimeToLiveInMinutes: 1440 } },
-      properties: { maxEventsPerBatch: 1 },
-    }),
-    { profile: "ga-2018" },
-  ).subscriptions;
-  assert.equal(taken?.batch, null);
+test("what clients write where nobody chose anything is no surprise, and taken (P-5, P-6, P-9)", () => {
+  for (const profile of ["preview-2017", "ga-2018"] as const) {
+    const [taken] = parse(
+      wished({
+        subscription: { retryPolicy: { maxDeliveryAttempts: 30, eventTimeToLiveInMinutes: 1440 } },
+        properties: { maxEventsPerBatch: 1, preferredBatchSizeInKilobytes: 64 },
+      }),
+      { profile },
+    ).subscriptions;
+    assert.equal(taken?.batch, null);
+    assert.deepEqual(taken?.retryPolicy, { maxDeliveryAttempts: null, eventTimeToLiveMs: null });
+  }
+  const own = { subscription: { retryPolicy: { eventTimeToLiveInMinutes: 120 } } };
+  assert.match(refused(wished(own), { profile: "ga-2018" }), /the profile ga-2018 does not know/);
+  parse(wished(own), { profile: "preview-2017" });
 });
 
 test("the example in docs/configuration.md and examples/first.json can be declared", () => {
