@@ -11,6 +11,11 @@ import { descriptionRoutes } from "./control/api/openapi.ts";
 import { armRoutes } from "./control/arm.ts";
 import { clockRoutes } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
+import { readGauges } from "./control/gauges.ts";
+import type { ArmGround } from "./control/ground.ts";
+import { tellIdle } from "./control/idle.ts";
+import { moduleRoutes } from "./control/module/routes.ts";
+import type { ModuleRules } from "./control/module/rules.ts";
 import { portalRoutes } from "./control/portal.ts";
 import {
   isSignedIn,
@@ -19,17 +24,13 @@ import {
   type SessionGround,
   sessionRoutes,
 } from "./control/session.ts";
-import type { ArmGround } from "./control/ground.ts";
-import { tellIdle } from "./control/idle.ts";
-import { moduleRoutes } from "./control/module/routes.ts";
-import type { ModuleRules } from "./control/module/rules.ts";
 import { signinRoutes } from "./control/signin.ts";
 import { statusRoutes } from "./control/status.ts";
 import { parseAzure } from "./core/azure.ts";
 import { baseUrlOf } from "./core/called.ts";
 import type { Retention } from "./core/chronicle.ts";
 import { handshakeRules } from "./core/handshake.ts";
-import type { Activity, Catalog, Chronicle, Clock, Log, WholeStore } from "./core/ports.ts";
+import type { Activity, Catalog, Chronicle, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
 import { publishLimits } from "./core/schema/limits.ts";
 import { isLoopback } from "./core/setting.ts";
 import type { Counts, SettingView } from "./core/view.ts";
@@ -48,16 +49,18 @@ import { makeKey, realIds } from "./runtime/ids.ts";
 import { keepSecret } from "./runtime/keepsake.ts";
 import { openKeys } from "./runtime/keys.ts";
 import { type LogStream, openLog } from "./runtime/log.ts";
-import { openMeter } from "./runtime/meter.ts";
+import { openMeter, textOf } from "./runtime/meter.ts";
 import type { OwnPort } from "./runtime/portkeeper.ts";
 import { openSessions, sessionLifeMs } from "./runtime/sessions.ts";
-import { openTally, type Tally } from "./runtime/tally.ts";
 import { tellSuccesses } from "./runtime/successes.ts";
+import { openTally, type Tally } from "./runtime/tally.ts";
 import { openTokens, tokenLifeMs } from "./runtime/tokens.ts";
 import { trustAlso } from "./runtime/trust.ts";
 import { VirtualClock } from "./runtime/virtual.ts";
+import { openVitals } from "./runtime/vitals.ts";
+import { startWatch } from "./runtime/watch.ts";
 import { settingList } from "./settings.ts";
-import { FrontStore } from "./store/front.ts";
+import { type Engine, FrontStore } from "./store/front.ts";
 import { MemoryStore } from "./store/memory.ts";
 import { MemoryChronicle } from "./store/story/memory.ts";
 import { openForgetful } from "./store/story/relay.ts";
@@ -111,9 +114,11 @@ export async function openBroker(
     (open) => open.close(),
   );
   const meter = openMeter();
+  const vitals = rooms.adopt(openVitals({ version: versionOf() }), (open) => open.close());
   const { tally, counted } = openTally(meter);
-  const store = rooms.adopt(await openStore(config, { clock, activity, ...outside }), (open) =>
-    open.close(),
+  const store = rooms.adopt(
+    await openStore(config, { clock, activity, meter, ...outside }),
+    (open) => open.close(),
   );
   const chronicle = rooms.adopt(openChronicle(config, { clock, log }), (open) => open.close());
   const ca = (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8"));
@@ -175,6 +180,11 @@ export async function openBroker(
   rooms.defer(() => house.close(signal));
   const rules = rulesOf(config);
   const { catalog, refresh } = house;
+  const endpoints = () => endpointViews({ ...house, ledger: store });
+  const look = async () => {
+    const gauges = await readGauges({ ...house, ledger: store, endpoints, clock });
+    return meter.read([...gauges, ...vitals.samples()]);
+  };
   const api = openApi({
     ...{ registry: store, ledger: store, catalog, refresh, handshakes: house.desk },
     ...{ clock, log, makeKey, every: startBeat, sums: () => countsOf(tally()) },
@@ -183,7 +193,7 @@ export async function openBroker(
     ...{ reader: deadLetterSink.reader, accounts: azure.storageAccounts, redriven: store },
     ...{ startedAt: clock.now(), clockKind: config.clock, version: versionOf() },
     whyNotReady: house.whyNotReady,
-    endpoints: () => endpointViews({ ...house, ledger: store }),
+    endpoints,
     operator: house.operator,
     switchboard: house.switchboard,
     settings: settingsOf(config),
@@ -207,7 +217,7 @@ export async function openBroker(
   };
   const routes = [
     ...house.routes,
-    ...statusRoutes({ whyNotReady: house.whyNotReady, metrics: () => meter.text() }),
+    ...statusRoutes({ whyNotReady: house.whyNotReady, metrics: async () => textOf(await look()) }),
     ...(virtual === null ? [] : clockRoutes({ clock: virtual, tally })),
     ...portalRoutes({
       assets: openAssets(portalFolder),
@@ -372,6 +382,7 @@ async function openStore(
   ground: {
     readonly clock: Clock;
     readonly activity: Activity;
+    readonly meter: Meter;
     readonly onCrash: (error: Error) => void;
   },
 ): Promise<WholeStore & { close(): Promise<void> }> {
@@ -379,12 +390,27 @@ async function openStore(
   const path = join(config.dataFolder, "store.db");
   return new FrontStore({
     ...ground,
-    engine: await openThread({ path, onCrash: ground.onCrash }),
+    engine: measured(await openThread({ path, onCrash: ground.onCrash }), ground.meter),
     // A clock that stands still cannot end a wait for company.
     gatherMs: config.clock === "virtual" ? 0 : gatherMs,
     waitingCharsMax: config.publishQueueBytesMax,
     retryAfterMs,
   });
+}
+
+/** The same engine; how long each round takes, and how much shares it, is measured. */
+function measured(engine: Engine, meter: Meter): Engine {
+  const labels = {};
+  return {
+    ...engine,
+    async run(ops) {
+      const seconds = startWatch();
+      const round = await engine.run(ops);
+      meter.observe?.("posthorn_store_commit_seconds", labels, seconds());
+      meter.observe?.("posthorn_store_round_operations", labels, ops.length);
+      return round;
+    },
+  };
 }
 
 function countsOf({ attempts, ...tally }: Tally): Counts {

@@ -15,7 +15,7 @@ export function statusRoutes({
   /** Null: ready to accept publishes. */
   readonly whyNotReady: () => string | null;
   /** In Prometheus' text form. */
-  readonly metrics: () => string;
+  readonly metrics: () => Promise<string>;
 }): Route[] {
   return [
     { method: "GET", path: "/healthz", handle: () => reply(200, { status: "alive" }) },
@@ -32,7 +32,7 @@ export function statusRoutes({
     {
       method: "GET",
       path: "/metrics",
-      handle: () => ({ status: 200, headers: exposition, body: metrics() }),
+      handle: async () => ({ status: 200, headers: exposition, body: await metrics() }),
     },
   ];
 }

@@ -16,9 +16,14 @@ export interface Audience {
   choose(sight: Sight): SubscriptionId[];
 }
 
+/** How often subscriptions with advanced filters were asked; outlives a change of the catalog. */
+export type Evaluations = Map<SubscriptionId, { count: number }>;
+
 interface Candidate {
   readonly id: SubscriptionId;
   readonly matches: SightTest;
+  /** Of one with advanced filters. */
+  readonly asked: { count: number } | null;
 }
 
 type Value = string | number | boolean;
@@ -40,10 +45,16 @@ interface Lookup {
   readonly beginning: PrefixTable<readonly Candidate[]> | null;
 }
 
-export function gatherAudience(subscriptions: readonly Subscription[]): Audience {
+export function gatherAudience(
+  subscriptions: readonly Subscription[],
+  evaluations: Evaluations = new Map(),
+): Audience {
   const members = subscriptions.map(({ id, filter }) => {
     const clauses = clausesOf(filter);
-    return { candidate: { id, matches: holdAll(clauses) }, handles: clauses.filter(isHandle) };
+    const asked =
+      filter.advanced.length === 0 ? null : getOrAdd(evaluations, id, () => ({ count: 0 }));
+    const candidate = { id, matches: holdAll(clauses), asked };
+    return { candidate, handles: clauses.filter(isHandle) };
   });
   const crowd = countCrowd(members.flatMap(({ handles }) => handles));
   const shelves = new Map<string, Shelf>();
@@ -132,7 +143,10 @@ function choose(
 ): SubscriptionId[] {
   const chosen: SubscriptionId[] = [];
   const ask = (candidates: readonly Candidate[]) => {
-    for (const { id, matches } of candidates) if (matches(sight)) chosen.push(id);
+    for (const { id, matches, asked } of candidates) {
+      if (asked !== null) asked.count += 1;
+      if (matches(sight)) chosen.push(id);
+    }
   };
   for (const lookup of lookups) {
     const found = sight.find(lookup.key);

@@ -474,6 +474,15 @@ export interface Log {
 export interface Meter {
   /** Labels must not be altered afterwards: the same ones given again are known without a look. */
   count(name: string, labels: Readonly<Record<string, string>>, by?: number): void;
+  /** One measurement, in the unit that the name ends with. */
+  observe?(name: string, labels: Readonly<Record<string, string>>, value: number): void;
+}
+
+/** What is only looked at when somebody asks for the metrics. */
+export interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
 }
 
 // ── Requests and replies as plain values ──────────────────────────────────────────────────────

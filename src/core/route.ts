@@ -3,7 +3,7 @@
 // beginning to end. A topic's filters are compiled when its first event comes, so that writing many
 // subscriptions one after the other does not compile all of them every time.
 
-import { type Audience, gatherAudience } from "./audience.ts";
+import { type Audience, type Evaluations, gatherAudience } from "./audience.ts";
 import type { EventFields } from "./event.ts";
 import { foldCase } from "./filter/fold.ts";
 import { openSight } from "./filter/sight.ts";
@@ -39,7 +39,7 @@ interface Scope {
 
 const emptyRoll: Roll = { members: [] };
 
-export function openDirectory(catalog: Catalog): Directory {
+export function openDirectory(catalog: Catalog, evaluations?: Evaluations): Directory {
   const topics = new Map(catalog.topics.map((topic) => [foldCase(topic.name), topic]));
   const subscriptions = new Map(catalog.subscriptions.map((each) => [each.id, each]));
   const scopes = new Map<string, Scope>();
@@ -50,14 +50,20 @@ export function openDirectory(catalog: Catalog): Directory {
     scopes.set(name, scope);
     (subscription.isActive ? scope.subscriptions : scope.inactive).push(subscription);
   }
+  const audienceOf = (name: string): Audience | undefined => {
+    const scope = scopes.get(name);
+    if (scope === undefined) return undefined;
+    scope.audience ??= gatherAudience(scope.subscriptions, evaluations);
+    return scope.audience;
+  };
   return {
     topic: (name) => topics.get(foldCase(name)),
     subscription: (id) => subscriptions.get(id),
     route(topicName, fields, domainTopic = null) {
       const sight = openSight(fields);
-      const ofAll = audienceOf(scopes, scopeName(topicName, null))?.choose(sight) ?? [];
+      const ofAll = audienceOf(scopeName(topicName, null))?.choose(sight) ?? [];
       if (domainTopic === null) return ofAll;
-      const ofOne = audienceOf(scopes, scopeName(topicName, domainTopic));
+      const ofOne = audienceOf(scopeName(topicName, domainTopic));
       return ofOne === undefined ? ofAll : [...ofAll, ...ofOne.choose(sight)];
     },
     roll(topicName, domainTopic = null) {
@@ -87,9 +93,3 @@ function scopeName(topic: string, domainTopic: string | null): string {
   return foldCase(domainTopic === null ? topic : `${topic}/${domainTopic}`);
 }
 
-function audienceOf(scopes: ReadonlyMap<string, Scope>, name: string): Audience | undefined {
-  const scope = scopes.get(name);
-  if (scope === undefined) return undefined;
-  scope.audience ??= gatherAudience(scope.subscriptions);
-  return scope.audience;
-}

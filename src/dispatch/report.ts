@@ -15,6 +15,7 @@ import type {
 import { type Decision, explain } from "../core/retry.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
+import { Measure } from "./measure.ts";
 
 /** One send of one delivery. */
 export interface Attempt {
@@ -77,16 +78,14 @@ export interface ReportGround {
 
 export class Report {
   readonly #log: Log;
-  readonly #meter: Meter;
+  readonly #measure: Measure;
   readonly #chronicle: Pick<Chronicle, "note"> | undefined;
   readonly #subscription: Subscription;
   readonly #names: { readonly topic: string; readonly subscription: string };
-  /** The labels of attempts by outcome, of which there are few: kept for the meter to know them. */
-  readonly #attempts = new Map<string, Readonly<Record<string, string>>>();
 
   constructor(subscription: Subscription, ground: ReportGround) {
     this.#log = ground.log;
-    this.#meter = ground.meter;
+    this.#measure = new Measure(subscription, ground.meter);
     this.#chronicle = ground.chronicle;
     this.#subscription = subscription;
     this.#names = { topic: subscription.topic, subscription: subscription.name };
@@ -100,7 +99,7 @@ export class Report {
   ): void {
     const { outcome, outcomeName } = attempt;
     const isDelivered = decision.kind === "delivered";
-    this.#meter.count("posthorn_delivery_attempts_total", this.#labelsOf(outcomeName));
+    this.#measure.attempted(delivery, attempt, isDelivered);
     const level = isDelivered ? "debug" : "info";
     if (this.#log.tells?.(level) !== false) {
       this.#log.fact(level, "delivery.attempted", {
@@ -125,18 +124,10 @@ export class Report {
       kind: "attempted",
       ...{ subscription, delivery, decision, counts },
     });
-    if (counts) this.#ended(delivery, decision);
+    if (counts) this.#ended(delivery, decision, attempt.endedAt);
     if (counts && isDelivered && delivery.stage === "deadLetter") {
       this.#deadLettered(delivery, outcome);
     }
-  }
-
-  #labelsOf(outcome: string): Readonly<Record<string, string>> {
-    const known = this.#attempts.get(outcome);
-    if (known !== undefined) return known;
-    const labels = { ...this.#names, outcome };
-    this.#attempts.set(outcome, labels);
-    return labels;
   }
 
   /** Where it can be found: nothing else of it is left here. */
@@ -149,7 +140,7 @@ export class Report {
 
   /** Given up when its attempt was due, so that the attempt was not made. */
   expired(delivery: Delivery, decision: Decision, now: Instant): void {
-    this.#ended(delivery, decision);
+    this.#ended(delivery, decision, now);
     if (decision.kind !== "deadLetter" && decision.kind !== "drop") return;
     const { kind, reason } = decision;
     const nextDueAt = "at" in decision ? decision.at : null;
@@ -177,7 +168,7 @@ export class Report {
 
   /** A batch was answered with a code that is never retried, and goes out again in halves. */
   halved(batch: readonly Delivery[], outcome: Outcome): void {
-    this.#meter.count("posthorn_halved_batches_total", this.#names);
+    this.#measure.halved();
     this.#log.fact("info", "batch.halved", {
       ...this.#names,
       events: batch.length,
@@ -186,7 +177,7 @@ export class Report {
   }
 
   storeFailed(verb: "claim" | "settle", error: unknown): void {
-    this.#meter.count("posthorn_store_failures_total", { verb });
+    this.#measure.storeFailed(verb);
     this.#log.fact("warn", "store.failed", { verb, ...this.#names, error: String(error) });
   }
 
@@ -196,17 +187,13 @@ export class Report {
     this.#log.fact("error", "dispatcher.broken", { ...this.#names, error: trace });
   }
 
-  #ended(delivery: Delivery, decision: Decision): void {
+  #ended(delivery: Delivery, decision: Decision, at: Instant): void {
     switch (decision.kind) {
       case "retry":
         return;
       case "delivered":
-        this.#meter.count(
-          delivery.stage === "deliver"
-            ? "posthorn_delivered_events_total"
-            : "posthorn_dead_lettered_events_total",
-          this.#names,
-        );
+        if (delivery.stage === "deliver") this.#measure.delivered(delivery, at);
+        else this.#measure.deadLettered(delivery.reason ?? "unknown");
         return;
       case "deadLetter":
         this.#log.fact("warn", "delivery.givenUp", {
@@ -225,7 +212,7 @@ export class Report {
   }
 
   #dropped(delivery: Delivery, reason: string, words: string | null): void {
-    this.#meter.count("posthorn_dropped_events_total", { ...this.#names, reason });
+    this.#measure.dropped(reason);
     this.#log.fact("warn", "delivery.dropped", {
       ...this.#names,
       event: delivery.event.systemId,

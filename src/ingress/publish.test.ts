@@ -118,6 +118,8 @@ test("a publish is one fact and is counted by topic", async () => {
   assert.deepEqual(factsOf(door), [["debug", "event.published", fields]]);
   assert.deepEqual(Object.fromEntries(door.counts), {
     'posthorn_published_events_total{topic="orders"}': 3,
+    'eventgrid_matched_event_count_total{topic="orders",event_subscription_name="everything"}': 2,
+    'eventgrid_matched_event_count_total{topic="orders",event_subscription_name="another"}': 2,
     'posthorn_matched_deliveries_total{topic="orders"}': 4,
     'posthorn_unmatched_events_total{topic="orders"}': 1,
   });

@@ -30,6 +30,7 @@ import { readTrace, type Trace } from "../core/trace.ts";
 import { shownAs } from "../core/wording.ts";
 import { type AuthGround, authorize } from "./auth.ts";
 import { openContent } from "./content.ts";
+import { measureAccepted, measureRefused } from "./measure.ts";
 import { checkNetwork } from "./network.ts";
 
 export interface PublishGround extends AuthGround {
@@ -63,7 +64,7 @@ export interface Manner {
   readonly check?: (published: readonly Published[]) => void;
 }
 
-const serviceManner: Manner = { stampOf: (topic) => keptOf(topic).armId, asModule: false };
+const serviceManner: Manner = { stampOf: armIdOf, asModule: false };
 
 const routeHeaders = { "api-supported-versions": "2018-01-01" };
 
@@ -166,12 +167,14 @@ function traceIn({ headers: { traceparent, tracestate } }: Request): Trace | nul
 
 /** Routes what was read, and resolves when it is stored. Refusals: those of the store's append. */
 export async function admit(
-  ground: Pick<PublishGround, "store" | "log" | "meter" | "chronicle">,
+  ground: Pick<PublishGround, "store" | "clock" | "log" | "meter" | "chronicle">,
   admission: Admission,
 ): Promise<void> {
   const { directory, topic, published, bytes, now } = admission;
   const routed = routeAll(directory, topic, published);
   const first = routed.length > 0 ? await ground.store.append(routed, now) : 0;
+  const tookMs = ground.clock.now() - now;
+  measureAccepted(ground.meter, { directory, topic, published, routed, tookMs });
   tellPublished(ground, topic, { published, routed, bytes });
   if (ground.chronicle !== undefined) noteAll(ground.chronicle, admission, { routed, first });
 }
@@ -273,20 +276,15 @@ function refuseTopic(name: string): Refusal {
   return new Refusal("NotFound", `There is no topic ${shownAs(name)}.`);
 }
 
-interface Kept {
-  readonly armId: string;
-  readonly labels: Readonly<Record<string, string>>;
-}
-
 /** A topic's record is a new value after each change, so what is kept with it cannot grow stale. */
-const kept = new WeakMap<Topic, Kept>();
+const armIds = new WeakMap<Topic, string>();
 
-/** What every publish to a topic needs. */
-function keptOf(topic: Topic): Kept {
-  const known = kept.get(topic);
+/** Every publish to a topic needs it. */
+function armIdOf(topic: Topic): string {
+  const known = armIds.get(topic);
   if (known !== undefined) return known;
-  const made = { armId: topicArmId(topic), labels: { topic: topic.name } };
-  kept.set(topic, made);
+  const made = topicArmId(topic);
+  armIds.set(topic, made);
   return made;
 }
 
@@ -297,23 +295,16 @@ interface Acceptance {
 }
 
 function tellPublished(
-  { log, meter }: Pick<PublishGround, "log" | "meter">,
+  { log }: Pick<PublishGround, "log">,
   topic: Topic,
-  acceptance: Acceptance,
+  { published, routed, bytes }: Acceptance,
 ): void {
-  const { published, routed, bytes } = acceptance;
+  if (log.tells?.("debug") === false) return;
+  const deliveries = routed.reduce((sum, { to }) => sum + to.length, 0);
   const count = published.length;
-  let deliveries = 0;
-  for (const { to } of routed) deliveries += to.length;
   log.fact("debug", "event.published", { topic: topic.name, count, bytes, deliveries });
-  const { labels } = keptOf(topic);
-  meter.count("posthorn_published_events_total", labels, count);
-  if (deliveries > 0) meter.count("posthorn_matched_deliveries_total", labels, deliveries);
-  const unmatched = count - routed.length;
-  if (unmatched > 0) meter.count("posthorn_unmatched_events_total", labels, unmatched);
 }
 
-/** Only topics that exist are labels: anyone may ask for names that do not. */
 function tellRefused(
   { log, meter }: PublishGround,
   topic: Topic | undefined,
@@ -321,5 +312,5 @@ function tellRefused(
 ): void {
   const label = topic?.name ?? "unknown";
   log.fact("info", "publish.refused", { topic: label, code, reason: message });
-  meter.count("posthorn_publish_refused_total", { topic: label, code });
+  measureRefused(meter, topic, code);
 }

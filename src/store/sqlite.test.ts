@@ -82,7 +82,7 @@ test("a subscription that an earlier release wrote has the defaults of what that
   const folder = new Folder();
   const hook = { kind: "webhook", url: "http://endpoint.test/" } as const;
   const { splitOnFailure, signing, flow, pauses, ...early } = plainSubscription;
-  const terms = { destination: hook, ...termsIn({ ...plainSubscription, destination: hook }) };
+  const terms = termsIn({ ...plainSubscription, destination: hook });
   const { splitOnFailure: _, signing: __, ...pending } = terms;
   const times = { startedAt: 1, until: 2, allowedRate: null };
   const handshake = { code: "c", ...times, pending, exchanges: [] };

@@ -58,6 +58,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
     "src/runtime/",
     "src/cli/",
   ],
+  "node:perf_hooks": ["src/runtime/"],
   "node:querystring": ["src/runtime/"],
   "node:sqlite": ["src/store/sqlite", "src/store/statements.ts"],
   "node:stream/consumers": ["src/main.ts"],

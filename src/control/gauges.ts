@@ -1,0 +1,104 @@
+// What is looked at when somebody asks for the metrics: what waits and since when, how endpoints
+// are, how much there is of everything. None of it costs anything until then.
+//
+// Endpoints are told by their subscriptions and not by their URL, in whose path there may be a
+// secret: the metrics are for everybody who reaches the port.
+
+import type { Catalog, Clock, Instant, Ledger, QueueCount, Sample } from "../core/ports.ts";
+import type { Subscription, SubscriptionId } from "../core/subscription.ts";
+import type { EndpointView, HealthView } from "../core/view.ts";
+
+export interface GaugeGround {
+  readonly ledger: Ledger;
+  readonly catalog: () => Catalog;
+  readonly endpoints: () => Promise<readonly EndpointView[]>;
+  /** How often each subscription's advanced filters were asked. */
+  readonly evaluations: ReadonlyMap<SubscriptionId, { readonly count: number }>;
+  readonly clock: Clock;
+  readonly whyNotReady: () => string | null;
+}
+
+const states: readonly HealthView["kind"][] = [
+  "healthy",
+  "unhealthy",
+  "probing",
+  "recovering",
+  "closed",
+];
+
+/** A store that does not answer leaves its own out: the rest may tell why. */
+export async function readGauges(ground: GaugeGround): Promise<readonly Sample[]> {
+  const { topics, subscriptions } = ground.catalog();
+  const [queues, endpoints] = await Promise.all([
+    ground.ledger.counts().catch(() => []),
+    ground.endpoints().catch(() => []),
+  ]);
+  return [
+    one("posthorn_ready", ground.whyNotReady() === null ? 1 : 0),
+    one("posthorn_topics", topics.length),
+    one("posthorn_subscriptions", subscriptions.length),
+    ...ofQueues(queues, subscriptions, ground.clock.now()),
+    ...ofFilters(ground.evaluations, subscriptions),
+    ...endpoints.flatMap(ofEndpoint),
+    one(
+      "posthorn_sends_under_way",
+      endpoints.reduce((sum, each) => sum + each.sendsUnderWay, 0),
+    ),
+  ];
+}
+
+function one(name: string, value: number): Sample {
+  return { name, labels: {}, value };
+}
+
+/** Of every subscription in both stages, so that a queue that is empty is seen to be. */
+function ofQueues(
+  queues: readonly QueueCount[],
+  subscriptions: readonly Subscription[],
+  now: Instant,
+): readonly Sample[] {
+  const found = new Map(queues.map((queue) => [`${queue.subscription}/${queue.stage}`, queue]));
+  return subscriptions.flatMap((subscription) =>
+    (["deliver", "deadLetter"] as const).flatMap((stage) => {
+      const queue = found.get(`${subscription.id}/${stage}`);
+      const labels = { ...labelsOf(subscription), stage };
+      const ageMs = queue === undefined ? 0 : Math.max(0, now - queue.oldestAt);
+      return [
+        { name: "posthorn_waiting_events", labels, value: queue?.waiting ?? 0 },
+        { name: "posthorn_oldest_waiting_seconds", labels, value: ageMs / 1000 },
+      ];
+    }),
+  );
+}
+
+function ofFilters(
+  evaluations: GaugeGround["evaluations"],
+  subscriptions: readonly Subscription[],
+): readonly Sample[] {
+  return subscriptions.flatMap((subscription) => {
+    const count = evaluations.get(subscription.id)?.count;
+    if (count === undefined) return [];
+    const { subscription: name = "", ...rest } = labelsOf(subscription);
+    const labels = { ...rest, event_subscription_name: name };
+    return [{ name: "eventgrid_advanced_filter_evaluation_count_total", labels, value: count }];
+  });
+}
+
+function ofEndpoint({ health, subscriptions }: EndpointView): readonly Sample[] {
+  return subscriptions.flatMap((subscription) =>
+    states.map((state) => ({
+      name: "posthorn_endpoint_state",
+      labels: { ...labelsOf({ ...subscription }), state },
+      value: state === health.kind ? 1 : 0,
+    })),
+  );
+}
+
+/** Within a domain a name is not enough. */
+function labelsOf({
+  topic,
+  domainTopic,
+  name,
+}: Pick<Subscription, "topic" | "domainTopic" | "name">): Readonly<Record<string, string>> {
+  return { topic, subscription: name, ...(domainTopic !== null && { domain_topic: domainTopic }) };
+}

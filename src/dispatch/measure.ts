@@ -1,0 +1,94 @@
+// What is counted and measured of one subscription's deliveries, under its own labels. Labels are
+// made once and kept: the meter knows them at sight, and an attempt costs a few additions.
+
+import type { Outcome } from "../core/outcome.ts";
+import type { Delivery, Instant, Meter } from "../core/ports.ts";
+import type { Subscription } from "../core/subscription.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+export interface Measured {
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+  readonly outcome: Outcome;
+  /** Event Grid's word for the outcome. */
+  readonly outcomeName: string;
+}
+
+export class Measure {
+  readonly #meter: Meter;
+  readonly #topic: Labels;
+  readonly #names: Labels;
+  /** As Azure Monitor calls them. */
+  readonly #azure: Labels;
+  /** By what is added to the names; there are few. */
+  readonly #kept = new Map<string, Labels>();
+
+  constructor(subscription: Subscription, meter: Meter) {
+    const { topic, domainTopic, name } = subscription;
+    // Within a domain a name is not enough.
+    const more = domainTopic === null ? {} : { domain_topic: domainTopic };
+    this.#meter = meter;
+    this.#topic = { topic };
+    this.#names = { topic, ...more, subscription: name };
+    this.#azure = { topic, ...more, event_subscription_name: name };
+  }
+
+  attempted({ stage }: Delivery, attempt: Measured, isDelivered: boolean): void {
+    const { outcome, outcomeName } = attempt;
+    const labels = this.#with(this.#names, { outcome: outcomeName });
+    this.#meter.count("posthorn_delivery_attempts_total", labels);
+    if (stage !== "deliver") return;
+    const seconds = Math.max(0, attempt.endedAt - attempt.startedAt) / 1000;
+    this.#meter.observe?.(
+      "eventgrid_destination_processing_duration_seconds",
+      this.#azure,
+      seconds,
+    );
+    if (isDelivered) return;
+    const error = { error: outcomeName, error_type: errorType(outcome) };
+    const failed = this.#with(this.#azure, error);
+    this.#meter.count("eventgrid_delivery_attempt_fail_count_total", failed);
+  }
+
+  delivered({ event }: Delivery, at: Instant): void {
+    this.#meter.count("posthorn_delivered_events_total", this.#names);
+    const seconds = Math.max(0, at - event.publishedAt) / 1000;
+    this.#meter.observe?.("posthorn_delivery_latency_seconds", this.#topic, seconds);
+  }
+
+  deadLettered(reason: string): void {
+    this.#meter.count("posthorn_dead_lettered_events_total", this.#names);
+    const labels = this.#with(this.#azure, { dead_letter_reason: reason });
+    this.#meter.count("eventgrid_dead_lettered_count_total", labels);
+  }
+
+  dropped(reason: string): void {
+    this.#meter.count("posthorn_dropped_events_total", this.#with(this.#names, { reason }));
+  }
+
+  halved(): void {
+    this.#meter.count("posthorn_halved_batches_total", this.#names);
+  }
+
+  storeFailed(verb: string): void {
+    this.#meter.count("posthorn_store_failures_total", { verb });
+  }
+
+  #with(names: Labels, more: Labels): Labels {
+    let key = "";
+    for (const label in more) key += `${label}\u0000${more[label]}\u0000`;
+    let labels = this.#kept.get(key);
+    if (labels === undefined) {
+      labels = { ...names, ...more };
+      this.#kept.set(key, labels);
+    }
+    return labels;
+  }
+}
+
+/** Whose fault it was, as far as can be told. */
+function errorType(outcome: Outcome): string {
+  if (outcome.kind === "noReply") return outcome.why === "timeout" ? "Timeout" : "NetworkError";
+  return outcome.status >= 500 ? "ServerError" : "ClientError";
+}

@@ -1,0 +1,69 @@
+// What is counted and measured of publishes, under labels that are made once and kept. Only topics
+// that exist are labels: anyone may ask for names that do not.
+
+import type { Published } from "../core/event.ts";
+import type { Meter, Routed } from "../core/ports.ts";
+import type { RefusalCode } from "../core/refusal.ts";
+import type { Directory } from "../core/route.ts";
+import type { Subscription } from "../core/subscription.ts";
+import type { Topic } from "../core/topic.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+/** A record is a new value after each change, so what is kept with it cannot grow stale. */
+const ofTopics = new WeakMap<Topic, Labels>();
+const ofSubscriptions = new WeakMap<Subscription, Labels>();
+
+export interface Accepted {
+  readonly directory: Directory;
+  readonly topic: Topic;
+  readonly published: readonly Published[];
+  readonly routed: readonly Routed[];
+  /** From the request to the commit. */
+  readonly tookMs: number;
+}
+
+export function measureAccepted(meter: Meter, accepted: Accepted): void {
+  const { directory, topic, published, routed, tookMs } = accepted;
+  const labels = labelsOf(topic);
+  meter.count("posthorn_published_events_total", labels, published.length);
+  meter.observe?.("eventgrid_publish_success_latency_seconds", labels, tookMs / 1000);
+  let deliveries = 0;
+  for (const { to } of routed) {
+    deliveries += to.length;
+    for (const id of to) {
+      const subscription = directory.subscription(id);
+      if (subscription === undefined) continue;
+      meter.count("eventgrid_matched_event_count_total", labelsOfSubscription(subscription));
+    }
+  }
+  if (deliveries > 0) meter.count("posthorn_matched_deliveries_total", labels, deliveries);
+  const unmatched = published.length - routed.length;
+  if (unmatched > 0) meter.count("posthorn_unmatched_events_total", labels, unmatched);
+}
+
+export function measureRefused(meter: Meter, topic: Topic | undefined, code: RefusalCode): void {
+  const label = topic?.name ?? "unknown";
+  meter.count("posthorn_publish_refused_total", { topic: label, code });
+}
+
+function labelsOf(topic: Topic): Labels {
+  const known = ofTopics.get(topic);
+  if (known !== undefined) return known;
+  const labels = { topic: topic.name };
+  ofTopics.set(topic, labels);
+  return labels;
+}
+
+function labelsOfSubscription(subscription: Subscription): Labels {
+  const known = ofSubscriptions.get(subscription);
+  if (known !== undefined) return known;
+  const { topic, domainTopic, name } = subscription;
+  const labels = {
+    topic,
+    ...(domainTopic !== null && { domain_topic: domainTopic }),
+    event_subscription_name: name,
+  };
+  ofSubscriptions.set(subscription, labels);
+  return labels;
+}

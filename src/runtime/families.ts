@@ -1,0 +1,161 @@
+// Everything the broker measures: the name, what it means and how it is told. Whoever counts
+// something new adds a line; a test finds what is counted and not here.
+//
+// `eventgrid_*` are the metrics of Azure Monitor under Prometheus' rules for names: words in lower
+// case with underscores between them, `_total` after what is counted, seconds instead of
+// milliseconds; dimensions likewise. `posthorn_*` are ours. Where both say the same, the second is
+// told from the counts of the first, and nothing is counted twice.
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Family {
+  readonly name: string;
+  readonly kind: "counter" | "gauge" | "histogram" | "summary";
+  /** One sentence, for whoever looks at the page. */
+  readonly help: string;
+  /** Upper bounds of a histogram's buckets, the smallest first. */
+  readonly buckets?: readonly number[];
+  /** What becomes of gauges whose labels are too many to be told apart: their sum, or the largest. */
+  readonly fold?: "sum" | "max";
+  /** The family whose counts are told here under other labels. */
+  readonly from?: { readonly name: string; labels(given: Labels): Labels };
+}
+
+const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** From a first attempt to the last one of a day. */
+const deliveryBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600, 3_600, 14_400, 86_400];
+const sizeBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+
+const counter = (name: string, help: string): Family => ({ name, kind: "counter", help });
+
+const counterFrom = (
+  name: string,
+  help: string,
+  from: string,
+  labels: (given: Labels) => Labels = (given) => given,
+): Family => ({ name, kind: "counter", help, from: { name: from, labels } });
+
+const gauge = (name: string, help: string, fold: "sum" | "max" = "sum"): Family => ({
+  ...{ name, kind: "gauge", help, fold },
+});
+
+const histogram = (name: string, help: string, buckets: readonly number[]): Family => ({
+  ...{ name, kind: "histogram", help, buckets },
+});
+
+/** Whose fault a refused publish was, as the service tells them apart. */
+function publishErrorType(code: string): string {
+  return code === "Unavailable" || code === "Internal" ? "ServerError" : "ClientError";
+}
+
+const ofSubscription = ({ subscription = "", ...rest }: Labels): Labels => ({
+  ...rest,
+  event_subscription_name: subscription,
+});
+
+export const families: readonly Family[] = [
+  // Event Grid's.
+  counterFrom(
+    "eventgrid_publish_success_count_total",
+    "PublishSuccessCount: events accepted.",
+    "posthorn_published_events_total",
+  ),
+  counterFrom(
+    "eventgrid_publish_fail_count_total",
+    "PublishFailCount: publish requests refused.",
+    "posthorn_publish_refused_total",
+    ({ topic = "", code = "" }) => ({ topic, error: code, error_type: publishErrorType(code) }),
+  ),
+  histogram(
+    "eventgrid_publish_success_latency_seconds",
+    "PublishSuccessLatencyInMs, in seconds: from the request to the commit.",
+    latencyBuckets,
+  ),
+  counterFrom(
+    "eventgrid_unmatched_event_count_total",
+    "UnmatchedEventCount: events accepted that no subscription wanted.",
+    "posthorn_unmatched_events_total",
+  ),
+  counter(
+    "eventgrid_matched_event_count_total",
+    "MatchedEventCount: events accepted for a subscription.",
+  ),
+  counter(
+    "eventgrid_advanced_filter_evaluation_count_total",
+    "AdvancedFilterEvaluationCount: events that a subscription with advanced filters was asked for.",
+  ),
+  counterFrom(
+    "eventgrid_delivery_success_count_total",
+    "DeliverySuccessCount: events delivered.",
+    "posthorn_delivered_events_total",
+    ofSubscription,
+  ),
+  counter(
+    "eventgrid_delivery_attempt_fail_count_total",
+    "DeliveryAttemptFailCount: attempts to deliver an event that failed.",
+  ),
+  {
+    name: "eventgrid_destination_processing_duration_seconds",
+    kind: "summary",
+    help: "DestinationProcessingDurationInMs, in seconds: how long the endpoint took over an event.",
+  },
+  counterFrom(
+    "eventgrid_dropped_event_count_total",
+    "DroppedEventCount: events given up without a dead letter.",
+    "posthorn_dropped_events_total",
+    ({ reason = "", ...rest }) => ({ ...ofSubscription(rest), drop_reason: reason }),
+  ),
+  counter(
+    "eventgrid_dead_lettered_count_total",
+    "DeadLetteredCount: events written to a dead-letter destination.",
+  ),
+
+  // Ours: events.
+  counter("posthorn_published_events_total", "Events accepted."),
+  counter("posthorn_publish_refused_total", "Publish requests refused, by code."),
+  counter("posthorn_matched_deliveries_total", "Deliveries made of accepted events."),
+  counter("posthorn_unmatched_events_total", "Events accepted that no subscription wanted."),
+  counter("posthorn_delivery_attempts_total", "Attempts, to dead-letter stores too, by outcome."),
+  counter("posthorn_delivered_events_total", "Events delivered."),
+  counter("posthorn_dead_lettered_events_total", "Events written to a dead-letter destination."),
+  counter("posthorn_dropped_events_total", "Events given up without a dead letter, by reason."),
+  counter("posthorn_halved_batches_total", "Batches sent again in halves to find a bad event."),
+  counter("posthorn_lost_notices_total", "Notices of dead-letter blobs that could not be kept."),
+  histogram(
+    "posthorn_delivery_latency_seconds",
+    "From the publish of an event to its delivery, retries included.",
+    deliveryBuckets,
+  ),
+
+  // Ours: what waits, and for whom.
+  gauge("posthorn_waiting_events", "Events that wait, by stage: deliver or deadLetter."),
+  gauge(
+    "posthorn_oldest_waiting_seconds",
+    "How long the one that has waited longest has been in its stage.",
+    "max",
+  ),
+  gauge("posthorn_endpoint_state", "1 for the state that a subscription's endpoint is in.", "max"),
+  gauge("posthorn_sends_under_way", "Requests to endpoints that are not answered yet."),
+  gauge("posthorn_topics", "Topics, domains and storage accounts."),
+  gauge("posthorn_subscriptions", "Event subscriptions."),
+  gauge("posthorn_ready", "1 while publishes are accepted, else 0."),
+
+  // Ours: the store and the process.
+  counter("posthorn_store_failures_total", "Calls of the store that failed, by verb."),
+  histogram(
+    "posthorn_store_commit_seconds",
+    "How long the store took over a round.",
+    latencyBuckets,
+  ),
+  histogram("posthorn_store_round_operations", "Operations that shared a round.", sizeBuckets),
+  gauge("posthorn_event_loop_delay_mean_seconds", "Delay of the event loop since the last look."),
+  gauge("posthorn_event_loop_delay_p99_seconds", "Its 99th percentile since the last look."),
+  gauge("posthorn_event_loop_delay_max_seconds", "Its largest since the last look."),
+  gauge("posthorn_build_info", "1, with the version as a label."),
+  counter("process_cpu_seconds_total", "Processor time used, user and system."),
+  gauge("process_resident_memory_bytes", "Memory in use by the process."),
+  gauge("process_start_time_seconds", "When the process started, in seconds since 1970."),
+  gauge("nodejs_heap_size_total_bytes", "Heap that Node has taken."),
+  gauge("nodejs_heap_size_used_bytes", "Heap that is in use."),
+  gauge("nodejs_external_memory_bytes", "Memory outside of the heap, buffers among it."),
+];
