@@ -40,6 +40,7 @@ import { openDestinations } from "./egress/destination.ts";
 import { openWebhook } from "./egress/webhook.ts";
 import { assemble, type Ground, type HouseRules } from "./house.ts";
 import { openAssets } from "./runtime/assets.ts";
+import { type BackupShelf, openBackups } from "./runtime/backups.ts";
 import { startBeat } from "./runtime/beat.ts";
 import { givenCertificates, keptCertificates } from "./runtime/certificate.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
@@ -60,6 +61,7 @@ import { VirtualClock } from "./runtime/virtual.ts";
 import { openVitals } from "./runtime/vitals.ts";
 import { startWatch } from "./runtime/watch.ts";
 import { settingList } from "./settings.ts";
+import { storeFile } from "./store/backup.ts";
 import { type Engine, FrontStore } from "./store/front.ts";
 import { MemoryStore } from "./store/memory.ts";
 import { MemoryChronicle } from "./store/story/memory.ts";
@@ -186,7 +188,14 @@ export async function openBroker(
     return meter.read([...gauges, ...vitals.samples()]);
   };
   const api = openApi({
-    ...{ registry: store, ledger: store, catalog, refresh, handshakes: house.desk },
+    ...{
+      registry: store,
+      ledger: store,
+      backups: store.backups,
+      catalog,
+      refresh,
+      handshakes: house.desk,
+    },
     ...{ clock, log, makeKey, every: startBeat, sums: () => countsOf(tally()) },
     ...{ profile: rules.profile, defaults: rules.defaults, store: config.store },
     ...{ chronicle, retention: retentionOf(config) },
@@ -385,17 +394,23 @@ async function openStore(
     readonly meter: Meter;
     readonly onCrash: (error: Error) => void;
   },
-): Promise<WholeStore & { close(): Promise<void> }> {
-  if (config.store === "memory") return Object.assign(new MemoryStore(), { close: async () => {} });
-  const path = join(config.dataFolder, "store.db");
-  return new FrontStore({
+): Promise<WholeStore & { backups: BackupShelf | null; close(): Promise<void> }> {
+  if (config.store === "memory") {
+    return Object.assign(new MemoryStore(), { backups: null, close: async () => {} });
+  }
+  const path = join(config.dataFolder, storeFile);
+  const thread = await openThread({ path, onCrash: ground.onCrash });
+  const folder = resolve(config.dataFolder, "backups");
+  const backups = openBackups({ folder, copyTo: (copy) => thread.backUp(copy) });
+  const front = new FrontStore({
     ...ground,
-    engine: measured(await openThread({ path, onCrash: ground.onCrash }), ground.meter),
+    engine: measured(thread, ground.meter),
     // A clock that stands still cannot end a wait for company.
     gatherMs: config.clock === "virtual" ? 0 : gatherMs,
     waitingCharsMax: config.publishQueueBytesMax,
     retryAfterMs,
   });
+  return Object.assign(front, { backups });
 }
 
 /** The same engine; how long each round takes, and how much shares it, is measured. */

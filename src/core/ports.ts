@@ -506,6 +506,8 @@ export interface Reply {
   readonly body?: string;
   /** In the place of the body, for what is no text. */
   readonly bytes?: Uint8Array;
+  /** In the place of the body: the path of a file. */
+  readonly file?: string;
   /**
    * In the place of the body, for what goes on. Called when the head has been sent; its answer is
    * called once, when the other end has gone or when we close.

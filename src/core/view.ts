@@ -38,6 +38,11 @@
 //   POST   /simulate                                         SimulateOrder → Simulation
 //   GET    /settings                                         Page<SettingView>
 //   GET    /profiles                                         Profile[] as in profile.ts
+//   POST   /backups                                          BackupView: a copy of the store
+//   GET    /backups                                          Page<BackupView>
+//   GET    /backups/{name}                                   the file
+//   DELETE /backups/{name}                                   BackupView
+//   POST   /links                                            {url}: signs a browser in, once
 
 /** ISO 8601, UTC, with milliseconds. */
 export type IsoInstant = string;
@@ -518,4 +523,12 @@ export interface SettingView {
   readonly source: "option" | "environment" | "file" | "default";
   readonly about: string;
   readonly isSecret: boolean;
+}
+
+export interface BackupView {
+  readonly name: string;
+  /** On the broker's machine. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly takenAt: IsoInstant;
 }

@@ -3,8 +3,10 @@
 //
 // Whoever is closing says so with each answer, so that clients let go of their connections.
 
+import { createReadStream, statSync } from "node:fs";
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { pipeline } from "node:stream";
 import type { Reply } from "../core/ports.ts";
 import { type Fault, replyToFault } from "./edge.ts";
 
@@ -31,12 +33,16 @@ export function write(
   // One flat list is what Node writes without copying it first.
   const lines = ["x-ms-request-id", requestId];
   const isBare = status === 204 || status === 304 || reply.stream !== undefined;
-  if (!isBare) lines.push("content-length", `${Buffer.byteLength(body)}`);
+  const bytes = reply.file === undefined ? Buffer.byteLength(body) : statSync(reply.file).size;
+  if (!isBare) lines.push("content-length", `${bytes}`);
   if (ground.isClosing) lines.push("connection", "close");
   for (const name in more) lines.push(name, more[name] as string);
   for (const name in headers) lines.push(name, headers[name] as string);
   response.writeHead(status, lines);
-  if (reply.stream !== undefined && response.req.method !== "HEAD" && !ground.isClosing) {
+  if (reply.file !== undefined && response.req.method !== "HEAD") {
+    // A file that cannot be read to its end leaves a connection that breaks off before it.
+    pipeline(createReadStream(reply.file), response, () => {});
+  } else if (reply.stream !== undefined && response.req.method !== "HEAD" && !ground.isClosing) {
     follow(ground, response, reply.stream);
   } else response.end(body);
   if (!response.req.complete) endWithBody(ground, response);

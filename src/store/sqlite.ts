@@ -36,6 +36,7 @@ import {
   type SubscriptionId,
 } from "../core/subscription.ts";
 import type { Topic, TopicDraft } from "../core/topic.ts";
+import { copyStore } from "./backup.ts";
 import { Line } from "./line.ts";
 import { type Answer, type Op, type Push, type Round, stageNumber, stageOf } from "./round.ts";
 import { migrations } from "./schema.ts";
@@ -108,6 +109,11 @@ export class SqliteEngine {
       ...second,
       answers: isLeft.map((is) => (is ? failed : (answers.shift() as Answer))),
     };
+  }
+
+  /** A copy of the file, made between rounds. */
+  backUp(path: string): Promise<void> {
+    return copyStore(this.#database, path);
   }
 
   close(): void {

@@ -16,27 +16,37 @@ const role = "posthorn.store";
 type FromThread =
   | { readonly kind: "open" }
   | { readonly kind: "refused"; readonly reason: string }
-  | { readonly kind: "round"; readonly round: PackedRound };
+  | { readonly kind: "round"; readonly round: PackedRound }
+  /** `reason`: null when the copy is there, else why not. */
+  | { readonly kind: "backedUp"; readonly reason: string | null };
+
+export interface StoreThread extends Engine {
+  /** Refusal: Conflict, while another is being made. Rejects when the disk would not. */
+  backUp(path: string): Promise<void>;
+}
 
 /** Refusal: InvalidSetting, when another broker has the file open or a newer release wrote it. */
 export async function openThread(
   options: SqliteOptions & { readonly onCrash: (error: Error) => void },
-): Promise<Engine> {
+): Promise<StoreThread> {
   const { onCrash, ...rest } = options;
   mkdirSync(dirname(options.path), { recursive: true });
   const worker = new Worker(new URL(import.meta.url), { workerData: { role, options: rest } });
   let settle: { resolve(round: Round): void; reject(error: Error): void } | null = null;
   let crash: Error | null = null;
+  let backedUp: ((reason: string | null) => void) | null = null;
   const opened = Promise.withResolvers<void>();
   const fail = (error: Error) => {
     crash ??= error;
     opened.reject(error);
     settle?.reject(error);
     settle = null;
+    backedUp?.(error.message);
   };
   worker.on("message", (from: FromThread) => {
     if (from.kind === "open") opened.resolve();
     else if (from.kind === "refused") opened.reject(new Refusal("InvalidSetting", from.reason));
+    else if (from.kind === "backedUp") backedUp?.(from.reason);
     else {
       const { resolve } = settle as NonNullable<typeof settle>;
       settle = null;
@@ -66,6 +76,16 @@ export async function openThread(
         worker.postMessage(packOps(ops));
       });
     },
+    async backUp(path) {
+      if (crash !== null) throw crash;
+      if (backedUp !== null) throw new Refusal("Conflict", "A backup is being made already.");
+      const done = Promise.withResolvers<string | null>();
+      backedUp = done.resolve;
+      worker.postMessage({ backUpTo: path });
+      const reason = await done.promise;
+      backedUp = null;
+      if (reason !== null) throw new Error(reason);
+    },
     async close() {
       isClosing = true;
       worker.postMessage(null);
@@ -92,12 +112,17 @@ function serve(port: NonNullable<typeof parentPort>): void {
     port.close();
     return;
   }
-  port.on("message", (ops: unknown[] | null) => {
-    if (ops === null) {
+  port.on("message", (told: unknown[] | { readonly backUpTo: string } | null) => {
+    if (told === null) {
       engine.close();
       port.close();
+    } else if (Array.isArray(told)) {
+      say({ kind: "round", round: packRound(engine.run(unpackOps(told))) });
     } else {
-      say({ kind: "round", round: packRound(engine.run(unpackOps(ops))) });
+      engine.backUp(told.backUpTo).then(
+        () => say({ kind: "backedUp", reason: null }),
+        (error) => say({ kind: "backedUp", reason: String(error) }),
+      );
     }
   });
   say({ kind: "open" });

@@ -5,6 +5,7 @@ import type { Instant, Route } from "../../core/ports.ts";
 import { Pulse } from "../../core/pulse.ts";
 import type { SimulationGround } from "../../core/simulate.ts";
 import type { Counts, SettingView } from "../../core/view.ts";
+import { type BackupGround, backupRoutes } from "./backups.ts";
 import { type CatalogGround, catalogRoutes } from "./catalog.ts";
 import { deadLetterRoutes } from "./deadletters.ts";
 import { type EndpointsGround, endpointRoutes } from "./endpoints.ts";
@@ -20,7 +21,8 @@ import { type SigningGround, signingRoutes } from "./signing.ts";
 import { simulateRoutes } from "./simulate.ts";
 
 export interface ApiGround
-  extends CatalogGround,
+  extends BackupGround,
+    CatalogGround,
     EventsGround,
     EndpointsGround,
     ExplainGround,
@@ -67,6 +69,7 @@ export function openApi(ground: ApiGround): Api {
       ...deadLetterRoutes(ground),
       ...simulateRoutes(ground.simulation),
       ...settingRoutes(ground.settings),
+      ...backupRoutes(ground),
     ],
     live,
     close: stop,

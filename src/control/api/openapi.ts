@@ -228,6 +228,21 @@ export const operations: readonly Operation[] = [
     gives: page(ref("Setting")),
   },
   { method: "GET", path: "/profiles", summary: "The profiles, as data", gives: list({}) },
+  { method: "GET", path: "/backups", summary: "Backups", gives: page(ref("Backup")) },
+  {
+    method: "POST",
+    path: "/backups",
+    summary: "Copy the embedded store while it is in use",
+    gives: ref("Backup"),
+  },
+  {
+    method: "GET",
+    path: "/backups/{name}",
+    summary: "Download a backup",
+    gives: { type: "string", format: "binary" },
+    contentType: "application/vnd.sqlite3",
+  },
+  { method: "DELETE", path: "/backups/{name}", summary: "Remove a backup", gives: ref("Backup") },
   {
     method: "POST",
     path: "/links",

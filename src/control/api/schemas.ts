@@ -376,6 +376,12 @@ export const schemas: Readonly<Record<string, Schema>> = {
     saved: whole,
     lost: whole,
   }),
+  Backup: record<view.BackupView>({
+    name: text,
+    path: about(text, "On the broker's machine."),
+    bytes: whole,
+    takenAt: instant,
+  }),
   Setting: record<view.SettingView>({
     name: text,
     value: about(orNull(text), "As it would be written; secrets are masked."),

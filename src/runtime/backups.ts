@@ -1,0 +1,56 @@
+// The shelf of backups in the data folder: copies of the store, each a file named by when it was
+// taken. They stay until somebody removes them.
+
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Backup {
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly takenAt: number;
+}
+
+export interface BackupShelf {
+  /** The newest first. */
+  list(): readonly Backup[];
+  find(name: string): Backup | null;
+  /** Makes a copy under a name of its own. */
+  take(at: number): Promise<Backup>;
+  remove(name: string): void;
+}
+
+/** No other file of the folder can be asked for. */
+const nameRule = /^store-\d{8}T\d{6}\.\d{3}Z\.db$/;
+
+export function openBackups({
+  folder,
+  copyTo,
+}: {
+  readonly folder: string;
+  readonly copyTo: (path: string) => Promise<void>;
+}): BackupShelf {
+  const find = (name: string): Backup | null => {
+    const path = join(folder, name);
+    const found = nameRule.test(name) ? statSync(path, { throwIfNoEntry: false }) : undefined;
+    return found?.isFile() ? { name, path, bytes: found.size, takenAt: found.mtimeMs } : null;
+  };
+  return {
+    find,
+    list() {
+      mkdirSync(folder, { recursive: true });
+      const names = readdirSync(folder).toSorted().toReversed();
+      return names.flatMap((name) => find(name) ?? []);
+    },
+    async take(at) {
+      mkdirSync(folder, { recursive: true });
+      const name = `store-${new Date(at).toISOString().replace(/[-:]/g, "")}.db`;
+      await copyTo(join(folder, name));
+      return find(name) as Backup;
+    },
+    remove(name) {
+      const found = find(name);
+      if (found !== null) rmSync(found.path);
+    },
+  };
+}
