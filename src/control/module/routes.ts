@@ -28,6 +28,9 @@ import { checkModuleTopic, renderModuleTopic } from "./topic.ts";
 
 const done: Reply = { status: 200 };
 
+const unknownKey =
+  "The key in aeg-sas-key is none of inbound__clientAuth__sasKeys, or those are not enabled.";
+
 export interface ModuleLock extends AdminLock {
   /** Whether it is one of the module's own keys. */
   readonly isModuleKey: (key: string) => boolean;
@@ -48,8 +51,11 @@ export function moduleRoutes(ground: ModuleGround, lock: ModuleLock): readonly R
         try {
           checkModuleVersion(request);
           const key = sasKeyIn(request);
-          const isOpen = key !== null && lock.isModuleKey(key);
-          return await (isOpen ? open : locked).handle(request);
+          if (key !== null && lock.isModuleKey(key)) return await open.handle(request);
+          if (key !== null && lock.check !== null && !request.headers.authorization) {
+            throw new Refusal("Unauthorized", unknownKey);
+          }
+          return await locked.handle(request);
         } catch (error) {
           if (error instanceof Refusal) return refuse(ground, request, error);
           throw error;

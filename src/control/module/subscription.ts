@@ -106,9 +106,14 @@ const operators = [
   ...["StringIn", "StringNotIn", "StringBeginsWith", "StringEndsWith", "StringContains"],
 ];
 
+const filterMembers = [
+  ...["subjectBeginsWith", "subjectEndsWith", "isSubjectCaseSensitive", "includedEventTypes"],
+  "advancedFilters",
+];
+
 function checkFilter(value: unknown, field: string) {
   if (value === null) return filterForAll;
-  const filter = parseFilter(value, field);
+  const filter = parseFilter(checkMembers(value, field, filterMembers), field);
   for (const [index, { operatorType }] of filter.advanced.entries()) {
     if (operators.includes(operatorType)) continue;
     const target = `${field}.advancedFilters[${index}].operatorType`;
