@@ -257,6 +257,7 @@ export async function openBroker(
     await openFrontage({
       ...{ http: config.http, https: config.https, certificates, routes, log, ids },
       routesOf: house.routesOf,
+      onTurnedAway: house.turnedAway,
       bodyBytesMax: publishLimits.requestBytesMax,
     }),
     (open) => open.close(),

@@ -27,12 +27,13 @@ import type {
   WholeStore,
 } from "./core/ports.ts";
 import type { ProfileName } from "./core/profile.ts";
+import type { Refusal } from "./core/refusal.ts";
 import { type Directory, openDirectory } from "./core/route.ts";
 import type { DeadLetterDestination } from "./core/subscription.ts";
 import { Roster } from "./dispatch/roster.ts";
 import { type ModulePublishGround, modulePublishRoutes } from "./ingress/module.ts";
 import { withNotices } from "./ingress/notice.ts";
-import { publishRoutes, topicRoutes } from "./ingress/publish.ts";
+import { publishRoutes, tellTurnedAway, topicRoutes } from "./ingress/publish.ts";
 
 /** Everything a broker stands on. */
 export interface Ground {
@@ -72,6 +73,8 @@ export interface House {
   readonly routes: readonly Route[];
   /** For a port on which one topic alone is published to. */
   routesOf(topic: string): readonly Route[];
+  /** What was refused at the edge, if it was a publish. */
+  turnedAway(path: string, refusal: Refusal): void;
   /** Tells of the catalog in force whenever it has changed. */
   watch(listener: (catalog: Catalog) => void): void;
   readonly desk: HandshakeDesk;
@@ -184,6 +187,7 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
       ...handshakes.routes,
     ],
     routesOf: (topic) => topicRoutes(publishing, topic),
+    turnedAway: (path, refusal) => tellTurnedAway(publishing, path, refusal),
     watch: (listener) => void watchers.push(listener),
     desk: handshakes,
     operator,

@@ -42,7 +42,11 @@ export function measureAccepted(meter: Meter, accepted: Accepted): void {
   if (unmatched > 0) meter.count("posthorn_unmatched_events_total", labels, unmatched);
 }
 
-export function measureRefused(meter: Meter, topic: Topic | undefined, code: RefusalCode): void {
+export function measureRefused(
+  meter: Meter,
+  topic: Topic | undefined,
+  code: RefusalCode | "Internal",
+): void {
   const label = topic?.name ?? "unknown";
   meter.count("posthorn_publish_refused_total", { topic: label, code });
 }

@@ -119,6 +119,7 @@ export async function publish(
     return accepted;
   } catch (error) {
     if (error instanceof Refusal) tellRefused(ground, topic, error);
+    else measureRefused(ground.meter, topic, "Internal");
     throw error;
   }
 }
@@ -303,6 +304,13 @@ function tellPublished(
   const deliveries = routed.reduce((sum, { to }) => sum + to.length, 0);
   const count = published.length;
   log.fact("debug", "event.published", { topic: topic.name, count, bytes, deliveries });
+}
+
+/** What was refused before anyone here was asked: too large, the wrong method, nowhere. */
+export function tellTurnedAway(ground: PublishGround, path: string, refusal: Refusal): void {
+  const found = /^\/+(?:topics\/+([^/]+)\/+)?api\/+events\/*$/i.exec(path);
+  if (found === null) return;
+  tellRefused(ground, findTopic(ground.directory(), found[1] ?? ""), refusal);
 }
 
 function tellRefused(

@@ -8,7 +8,7 @@
 import type { Ids, Log, Route } from "../core/ports.ts";
 import type { Address } from "../core/setting.ts";
 import { type Certificates, renewDaily } from "./certificate.ts";
-import { listen } from "./http.ts";
+import { listen, type TurnedAway } from "./http.ts";
 import { type OwnPort, PortKeeper } from "./portkeeper.ts";
 import type { Identity } from "./wire.ts";
 
@@ -22,6 +22,8 @@ export interface FrontageOptions {
   readonly log: Log;
   readonly ids: Ids;
   readonly bodyBytesMax: number;
+  /** Told of requests that no room was asked about, and why. */
+  readonly onTurnedAway?: TurnedAway;
 }
 
 export interface Frontage {
@@ -37,8 +39,8 @@ export interface Frontage {
 /** Refusal: InvalidSetting, for a certificate that is none. */
 export async function openFrontage(options: FrontageOptions): Promise<Frontage> {
   await using doors = new AsyncDisposableStack();
-  const { http, https, certificates, log, ids, bodyBytesMax } = options;
-  const common = { log, ids, bodyBytesMax };
+  const { http, https, certificates, log, ids, bodyBytesMax, onTurnedAway } = options;
+  const common = { log, ids, bodyBytesMax, ...(onTurnedAway && { onTurnedAway }) };
   const open = async (address: Address, tls?: Identity) =>
     doors.adopt(await listen(options.routes, { ...address, ...common, tls }), (listener) =>
       listener.close(),

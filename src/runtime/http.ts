@@ -52,7 +52,12 @@ export interface ListenOptions {
   /** How long requests under way may take once we close; then their connections are cut. */
   readonly drainMs?: number;
   readonly connectionsMax?: number;
+  /** Told of requests that no room was asked about, and why. */
+  readonly onTurnedAway?: TurnedAway;
 }
+
+/** `path`: as it was asked for, without its query. */
+export type TurnedAway = (path: string, refusal: Refusal) => void;
 
 export interface Listener {
   readonly url: string;
@@ -70,6 +75,7 @@ interface Ground {
   readonly ids: Ids;
   readonly bodyBytesMax: number;
   readonly streams: Set<ServerResponse>;
+  readonly onTurnedAway?: TurnedAway;
   isClosing: boolean;
   /** What a TLS client is shown that asks by name. */
   names?: (name: string) => Promise<SecureContext | undefined>;
@@ -244,7 +250,10 @@ async function serve(
 ): Promise<void> {
   try {
     const { socket, headers, method = "" } = incoming;
-    const body = await readBody(incoming, ground.bodyBytesMax);
+    const body = await readBody(incoming, ground.bodyBytesMax).catch((error) => {
+      if (error instanceof Refusal) ground.onTurnedAway?.(pathOf(incoming.url), error);
+      throw error;
+    });
     if (body === null) return;
     const remote = remoteOf(socket);
     const scheme = "encrypted" in socket ? "https" : "http";
@@ -288,7 +297,12 @@ function refuseUnknown(ground: Ground, request: FastifyRequest, response: Fastif
     "NotFound",
     "No HTTP resource was found that matches the request URI.",
   );
+  ground.onTurnedAway?.(pathOf(request.url), refusal);
   answer(ground, request, response, replyToRefusal(refusal));
+}
+
+function pathOf(url = ""): string {
+  return url.split("?", 1)[0] ?? "";
 }
 
 /** Routes that differ in their method alone. */
@@ -316,6 +330,7 @@ function addOtherMethods(app: FastifyInstance, ground: Ground, routes: readonly 
         "MethodNotAllowed",
         `The method ${request.method} is not allowed here; allowed: ${allow}.`,
       );
+      ground.onTurnedAway?.(pathOf(request.url), refusal);
       answer(ground, request, reply, replyToRefusal(refusal), { ...first.headers, allow });
     },
     handler: unreachable,

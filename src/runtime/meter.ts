@@ -10,7 +10,10 @@ import type { Meter, Sample } from "../core/ports.ts";
 import { type Family, families, type Labels } from "./families.ts";
 
 export interface OpenMeter extends Required<Meter> {
-  /** Everything counted and measured, with what was looked at just now. In a fixed order. */
+  /**
+   * Everything counted and measured, with what was looked at just now, in a fixed order; also what
+   * has not happened yet, without points, so that the page says what there could be.
+   */
   read(samples?: readonly Sample[]): readonly Reading[];
 }
 
@@ -88,8 +91,10 @@ export function openMeter(): OpenMeter {
         const cell = cellOf(series, labels);
         cell.value = family.fold === "max" ? Math.max(cell.value, value) : cell.value + value;
       }
-      const told = [...all.values(), ...looked.values()].map(readingOf);
-      return [...told, ...retold(all)].toSorted(byName);
+      const told = [...[...all.values(), ...looked.values()].map(readingOf), ...retold(all)];
+      const names = new Set(told.map(({ family }) => family.name));
+      const others = families.filter(({ name }) => !names.has(name));
+      return [...told, ...others.map((family) => ({ family, points: [] }))].toSorted(byName);
     },
   };
 }
