@@ -15,7 +15,8 @@ let program: Program;
 const folder = mkdtempSync(join(tmpdir(), "posthorn-openapi-"));
 
 before(async () => {
-  program = await startProgram(["--data", folder, "--store", "memory", "--auth", "off"]);
+  const calm = ["--auth", "off", "--handshake", "off", "--store", "memory"];
+  program = await startProgram(["--data", folder, ...calm]);
 });
 
 after(async () => {

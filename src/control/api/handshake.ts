@@ -2,7 +2,7 @@
 // once more.
 
 import { baseUrlOf } from "../../core/called.ts";
-import type { Catalog, Clock, Request, Route } from "../../core/ports.ts";
+import type { Catalog, Clock, Log, Request, Route } from "../../core/ports.ts";
 import { validationUrlOf } from "../../core/question.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/time.ts";
@@ -16,6 +16,7 @@ export interface HandshakeGround {
   readonly catalog: () => Catalog;
   readonly clock: Clock;
   readonly handshakes: HandshakeDesk;
+  readonly log: Log;
 }
 
 export function handshakeRoutes(ground: HandshakeGround): Route[] {
@@ -29,9 +30,12 @@ export function handshakeRoutes(ground: HandshakeGround): Route[] {
       method: "POST",
       path: `${subscriptionPath}/validate`,
       headers: apiHeaders,
-      async handle(request) {
+      handle(request) {
         const { id } = namedSubscription(ground.catalog(), request);
-        await ground.handshakes.rerun(id, { baseUrl: baseUrlOf(request) });
+        // An endpoint may take minutes to agree: how it goes is seen where the exchange is.
+        ground.handshakes.rerun(id, { baseUrl: baseUrlOf(request) }).catch((error) => {
+          ground.log.fact("warn", "handshake.failed", { subscription: id, error: String(error) });
+        });
         return look(request);
       },
     },
