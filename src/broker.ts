@@ -35,6 +35,7 @@ import { publishLimits } from "./core/schema/limits.ts";
 import { isLoopback } from "./core/setting.ts";
 import type { Counts, SettingView } from "./core/view.ts";
 import { openAsk } from "./egress/ask.ts";
+import type { Trust } from "./egress/connections.ts";
 import { openDeadLetters } from "./egress/deadletter.ts";
 import { openDestinations } from "./egress/destination.ts";
 import { openWebhook } from "./egress/webhook.ts";
@@ -132,6 +133,7 @@ export async function openBroker(
       connectionsMax: config.endpointSendsMax,
       lateMax: config.endpointSendsMax,
       ca,
+      trust: trustOf(config),
     }),
     (open) => open.close(),
   );
@@ -139,7 +141,9 @@ export async function openBroker(
   const sink = rooms.adopt(openDestinations({ clock, activity, webhook, azure }), (open) =>
     open.close(),
   );
-  const asker = rooms.adopt(openAsk({ clock, activity, ca }), (open) => open.close());
+  const asker = rooms.adopt(openAsk({ clock, activity, ca, trust: trustOf(config) }), (open) =>
+    open.close(),
+  );
   const ids = realIds();
   // Also where there is no account: what waits for one that has been taken out is kept a while.
   const deadLetterSink = rooms.adopt(
@@ -289,6 +293,11 @@ export async function openBroker(
       await opened.disposeAsync();
     },
   };
+}
+
+function trustOf({ webhookTrustsAll, webhookTrustsAnyAuthority }: Config): Trust {
+  if (webhookTrustsAll) return "all";
+  return webhookTrustsAnyAuthority ? "anyAuthority" : "known";
 }
 
 function moduleRulesOf(config: Config): ModuleRules {

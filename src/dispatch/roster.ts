@@ -9,7 +9,7 @@ import { type Course, plainCourse } from "../core/flow.ts";
 import type { HealthRules } from "../core/health.ts";
 import { type PolicyDefaults, policyOf } from "../core/policy.ts";
 import type { Catalog, Sink, Stage, Switchboard, Wake } from "../core/ports.ts";
-import { type ProfileName, profiles } from "../core/profile.ts";
+import { type Profile, type ProfileName, profiles } from "../core/profile.ts";
 import {
   type DeadLetterDestination,
   endpointOf,
@@ -200,7 +200,7 @@ export class Roster implements Switchboard {
       new Dispatcher({
         ...queue,
         queue: { subscription: subscription.id, stage: queue.stage },
-        subscription,
+        subscription: knownUnder(profile, subscription),
         policy: policyOf(subscription, profile, defaults),
         ground,
         onDrained: () => this.#options.onDrained?.(subscription.id),
@@ -265,4 +265,10 @@ function termsOf(subscription: Subscription): string {
 /** Dead-letter stores have a schedule and a limit of their own (L-4), and no health. */
 function quietEndpoint(name: string, { clock, log }: DispatchGround): Endpoint {
   return new Endpoint({ name, sendsMax: deadLetterSendsMax, delayedDelivery: false, clock, log });
+}
+
+/** P-12: headers that the profile does not know are not sent, though the subscription has them. */
+function knownUnder({ deliveryHeaders }: Profile, subscription: Subscription): Subscription {
+  const isKnown = deliveryHeaders || subscription.headers.length === 0;
+  return isKnown ? subscription : { ...subscription, headers: [] };
 }

@@ -6,7 +6,7 @@
 // are answers and are not followed: whoever is asked must agree for itself.
 
 import type { Activity, Answer, Ask, Clock } from "../core/ports.ts";
-import { Connections, type Controller, type Listener } from "./connections.ts";
+import { Connections, type Controller, type Listener, type Trust } from "./connections.ts";
 import { headerText, silenceOf, wordsOf } from "./wire.ts";
 
 export interface AskOptions {
@@ -18,6 +18,8 @@ export interface AskOptions {
   readonly bodyBytesMax?: number;
   /** Authorities to trust beside those of the system, as PEM. */
   readonly ca?: readonly string[];
+  /** Whose certificates will do; those of known authorities if not said. */
+  readonly trust?: Trust;
 }
 
 export interface Asker {
@@ -32,7 +34,8 @@ const canceled: Answer = { kind: "noReply", why: "It was broken off." };
 
 export function openAsk(options: AskOptions): Asker {
   const { clock, activity, asksMax = 64, bodyBytesMax = 65_536, ca = [] } = options;
-  const connections = new Connections({ clock, keepAliveMs: 4_000, idleMax: 0, ca });
+  const { trust = "known" } = options;
+  const connections = new Connections({ clock, keepAliveMs: 4_000, idleMax: 0, ca, trust });
   const closing = new AbortController();
   const turns = openTurns(asksMax);
 

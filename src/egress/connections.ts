@@ -5,8 +5,14 @@
 // do not let go of a request that still waits for one, and set one bound for all endpoints of an
 // origin. How many connections are in use is the caller's business; how many lie idle is ours.
 
-import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
-import { Client, type Dispatcher } from "undici";
+import {
+  checkServerIdentity,
+  createSecureContext,
+  getCACertificates,
+  type SecureContext,
+  TLSSocket,
+} from "node:tls";
+import { buildConnector, Client, type Dispatcher } from "undici";
 import type { Clock, Instant } from "../core/ports.ts";
 
 export interface ConnectionsOptions {
@@ -17,7 +23,14 @@ export interface ConnectionsOptions {
   readonly idleMax: number;
   /** Authorities to trust beside those of the system, as PEM. */
   readonly ca: readonly string[];
+  readonly trust?: Trust;
 }
+
+/**
+ * Whose certificates will do: those of known authorities; those of any, as long as name and dates
+ * are right; or all.
+ */
+export type Trust = "known" | "anyAuthority" | "all";
 
 /** Who listens to what becomes of a request, in the words of undici. */
 export type Listener = Dispatcher.DispatchHandler;
@@ -83,7 +96,7 @@ export class Connections {
       // Waiting is done on our clock and not in real time.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { timeout: 0, secureContext: this.#trust, signal: cut.signal },
+      connect: this.#connector(cut.signal),
       keepAliveTimeout: this.#options.keepAliveMs,
       keepAliveMaxTimeout: this.#options.keepAliveMs,
     });
@@ -96,6 +109,23 @@ export class Connections {
     this.#origins.set(url, origin);
     this.#all.add(connection);
     return connection;
+  }
+
+  #connector(signal: AbortSignal): buildConnector.connector {
+    const { trust = "known" } = this.#options;
+    const rejectUnauthorized = trust === "known";
+    const connect = buildConnector({
+      ...{ timeout: 0, secureContext: this.#trust, signal, rejectUnauthorized },
+    });
+    if (trust !== "anyAuthority") return connect;
+    return (target, done) =>
+      connect(target, (...made) => {
+        const [, socket] = made;
+        const error = socket instanceof TLSSocket ? faultOf(socket, target.hostname) : undefined;
+        if (error === undefined) return done(...made);
+        socket?.destroy();
+        done(error, null);
+      });
   }
 
   /** For a connection whose last answer was read to its end. */
@@ -129,4 +159,18 @@ export class Connections {
     for (const connection of this.#all) this.drop(connection);
     await Promise.all([...this.#all].map(({ client }) => client.destroy()));
   }
+}
+
+/** What OpenSSL says of a chain that ends with an authority nobody knows. */
+const unknownAuthority =
+  /^(UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
+
+/** Where the chain is at fault, Node does not look at the name any more; so it is done here. */
+function faultOf(socket: TLSSocket, host: string): Error | undefined {
+  if (socket.authorized) return undefined;
+  const code = String(socket.authorizationError);
+  if (!unknownAuthority.test(code)) {
+    return Object.assign(new Error(`The certificate will not do: ${code}`), { code });
+  }
+  return checkServerIdentity(host.replace(/^\[|\]$/g, ""), socket.getPeerCertificate());
 }

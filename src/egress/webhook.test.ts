@@ -264,6 +264,24 @@ test("a certificate is accepted when its authority is given, for its own name", 
   assert.equal(arrived.length, 1);
 });
 
+test("an authority that nobody knows will do where that is said, for the right name alone", async (t) => {
+  const { url, arrived } = await serve(t, ok, { tls: true });
+  const { send } = openSender(t, { trust: "anyAuthority" });
+  assert.equal(answeredOf(await send(url)).status, 200);
+  const outcome = noReplyOf(await send(url.replace("127.0.0.1", "localhost")));
+  assert.equal(outcome.why, "tls");
+  assert.equal(arrived.length, 1);
+});
+
+test("any certificate will do where that is said", async (t) => {
+  const { url, arrived } = await serve(t, ok, { tls: true });
+  const { send } = openSender(t, { trust: "all" });
+  for (const host of ["127.0.0.1", "localhost"]) {
+    assert.equal(answeredOf(await send(url.replace("127.0.0.1", host))).status, 200, host);
+  }
+  assert.equal(arrived.length, 2);
+});
+
 test("an endpoint that does not speak TLS is a failure of tls (D-5)", async (t) => {
   const { url } = await serve(t, ok);
   const outcome = noReplyOf(await openSender(t).send(url.replace("http:", "https:")));

@@ -9,7 +9,7 @@
 
 import type { Activity, Clock, Sink } from "../core/ports.ts";
 import type { WebHookDestination } from "../core/subscription.ts";
-import { Connections } from "./connections.ts";
+import { Connections, type Trust } from "./connections.ts";
 import { canceled, Exchange, type Floor, silent } from "./exchange.ts";
 import { sign } from "./signature.ts";
 import { postOf, type Target, targetOf } from "./wire.ts";
@@ -31,6 +31,8 @@ export interface WebhookOptions {
   readonly idleMax?: number;
   /** Authorities to trust beside those of the system, as PEM. */
   readonly ca?: readonly string[];
+  /** Whose certificates will do; those of known authorities if not said. */
+  readonly trust?: Trust;
 }
 
 /** A URL, and headers that whoever guards it asks for. */
