@@ -82,6 +82,22 @@ test("what is more than a watcher can take is left out and counted", async () =>
   assert.match(told.at(-1) ?? "", /^event: ended/);
 });
 
+test("what is many is not even made when nobody can take it", async () => {
+  const live = new Live();
+  let made = 0;
+  const make = () => {
+    made += 1;
+    return [ended];
+  };
+  live.tellMany(make);
+  assert.equal(made, 0);
+  const { told } = await watch(live);
+  for (let count = 0; count < 250; count++) live.tellMany(make);
+  assert.equal(made, 200);
+  live.beat();
+  assert.equal(told.at(-1), 'event: missed\ndata: {"count":50}\n\n');
+});
+
 test("a connection on which nothing happens is kept open", async () => {
   const live = new Live();
   const { told } = await watch(live);

@@ -45,6 +45,14 @@ export class Live {
     return this.#watchers.size > 0;
   }
 
+  /** What is many is made only while somebody still has room for it. */
+  tellMany(make: () => readonly LiveEvent[]): void {
+    if (!this.isWatched) return;
+    if ([...this.#watchers].some(({ left }) => left > 0)) {
+      for (const event of make()) this.tell(event);
+    } else for (const watcher of this.#watchers) watcher.missed += 1;
+  }
+
   tell(event: LiveEvent): void {
     let text = "";
     for (const watcher of this.#watchers) {
