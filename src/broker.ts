@@ -8,6 +8,7 @@ import { type AdminLock, requireAdmin } from "./control/admin.ts";
 import { openApi } from "./control/api/api.ts";
 import { endpointViews } from "./control/api/endpoints.ts";
 import { descriptionRoutes } from "./control/api/openapi.ts";
+import { Redrives } from "./control/api/redrives.ts";
 import { armRoutes } from "./control/arm.ts";
 import { clockRoutes } from "./control/clock.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
@@ -217,6 +218,20 @@ export async function openBroker(
     },
   });
   rooms.defer(() => api.close());
+  const redrives = new Redrives(
+    {
+      ...{
+        reader: deadLetterSink.reader,
+        accounts: azure.storageAccounts,
+        redriven: store,
+        catalog,
+      },
+      ...{ deliveries: store, sink, clock, ids, log, meter: counted, chronicle },
+      profile: rules.profile,
+    },
+    (redrive) => api.live.tell({ kind: "redrive", redrive }),
+  );
+  rooms.defer(() => redrives.close());
   house.watch(() => api.live.tell({ kind: "catalog" }));
   const door = doorOf(config, { isAdminKey: tokens.isAdminKey, log });
   const lock: AdminLock = {
@@ -246,7 +261,7 @@ export async function openBroker(
     }),
     ...sessionRoutes(door),
     ...descriptionRoutes(versionOf()),
-    ...requireAdmin([...api.routes, ...linkRoutes(door, baseUrlOf)], lock),
+    ...requireAdmin([...api.routes, ...redrives.routes, ...linkRoutes(door, baseUrlOf)], lock),
     ...moduleRoutes({ ...armGround, rules: moduleRulesOf(config) }, { ...lock, isModuleKey }),
     ...requireAdmin(
       armRoutes(armGround, {

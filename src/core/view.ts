@@ -443,7 +443,7 @@ export interface RedriveView {
   readonly total: number;
   readonly sent: number;
   readonly failed: number;
-  /** By the loop guard, or because the record cannot be read. */
+  /** By the loop guard, or because it cannot be read or sent there; of a dry run: would be. */
   readonly skipped: number;
   /** The first few that were skipped or failed, in words. */
   readonly remarks: readonly string[];
