@@ -47,11 +47,17 @@ import { startBeat } from "./runtime/beat.ts";
 import { givenCertificates, keptCertificates } from "./runtime/certificate.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
 import { realActivity, realClock } from "./runtime/clock.ts";
+import {
+  type FailureGround,
+  type FailureLog,
+  openFailureLog,
+  openLines,
+} from "./runtime/failures.ts";
 import { openFrontage } from "./runtime/frontage.ts";
 import { makeKey, realIds } from "./runtime/ids.ts";
 import { keepSecret } from "./runtime/keepsake.ts";
 import { openKeys } from "./runtime/keys.ts";
-import { type LogStream, openLog } from "./runtime/log.ts";
+import { type LogStream, type OpenLog, openLog } from "./runtime/log.ts";
 import { openMeter, textOf } from "./runtime/meter.ts";
 import type { OwnPort } from "./runtime/portkeeper.ts";
 import { openSessions, sessionLifeMs } from "./runtime/sessions.ts";
@@ -166,6 +172,12 @@ export async function openBroker(
   const isModuleKey = openKeys(
     config.moduleKeysEnabled ? [config.moduleKey1, config.moduleKey2] : [],
   );
+  const failures = openFailures(config, { log, clock, catalog: () => house.catalog() });
+  if (failures !== null) {
+    rooms.defer(chronicle.listen((note) => failures.note(note)));
+    rooms.adopt(failures, (open) => open.close());
+  }
+  const facts = config.tellsSuccesses ? tellSuccesses(log) : log;
   const ground: Ground = {
     store,
     sink,
@@ -177,7 +189,7 @@ export async function openBroker(
     clock,
     chance,
     ids,
-    log: config.tellsSuccesses ? tellSuccesses(log) : log,
+    log: failures === null ? facts : failures.beside(facts),
     chronicle,
     meter: counted,
   };
@@ -409,6 +421,16 @@ function openChronicle(
   if (!config.story) return openForgetful();
   const onCut = (count: number) => log.fact("warn", "story.cut", { count });
   return new MemoryChronicle({ clock, retention: retentionOf(config), onCut });
+}
+
+function openFailures(
+  { failureLog }: Config,
+  { log, ...ground }: FailureGround & { readonly log: OpenLog },
+): FailureLog | null {
+  if (failureLog === "off") return null;
+  return failureLog === "stdout"
+    ? openFailureLog({ write: log.line, close: async () => {} }, ground)
+    : openFailureLog(openLines(failureLog), ground);
 }
 
 async function openStore(

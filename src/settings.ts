@@ -163,6 +163,15 @@ export const settings = {
     example: "json",
     about: "JSON, one object per line, or text; `auto` writes text to a terminal only.",
   }),
+  failureLog: setting({
+    name: "failure-log",
+    kind: path("a path, stdout or off"),
+    default: "off",
+    example: "/var/log/posthorn/failures.jsonl",
+    about:
+      "Where failed attempts and refused publishes are told in the shape of Azure's diagnostic " +
+      "logs: a file, which is appended to, or `stdout`.",
+  }),
   endpointSendsMax: setting({
     name: "endpoint-concurrency",
     kind: wholeNumber({ min: 1, max: 10_000 }),

@@ -16,6 +16,8 @@ export interface OpenLog extends Log {
    * wait for it, so that whoever starts a broker need not look for it.
    */
   announce(name: string, fields: Readonly<Record<string, unknown>>): void;
+  /** A line that is no fact, from somebody who writes to the same place. */
+  line(text: string): void;
   /** Resolves when everything is written. May be called twice. */
   close(): Promise<void>;
 }
@@ -82,6 +84,7 @@ export function openLog(options: LogOptions): OpenLog {
       out.write(line({ at: now(), level: "info", name, fields }));
       release();
     },
+    line: (text) => out.write(`${text}\n`),
     async close() {
       release();
       await out.close();
@@ -96,7 +99,7 @@ interface Fact {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-interface Out {
+export interface Out {
   write(line: string): void;
   /** Lines left out since it was last asked, as far as there is room to say so. */
   takeDropped(): number;
@@ -111,7 +114,7 @@ function direct(stream: LogStream): Out {
   };
 }
 
-function inBackground(fd: number): Out {
+export function inBackground(fd: number): Out {
   const boom = destination({ dest: fd, sync: false, maxLength: waitingBytesMax });
   let dropped = 0;
   let isFull = false;
