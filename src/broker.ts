@@ -18,6 +18,7 @@ import { tellIdle } from "./control/idle.ts";
 import { moduleRoutes } from "./control/module/routes.ts";
 import type { ModuleRules } from "./control/module/rules.ts";
 import { portalRoutes } from "./control/portal.ts";
+import { watchReach } from "./control/reach.ts";
 import {
   isSignedIn,
   linkOf,
@@ -204,6 +205,7 @@ export async function openBroker(
     const gauges = await readGauges({ ...house, ledger: store, endpoints, clock });
     return meter.read([...gauges, ...vitals.samples()]);
   };
+  const lettersAt = { reader: deadLetterSink.reader, accounts: azure.storageAccounts };
   const api = openApi({
     ...{
       registry: store,
@@ -216,7 +218,7 @@ export async function openBroker(
     ...{ clock, log, makeKey, every: startBeat, sums: () => countsOf(tally()) },
     ...{ profile: rules.profile, defaults: rules.defaults, store: config.store },
     ...{ chronicle, retention: retentionOf(config) },
-    ...{ reader: deadLetterSink.reader, accounts: azure.storageAccounts, redriven: store },
+    ...{ ...lettersAt, redriven: store },
     ...{ startedAt: clock.now(), clockKind: config.clock, version: versionOf() },
     whyNotReady: house.whyNotReady,
     endpoints,
@@ -232,18 +234,16 @@ export async function openBroker(
   rooms.defer(() => api.close());
   const redrives = new Redrives(
     {
-      ...{
-        reader: deadLetterSink.reader,
-        accounts: azure.storageAccounts,
-        redriven: store,
-        catalog,
-      },
-      ...{ deliveries: store, sink, clock, ids, log, meter: counted, chronicle },
-      profile: rules.profile,
+      ...lettersAt,
+      ...{ redriven: store, deliveries: store, catalog, chronicle, profile: rules.profile },
+      ...{ sink, clock, ids, log, meter: counted },
     },
     (redrive) => api.live.tell({ kind: "redrive", redrive }),
   );
   rooms.defer(() => redrives.close());
+  const tellReach = watchReach({ ...lettersAt, log });
+  tellReach(catalog());
+  house.watch(tellReach);
   house.watch(() => api.live.tell({ kind: "catalog" }));
   const door = doorOf(config, { isAdminKey: tokens.isAdminKey, log });
   const lock: AdminLock = {
