@@ -8,17 +8,20 @@ import type { SubscriptionName } from "./route.ts";
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;
+  /** The field that is at fault: `properties.retryPolicy.maxDeliveryAttempts`. */
+  readonly field: string | null;
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, field: string | null = null) {
     super(message);
     this.status = status;
     this.code = code;
+    this.field = field ?? fieldIn(message);
   }
+}
 
-  /** The field that the words name: `properties.retryPolicy.maxDeliveryAttempts`. */
-  get field(): string | null {
-    return /\bproperties(?:\.\w+|\[\d+\])+|^\w+(?= must )/.exec(this.message)?.[0] ?? null;
-  }
+/** Most refusals begin with the field that they are about. */
+function fieldIn(message: string): string | null {
+  return /\bproperties(?:\.\w+|\[\d+\])+|^[\w.[\]]+(?= must )/.exec(message)?.[0] ?? null;
 }
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -56,8 +59,10 @@ function leaveWhenSignedOut(path: string): void {
 async function refusalIn(response: Response): Promise<Refused> {
   const text = await response.text();
   try {
-    const { error } = JSON.parse(text) as { error: { code: string; message: string } };
-    return new Refused(response.status, error.code, error.message);
+    const { error } = JSON.parse(text) as {
+      error: { code: string; message: string; target?: string };
+    };
+    return new Refused(response.status, error.code, error.message, error.target);
   } catch {
     const words = text.slice(0, 300) || `The broker answered ${response.status}.`;
     return new Refused(response.status, String(response.status), words);

@@ -30,6 +30,23 @@ const Overview = page(() => import("./pages/overview.tsx"), "OverviewPage");
 const pages: readonly (readonly [pattern: string, page: ComponentType<PageProps>])[] = [
   ["/", Overview],
   ["/portal", Overview],
+  ["/portal/topics", page(() => import("./pages/topics.tsx"), "TopicsPage")],
+  ["/portal/topics/:topic", page(() => import("./pages/topic.tsx"), "TopicPage")],
+  [
+    "/portal/topics/:topic/subscriptions/:name",
+    page(() => import("./pages/subscription.tsx"), "SubscriptionPage"),
+  ],
+  ["/portal/subscriptions", page(() => import("./pages/subscriptions.tsx"), "SubscriptionsPage")],
+  [
+    "/portal/subscriptions/new",
+    page(() => import("./pages/newsubscription.tsx"), "NewSubscriptionPage"),
+  ],
+  ["/portal/deliveries", page(() => import("./pages/deliveries.tsx"), "DeliveriesPage")],
+  ["/portal/deliveries/:event", page(() => import("./pages/story.tsx"), "StoryPage")],
+  ["/portal/dead-letters", page(() => import("./pages/deadletters.tsx"), "DeadLettersPage")],
+  ["/portal/endpoints", page(() => import("./pages/endpoints.tsx"), "EndpointsPage")],
+  ["/portal/what-if", page(() => import("./pages/whatif.tsx"), "WhatIfPage")],
+  ["/portal/settings", page(() => import("./pages/settings.tsx"), "SettingsPage")],
 ];
 
 function Missing() {

@@ -36,7 +36,7 @@ const useStyles = makeStyles({
   label: { color: tokens.colorNeutralForeground2 },
   charts: {
     display: "grid",
-    gridTemplateColumns: "repeat(auto-fit, minmax(min(320px, 100%), 1fr))",
+    gridTemplateColumns: "repeat(auto-fit, minmax(min(280px, 100%), 1fr))",
     gap: tokens.spacingHorizontalXXL,
   },
   steps: { textAlign: "left", lineHeight: tokens.lineHeightBase400 },

@@ -5,6 +5,7 @@ import { makeStyles, tokens } from "@fluentui/react-components";
 import { type PointerEvent, useId, useMemo, useState } from "react";
 import { useNow } from "../live.ts";
 import { sayCount, sayInstant, sayShort } from "../words.ts";
+import { useWidth } from "./width.ts";
 
 export interface Series {
   readonly name: string;
@@ -13,7 +14,6 @@ export interface Series {
   readonly values: readonly number[];
 }
 
-const width = 480;
 const height = 140;
 const left = 36;
 const bottom = 18;
@@ -36,8 +36,8 @@ const useStyles = makeStyles({
   },
   entry: { display: "flex", alignItems: "center", gap: tokens.spacingHorizontalXS },
   value: { fontVariantNumeric: "tabular-nums", fontWeight: tokens.fontWeightSemibold },
-  svg: { display: "block", width: "100%", height: "auto", touchAction: "pan-y" },
-  axis: { fill: tokens.colorNeutralForeground2, fontSize: "10px" },
+  svg: { display: "block", maxWidth: "100%", touchAction: "pan-y" },
+  axis: { fill: tokens.colorNeutralForeground2, fontSize: "11px" },
   grid: { stroke: tokens.colorNeutralStroke2 },
   cursor: { stroke: tokens.colorNeutralStrokeAccessible },
   details: { fontSize: tokens.fontSizeBase200, color: tokens.colorNeutralForeground2 },
@@ -57,6 +57,7 @@ export function Chart({
 }) {
   const styles = useStyles();
   const id = useId();
+  const [place, width] = useWidth<HTMLElement>(400);
   const now = useNow(60_000);
   const [pointed, setPointed] = useState<number | null>(null);
   const most = useMemo(() => niceMax(series.flatMap(({ values }) => values)), [series]);
@@ -66,13 +67,13 @@ export function Chart({
   const y = (value: number) => top + (1 - value / most) * (height - top - bottom);
   const point = (event: PointerEvent<SVGSVGElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
-    const along = ((event.clientX - box.left) / box.width) * width - left;
+    const along = event.clientX - box.left - left;
     const index = Math.round((along / (width - left - 4)) * last);
     setPointed(Math.min(last, Math.max(0, index)));
   };
   const latest = at[shown];
   return (
-    <figure className={styles.figure}>
+    <figure className={styles.figure} ref={place}>
       <figcaption className={styles.title} id={id}>
         {title}
       </figcaption>
@@ -99,7 +100,8 @@ export function Chart({
         role="img"
         aria-label={title}
         aria-describedby={`${id}-words`}
-        viewBox={`0 0 ${width} ${height}`}
+        width={width}
+        height={height}
         className={styles.svg}
         onPointerMove={point}
         onPointerLeave={() => setPointed(null)}
@@ -193,7 +195,8 @@ function NumberTable({
         {at
           .slice(from)
           .map((instant, index) => (
-            <tr key={instant}>
+            // biome-ignore lint/suspicious/noArrayIndexKey: a clock that stands still repeats itself.
+            <tr key={index}>
               <td className={styles.cell}>{sayInstant(instant, now)}</td>
               {series.map(({ name, values }) => (
                 <td key={name} className={styles.cell}>

@@ -1,0 +1,129 @@
+// Topics and subscriptions by the routes of Azure Resource Manager, which the broker speaks as
+// Azure does. Only what the portal's forms read and write is typed.
+
+import { localPlace } from "../src/core/topic.ts";
+import { ask, type Method } from "./api.ts";
+import type { SubscriptionName } from "./route.ts";
+
+const apiVersion = "2025-02-15";
+
+export function askArm<T>(method: Method, id: string, body?: unknown): Promise<T> {
+  const path = id.split("/").map(encodeURIComponent).join("/");
+  return ask<T>(method, armPath(path), body);
+}
+
+export function armPath(id: string): string {
+  return `${id}?api-version=${apiVersion}`;
+}
+
+export type TopicKind = "topic" | "domain";
+
+/** Where the portal puts what it makes: names alone tell topics apart here. */
+export function newTopicId(kind: TopicKind, name: string): string {
+  const { subscriptionId, resourceGroup } = localPlace;
+  const group = `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}`;
+  return `${group}/providers/Microsoft.EventGrid/${kind}s/${name}`;
+}
+
+export interface ArmTopic {
+  readonly id: string;
+  readonly name: string;
+  readonly location: string;
+  readonly tags: Readonly<Record<string, string>> | null;
+  readonly properties: {
+    readonly endpoint: string;
+    readonly inputSchema: string;
+    readonly inputSchemaMapping?: unknown;
+    readonly disableLocalAuth: boolean;
+    readonly publicNetworkAccess: "Enabled" | "Disabled";
+    readonly inboundIpRules: readonly { readonly ipMask: string }[];
+    readonly port?: number;
+    readonly profile?: string;
+    readonly autoCreateTopicWithFirstSubscription?: boolean;
+    readonly autoDeleteTopicWithLastSubscription?: boolean;
+  };
+}
+
+export function putTopic(id: string, properties: object, location = localPlace.location) {
+  return askArm<ArmTopic>("PUT", id, { location, properties });
+}
+
+export interface Keys {
+  readonly key1: string;
+  readonly key2: string;
+}
+
+export function listKeys(topicId: string): Promise<Keys> {
+  return askArm<Keys>("POST", `${topicId}/listKeys`, {});
+}
+
+export function renewKey(topicId: string, keyName: keyof Keys): Promise<Keys> {
+  return askArm<Keys>("POST", `${topicId}/regenerateKey`, { keyName });
+}
+
+export interface ArmHeader {
+  readonly name: string;
+  readonly type: "Static" | "Dynamic";
+  readonly properties: {
+    readonly value?: string;
+    readonly isSecret?: boolean;
+    readonly sourceField?: string;
+  };
+}
+
+export interface ArmAdvancedFilter {
+  readonly operatorType: string;
+  readonly key: string;
+  readonly value?: unknown;
+  readonly values?: readonly unknown[];
+}
+
+export interface ArmSubscription {
+  readonly id: string;
+  readonly name: string;
+  readonly properties: {
+    readonly provisioningState: string;
+    readonly destination: {
+      readonly endpointType: string;
+      readonly properties: {
+        readonly endpointUrl?: string | null;
+        readonly endpointBaseUrl?: string;
+        readonly resourceId?: string;
+        readonly queueName?: string;
+        readonly queueMessageTimeToLiveInSeconds?: number;
+        readonly maxEventsPerBatch?: number;
+        readonly preferredBatchSizeInKilobytes?: number;
+        readonly deliveryAttributeMappings?: readonly ArmHeader[];
+      };
+    };
+    readonly filter: {
+      readonly subjectBeginsWith?: string;
+      readonly subjectEndsWith?: string;
+      readonly isSubjectCaseSensitive?: boolean;
+      readonly includedEventTypes?: readonly string[] | null;
+      readonly enableAdvancedFilteringOnArrays?: boolean;
+      readonly advancedFilters?: readonly ArmAdvancedFilter[] | null;
+    };
+    readonly labels: readonly string[] | null;
+    readonly expirationTimeUtc?: string;
+    readonly eventDeliverySchema: string;
+    readonly retryPolicy: {
+      readonly maxDeliveryAttempts?: number;
+      readonly eventTimeToLiveInMinutes?: number;
+    };
+    readonly deadLetterDestination: {
+      readonly endpointType: string;
+      readonly properties: { readonly resourceId: string; readonly blobContainerName: string };
+    } | null;
+    readonly posthorn?: { readonly splitOnFailure?: boolean; readonly signing?: unknown };
+  };
+}
+
+/** By its source's id: of a topic, a domain, or one topic of a domain. */
+export function subscriptionId(
+  topicId: string,
+  { domainTopic, name }: Omit<SubscriptionName, "topic">,
+): string {
+  const source = domainTopic === null ? topicId : `${topicId}/topics/${domainTopic}`;
+  return `${source}/providers/Microsoft.EventGrid/eventSubscriptions/${name}`;
+}

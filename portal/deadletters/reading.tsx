@@ -1,0 +1,88 @@
+// One dead letter, read: what is known of it, and the record as it is written.
+
+import {
+  Button,
+  Dialog,
+  DialogActions,
+  DialogBody,
+  DialogContent,
+  DialogSurface,
+  DialogTitle,
+  makeStyles,
+} from "@fluentui/react-components";
+import type { DeadLetterView } from "../../src/core/view.ts";
+import { apiPath, useAsked } from "../api.ts";
+import { To } from "../parts/link.tsx";
+import { Answer } from "../parts/page.tsx";
+import { Code, Facts, Mono, When } from "../parts/texts.tsx";
+import { pathTo } from "../route.ts";
+
+const useStyles = makeStyles({ surface: { maxWidth: "820px" } });
+
+export function Reading({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const styles = useStyles();
+  const asked = useAsked<DeadLetterView>(apiPath(["dead-letters", id]));
+  return (
+    <Dialog open onOpenChange={(_, { open }) => !open && onClose()}>
+      <DialogSurface className={styles.surface}>
+        <DialogBody>
+          <DialogTitle>Dead letter</DialogTitle>
+          <DialogContent>
+            <Answer asked={asked} what="one dead letter">
+              {(letter) => (
+                <>
+                  <Facts
+                    facts={[
+                      [
+                        "Event",
+                        <To key="event" to={pathTo(["deliveries"], { id: letter.eventId })}>
+                          {letter.eventId}
+                        </To>,
+                      ],
+                      ["Type", letter.type],
+                      ["Subject", letter.subject],
+                      ["Subscription", letter.subscription],
+                      ["Reason", letter.reason],
+                      [
+                        "Last outcome",
+                        letter.status === null
+                          ? letter.outcome
+                          : `${letter.status} ${letter.outcome}`,
+                      ],
+                      ["Attempts", `${letter.attempts}`],
+                      ["Published", <When key="published" at={letter.publishedAt} />],
+                      ["Last attempt", <When key="last" at={letter.lastAttemptAt} />],
+                      ["Written", <When key="written" at={letter.writtenAt} />],
+                      ["Sent again", `${letter.redriven} times`],
+                      [
+                        "In",
+                        <Mono key="blob">{`${letter.account}/${letter.container}/${letter.blob}`}</Mono>,
+                      ],
+                    ]}
+                  />
+                  <br />
+                  {letter.record !== undefined && (
+                    <Code text={pretty(letter.record)} what="the record" wraps />
+                  )}
+                </>
+              )}
+            </Answer>
+          </DialogContent>
+          <DialogActions>
+            <Button appearance="primary" onClick={onClose}>
+              Close
+            </Button>
+          </DialogActions>
+        </DialogBody>
+      </DialogSurface>
+    </Dialog>
+  );
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

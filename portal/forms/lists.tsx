@@ -1,0 +1,181 @@
+// The two lists in a subscription's form: headers that go with every delivery, and the clauses of
+// an advanced filter.
+
+import { Button, Label, makeStyles, tokens } from "@fluentui/react-components";
+import { AddRegular } from "@fluentui/react-icons/svg/add";
+import { DeleteRegular } from "@fluentui/react-icons/svg/delete";
+import type { ReactNode } from "react";
+import { type Operand, operatorTypes } from "../../src/core/filter/operator.ts";
+import type { OperatorType } from "../../src/core/filter.ts";
+import { AreaField, ChoiceField, Fault, SwitchField, TextField } from "../parts/form.tsx";
+import { type ClauseDraft, type HeaderDraft, operandOf } from "./draft.ts";
+
+const useStyles = makeStyles({
+  list: { display: "flex", flexDirection: "column", gap: tokens.spacingVerticalS },
+  entry: {
+    display: "grid",
+    gridTemplateColumns: "repeat(auto-fit, minmax(min(180px, 100%), 1fr))",
+    gap: tokens.spacingHorizontalS,
+    alignItems: "start",
+    padding: tokens.spacingHorizontalS,
+    borderRadius: tokens.borderRadiusMedium,
+    backgroundColor: tokens.colorNeutralBackground3,
+  },
+  remove: { alignSelf: "end", justifySelf: "start" },
+});
+
+/** Entries that can be added, changed and taken out. */
+function EntryList<T>({
+  title,
+  addWords,
+  path,
+  entries,
+  plain,
+  onChange,
+  show,
+}: {
+  readonly title: string;
+  readonly addWords: string;
+  readonly path: string;
+  readonly entries: readonly T[];
+  readonly plain: T;
+  readonly onChange: (entries: readonly T[]) => void;
+  readonly show: (entry: T, change: (changes: Partial<T>) => void, index: number) => ReactNode;
+}) {
+  const styles = useStyles();
+  return (
+    <div className={styles.list}>
+      <Label>{title}</Label>
+      {entries.map((entry, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: entries have no name of their own.
+        <div key={index} className={styles.entry}>
+          {show(entry, (changes) => onChange(entries.with(index, { ...entry, ...changes })), index)}
+          <Button
+            className={styles.remove}
+            appearance="subtle"
+            icon={<DeleteRegular />}
+            aria-label={`Take out number ${index + 1}`}
+            onClick={() => onChange(entries.filter((_, place) => place !== index))}
+          />
+        </div>
+      ))}
+      <Fault path={path} />
+      <div>
+        <Button size="small" icon={<AddRegular />} onClick={() => onChange([...entries, plain])}>
+          {addWords}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+const plainHeader: HeaderDraft = { name: "", type: "Static", value: "", isSecret: false };
+
+export function HeaderFields({
+  path,
+  headers,
+  onChange,
+}: {
+  readonly path: string;
+  readonly headers: readonly HeaderDraft[];
+  readonly onChange: (headers: readonly HeaderDraft[]) => void;
+}) {
+  return (
+    <EntryList
+      title="Headers with every delivery"
+      addWords="Add a header"
+      path={path}
+      entries={headers}
+      plain={plainHeader}
+      onChange={onChange}
+      show={({ name, type, value, isSecret }, change) => (
+        <>
+          <TextField label="Name" value={name} onChange={(given) => change({ name: given })} />
+          <ChoiceField
+            label="Kind"
+            value={type}
+            choices={[
+              ["Static", "a fixed text"],
+              ["Dynamic", "from the event"],
+            ]}
+            onChange={(given) => change({ type: given === "Dynamic" ? "Dynamic" : "Static" })}
+          />
+          <TextField
+            label={type === "Static" ? "Text" : "Field of the event"}
+            value={value}
+            placeholder={type === "Static" ? "" : "data.customer.id"}
+            hint={isSecret && value === "Hidden" ? "Hidden stays as it is." : undefined}
+            onChange={(given) => change({ value: given })}
+          />
+          {type === "Static" && (
+            <SwitchField
+              label="Secret"
+              value={isSecret}
+              onChange={(given) => change({ isSecret: given })}
+            />
+          )}
+        </>
+      )}
+    />
+  );
+}
+
+const plainClause: ClauseDraft = { key: "", operatorType: "StringIn", values: "" };
+
+const operandHints: Readonly<Record<Operand, string>> = {
+  none: "",
+  boolean: "true or false",
+  number: "a number",
+  numbers: "one number in a line",
+  ranges: "one range in a line, such as 1..5",
+  texts: "one text in a line",
+};
+
+export function ClauseFields({
+  path,
+  clauses,
+  onChange,
+}: {
+  readonly path: string;
+  readonly clauses: readonly ClauseDraft[];
+  readonly onChange: (clauses: readonly ClauseDraft[]) => void;
+}) {
+  return (
+    <EntryList
+      title="Advanced filters: all of them must hold"
+      addWords="Add a filter"
+      path={path}
+      entries={clauses}
+      plain={plainClause}
+      onChange={onChange}
+      show={({ key, operatorType, values }, change) => {
+        const operand = operandOf(operatorType);
+        return (
+          <>
+            <TextField
+              label="Key"
+              value={key}
+              placeholder="data.amount"
+              onChange={(given) => change({ key: given })}
+            />
+            <ChoiceField
+              label="Operator"
+              value={operatorType}
+              choices={operatorTypes.map((name) => [name, name] as const)}
+              onChange={(given) => change({ operatorType: given as OperatorType })}
+            />
+            {operand !== "none" && (
+              <AreaField
+                label="Compared with"
+                hint={operandHints[operand]}
+                rows={1}
+                value={values}
+                onChange={(given) => change({ values: given })}
+              />
+            )}
+          </>
+        );
+      }}
+    />
+  );
+}

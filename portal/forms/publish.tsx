@@ -1,0 +1,197 @@
+// Publishing a test event: an editor that begins with an event as the topic takes it, reads along by
+// the broker's own rules, and shows what came of it.
+
+import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
+import { useMemo, useState } from "react";
+import type { InputSchema } from "../../src/core/event.ts";
+import { publishLimits } from "../../src/core/schema/limits.ts";
+import { readEvents } from "../../src/core/schema/read.ts";
+import type { FilterVerdict, TopicView } from "../../src/core/view.ts";
+import { apiPath, ask, Refused, send } from "../api.ts";
+import { listKeys } from "../arm.ts";
+import { useLive, useNow } from "../live.ts";
+import { AreaField, Form, useOrder } from "../parts/form.tsx";
+import { To } from "../parts/link.tsx";
+import { Card, Empty, Note } from "../parts/page.tsx";
+import { Rows } from "../parts/table.tsx";
+import { Long, When } from "../parts/texts.tsx";
+import { Verdicts } from "../parts/verdicts.tsx";
+import { eventPath, pathTo } from "../route.ts";
+import { exampleEvent } from "../snippets.ts";
+
+const useStyles = makeStyles({
+  verdict: { color: tokens.colorNeutralForeground2 },
+  wrong: { color: tokens.colorPaletteRedForeground1 },
+  buttons: { display: "flex", gap: tokens.spacingHorizontalS, flexWrap: "wrap" },
+});
+
+interface Sent {
+  readonly id: string;
+}
+
+export function Publish({ topic }: { readonly topic: TopicView }) {
+  const styles = useStyles();
+  const now = useNow(60_000);
+  const order = useOrder();
+  const [text, setText] = useState(() => example(topic, now));
+  const [sent, setSent] = useState<readonly Sent[]>([]);
+  const [verdicts, setVerdicts] = useState<readonly FilterVerdict[] | null>(null);
+  const wrong = useMemo(() => whyWrong(topic, text, now), [topic, text, now]);
+  const publish = () =>
+    void order.run(async () => {
+      await post(topic, text);
+      const ids = idsIn(text);
+      setSent((before) => [...ids.map((id) => ({ id })), ...before].slice(0, 20));
+      setVerdicts(null);
+    });
+  const dryRun = () =>
+    void order.run(async () => {
+      const event = firstOf(text);
+      const path = apiPath(["topics", topic.name, "explain"]);
+      setVerdicts(await ask<FilterVerdict[]>("POST", path, { event }));
+    });
+  return (
+    <>
+      <Card title="Test event">
+        <Form
+          refused={order.refused}
+          isRunning={order.isRunning}
+          submitWords="Publish"
+          onSubmit={publish}
+        >
+          <AreaField
+            label={`An event, or a list of them (${topic.inputSchema})`}
+            rows={14}
+            isCode
+            value={text}
+            onChange={setText}
+          />
+          <Text className={wrong === null ? styles.verdict : styles.wrong} aria-live="polite">
+            {wrong ?? "This is an event as the topic takes it."}
+          </Text>
+          <div className={styles.buttons}>
+            <Button onClick={() => setText(example(topic, now))}>Begin anew</Button>
+            <Button onClick={dryRun}>Who would get it?</Button>
+          </div>
+        </Form>
+      </Card>
+      {verdicts !== null && (
+        <Card title="Who would get it">
+          {verdicts.length === 0 ? (
+            <Empty title="Nobody subscribes yet" />
+          ) : (
+            <Verdicts verdicts={verdicts} />
+          )}
+        </Card>
+      )}
+      {sent.length > 0 && <Came topic={topic} sent={sent} />}
+    </>
+  );
+}
+
+/** The answers of the endpoints, as they come. */
+function Came({ topic, sent }: { readonly topic: TopicView; readonly sent: readonly Sent[] }) {
+  const { attempts } = useLive();
+  const ids = new Set(sent.map(({ id }) => id));
+  const own = attempts.filter((each) => each.topic === topic.name && ids.has(each.eventId));
+  const latest = sent[0]?.id ?? "";
+  return (
+    <Card title="What came of it">
+      <Note intent="success" title="Accepted.">
+        <To to={pathTo(["deliveries"], { id: latest })}>The story of {latest}</To>
+        {topic.subscriptions === 0 && " Nobody subscribes to this topic, so it goes nowhere."}
+      </Note>
+      {own.length > 0 && (
+        <Rows
+          label="Attempts"
+          rows={own}
+          keyOf={(each) => `${each.event} ${each.subscription} ${each.stage} ${each.number}`}
+          columns={[
+            { title: "Time", width: "90px", show: ({ at }) => <When at={at} /> },
+            {
+              title: "Event",
+              show: ({ event, eventId }) => (
+                <To to={eventPath(event)}>
+                  <Long>{eventId}</Long>
+                </To>
+              ),
+            },
+            { title: "Subscription", show: ({ subscription }) => <Long>{subscription}</Long> },
+            { title: "Outcome", width: "110px", show: ({ outcome }) => outcome },
+            { title: "In words", isWideOnly: true, show: ({ words }) => <Long>{words}</Long> },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+function example(topic: TopicView, now: number): string {
+  const id = crypto.randomUUID?.() ?? `test-${now}-${Math.floor(Math.random() * 1e6)}`;
+  return JSON.stringify(exampleEvent(topic, { id, now: new Date(now).toISOString() }), null, 2);
+}
+
+/** Null, or what the broker would say: it is the broker's own reader. */
+function whyWrong(topic: TopicView, text: string, publishedAt: number): string | null {
+  // Which fields a schema of one's own maps is known to the broker alone.
+  if (topic.inputSchema === "CustomEventSchema") return whyNoJson(text);
+  try {
+    readEvents(topic.inputSchema as InputSchema, text, {
+      topic: topic.name,
+      topicArmId: topic.armId,
+      isDomain: topic.kind === "domain",
+      mapping: null,
+      publishedAt,
+      trace: null,
+      systemId: () => "",
+      limits: publishLimits,
+    });
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function whyNoJson(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return String((error as Error).message);
+  }
+}
+
+function listOf(text: string): readonly unknown[] {
+  const given: unknown = JSON.parse(text);
+  return Array.isArray(given) ? given : [given];
+}
+
+function firstOf(text: string): unknown {
+  try {
+    return listOf(text)[0];
+  } catch (error) {
+    throw new Refused(400, "InputJsonInvalid", (error as Error).message);
+  }
+}
+
+function idsIn(text: string): string[] {
+  return listOf(text).flatMap((event) => {
+    const { id } = event as { id?: unknown };
+    return typeof id === "string" ? [id] : [];
+  });
+}
+
+/** With the topic's own key, as any publisher does. */
+async function post(topic: TopicView, text: string): Promise<void> {
+  const { key1 } = await listKeys(topic.armId);
+  const isList = /^\s*\[/.test(text);
+  const isCloud = topic.inputSchema === "CloudEventSchemaV1_0";
+  const type = isCloud
+    ? `application/cloudevents${isList ? "-batch" : ""}+json`
+    : "application/json";
+  await send(new URL(topic.endpoint).pathname, {
+    method: "POST",
+    headers: { "content-type": type, "aeg-sas-key": key1 },
+    body: isCloud || isList ? text : `[${text}]`,
+  });
+}

@@ -1,0 +1,414 @@
+// The form of a subscription: every setting of Event Grid's and ours, with the retry schedule drawn
+// as it is chosen, and the filter tried on an event of one's own.
+
+import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
+import { useMemo, useState } from "react";
+import { resourceForms } from "../../src/core/azure.ts";
+import { idWords } from "../../src/core/resource.ts";
+import { deliverySchemasOf } from "../../src/core/schema/convert.ts";
+import { simulate } from "../../src/core/simulate.ts";
+import type { FilterVerdict, TopicView } from "../../src/core/view.ts";
+import { apiPath, ask, type Refused } from "../api.ts";
+import {
+  AreaField,
+  ChoiceField,
+  FieldGroup,
+  FieldRow,
+  Form,
+  SwitchField,
+  TextField,
+  useOrder,
+} from "../parts/form.tsx";
+import { Refusal } from "../parts/page.tsx";
+import { Timeline } from "../parts/timeline.tsx";
+import { Verdicts } from "../parts/verdicts.tsx";
+import { exampleEvent } from "../snippets.ts";
+import { sayLength, sayMany } from "../words.ts";
+import { type Draft, filterOf, isWebHook, numberOr } from "./draft.ts";
+import { ClauseFields, HeaderFields } from "./lists.tsx";
+
+const useStyles = makeStyles({
+  words: { color: tokens.colorNeutralForeground2 },
+  wrong: { color: tokens.colorPaletteRedForeground1 },
+  verdict: { display: "flex", flexDirection: "column", gap: tokens.spacingVerticalS },
+});
+
+const to = "properties.destination.properties";
+
+const endpointTypes = [
+  ["WebHook", "Webhook"],
+  ...Object.values(resourceForms).map(({ endpointType }) => [endpointType, endpointType] as const),
+] as const;
+
+interface FieldsProps {
+  readonly draft: Draft;
+  readonly change: (changes: Partial<Draft>) => void;
+}
+
+export function SubscriptionForm({
+  topic,
+  draft,
+  change,
+  refused,
+  isRunning,
+  submitWords,
+  keptUrl = null,
+  onSubmit,
+  onCancel,
+  children,
+}: FieldsProps & {
+  readonly topic: TopicView;
+  readonly refused: Refused | null;
+  readonly isRunning: boolean;
+  readonly submitWords: string;
+  /** What stays when no URL is written. */
+  readonly keptUrl?: string | null;
+  readonly onSubmit: () => void;
+  readonly onCancel?: () => void;
+  readonly children?: React.ReactNode;
+}) {
+  const fields = { draft, change };
+  return (
+    <Form
+      refused={refused}
+      isRunning={isRunning}
+      submitWords={submitWords}
+      onSubmit={onSubmit}
+      onCancel={onCancel}
+    >
+      {children}
+      <Destination {...fields} topic={topic} keptUrl={keptUrl} />
+      <Retries {...fields} topic={topic} />
+      <Filters {...fields} topic={topic} />
+      <Rest {...fields} />
+    </Form>
+  );
+}
+
+function Destination({
+  draft,
+  change,
+  topic,
+  keptUrl,
+}: FieldsProps & { readonly topic: TopicView; readonly keptUrl: string | null }) {
+  const schemas = deliverySchemasOf[topic.inputSchema as keyof typeof deliverySchemasOf] ?? [];
+  return (
+    <FieldGroup title="Where to">
+      <FieldRow>
+        <ChoiceField
+          label="Kind of destination"
+          path="properties.destination.endpointType"
+          value={draft.endpointType}
+          choices={endpointTypes}
+          onChange={(endpointType) => change({ endpointType })}
+        />
+        <ChoiceField
+          label="Delivered as"
+          path="properties.eventDeliverySchema"
+          value={draft.deliverySchema}
+          choices={[
+            ["", "as usual for this topic"],
+            ...schemas.map((name) => [name, name] as const),
+          ]}
+          onChange={(deliverySchema) => change({ deliverySchema })}
+        />
+      </FieldRow>
+      {isWebHook(draft) ? (
+        <TextField
+          label="URL"
+          path={`${to}.endpointUrl`}
+          isRequired={keptUrl === null}
+          value={draft.endpointUrl}
+          placeholder={keptUrl ?? "https://example.com/hook"}
+          hint={
+            keptUrl === null
+              ? "It is asked for its consent before the first event."
+              : "Left empty, it stays as it is. Its query is not shown, because it often is a secret."
+          }
+          onChange={(endpointUrl) => change({ endpointUrl })}
+        />
+      ) : (
+        <ResourceFields draft={draft} change={change} />
+      )}
+      <FieldRow>
+        <TextField
+          label="Events in one request, at most"
+          path={`${to}.maxEventsPerBatch`}
+          hint="1 to 5000; empty: one."
+          value={draft.maxEvents}
+          onChange={(maxEvents) => change({ maxEvents })}
+        />
+        <TextField
+          label="Preferred size of a request, in KB"
+          path={`${to}.preferredBatchSizeInKilobytes`}
+          hint="1 to 1024"
+          value={draft.batchKilobytes}
+          onChange={(batchKilobytes) => change({ batchKilobytes })}
+        />
+      </FieldRow>
+      <SwitchField
+        label="When a batch is refused for good, find the event that spoils it"
+        path="properties.posthorn.splitOnFailure"
+        value={draft.splits}
+        onChange={(splits) => change({ splits })}
+      />
+      <SwitchField
+        label="Sign deliveries (Standard Webhooks)"
+        path="properties.posthorn.signing"
+        hint="The secret is made when you save, and shown on the page of the subscription."
+        value={draft.signs}
+        onChange={(signs) => change({ signs })}
+      />
+      <HeaderFields
+        path={`${to}.deliveryAttributeMappings`}
+        headers={draft.headers}
+        onChange={(headers) => change({ headers })}
+      />
+    </FieldGroup>
+  );
+}
+
+function ResourceFields({ draft, change }: FieldsProps) {
+  const form = Object.values(resourceForms).find(
+    ({ endpointType }) => endpointType === draft.endpointType,
+  );
+  return (
+    <>
+      <TextField
+        label="Resource id"
+        path={`${to}.resourceId`}
+        isRequired
+        value={draft.resourceId}
+        hint={form === undefined ? undefined : idWords(form.pattern)}
+        onChange={(resourceId) => change({ resourceId })}
+      />
+      {draft.endpointType === "StorageQueue" && (
+        <FieldRow>
+          <TextField
+            label="Queue"
+            path={`${to}.queueName`}
+            value={draft.queueName}
+            onChange={(queueName) => change({ queueName })}
+          />
+          <TextField
+            label="Time to live in the queue, in seconds"
+            path={`${to}.queueMessageTimeToLiveInSeconds`}
+            value={draft.queueTtl}
+            onChange={(queueTtl) => change({ queueTtl })}
+          />
+        </FieldRow>
+      )}
+    </>
+  );
+}
+
+function Retries({ draft, change, topic }: FieldsProps & { readonly topic: TopicView }) {
+  return (
+    <FieldGroup title="How hard to try">
+      <FieldRow>
+        <TextField
+          label="Attempts, at most"
+          path="properties.retryPolicy.maxDeliveryAttempts"
+          hint="1 to 30; empty: the profile's."
+          value={draft.maxAttempts}
+          onChange={(maxAttempts) => change({ maxAttempts })}
+        />
+        <TextField
+          label="Time to live, in minutes"
+          path="properties.retryPolicy.eventTimeToLiveInMinutes"
+          hint="1 to 1440; empty: the profile's."
+          value={draft.ttlMinutes}
+          onChange={(ttlMinutes) => change({ ttlMinutes })}
+        />
+      </FieldRow>
+      <Schedule draft={draft} profile={topic.profile} />
+      <FieldRow>
+        <TextField
+          label="Storage account for dead letters (resource id)"
+          path="properties.deadLetterDestination"
+          hint="Empty: what is given up on is dropped."
+          value={draft.deadLetterId}
+          onChange={(deadLetterId) => change({ deadLetterId })}
+        />
+        <TextField
+          label="Container"
+          value={draft.deadLetterContainer}
+          onChange={(deadLetterContainer) => change({ deadLetterContainer })}
+        />
+      </FieldRow>
+    </FieldGroup>
+  );
+}
+
+/** The attempts that an event would see if its endpoint answered 503 for good. */
+export function Schedule({
+  draft,
+  profile,
+}: {
+  readonly draft: Pick<Draft, "maxAttempts" | "ttlMinutes" | "deadLetterId" | "endpointType">;
+  readonly profile: string;
+}) {
+  const styles = useStyles();
+  const { maxAttempts, ttlMinutes, deadLetterId, endpointType } = draft;
+  const played = useMemo(() => {
+    const attempts = numberOr(maxAttempts);
+    const minutes = numberOr(ttlMinutes);
+    try {
+      return simulate({
+        profile,
+        destination: isWebHook({ endpointType }) ? "webhook" : "resource",
+        outage: [{ fromMs: 0, untilMs: null, does: 503 }],
+        deadLetter: deadLetterId.trim() !== "",
+        ...(attempts !== null && { maxDeliveryAttempts: attempts }),
+        ...(minutes !== null && { eventTimeToLiveInMinutes: minutes }),
+      });
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }, [profile, maxAttempts, ttlMinutes, deadLetterId, endpointType]);
+  if (typeof played === "string") return <Text className={styles.wrong}>{played}</Text>;
+  const { attempts, end } = played;
+  return (
+    <div>
+      <Text className={styles.words}>
+        {`Against an endpoint that answers 503 for good, ${sayMany(attempts.length, "attempt")} would be ` +
+          `made within ${sayLength(end.atMs)}; then it is ${end.kind === "dropped" ? "dropped" : "dead-lettered"} ` +
+          `(${end.reason ?? end.kind}).`}
+      </Text>
+      <Timeline
+        label="Attempts under this policy"
+        untilMs={end.atMs}
+        marks={[
+          ...attempts.map(({ number, atMs }) => ({
+            atMs,
+            kind: "bad" as const,
+            words: `attempt ${number} after ${sayLength(atMs)}`,
+          })),
+          {
+            atMs: end.atMs,
+            kind: end.kind === "dropped" ? ("lost" as const) : ("end" as const),
+            words: `${end.kind}: ${end.reason ?? ""}`,
+          },
+        ]}
+      />
+    </div>
+  );
+}
+
+function Filters({ draft, change, topic }: FieldsProps & { readonly topic: TopicView }) {
+  return (
+    <FieldGroup title="Which events">
+      <AreaField
+        label="Event types"
+        path="properties.filter.includedEventTypes"
+        hint="One in a line. Empty: all."
+        rows={2}
+        value={draft.eventTypes}
+        onChange={(eventTypes) => change({ eventTypes })}
+      />
+      <FieldRow>
+        <TextField
+          label="Subject begins with"
+          path="properties.filter.subjectBeginsWith"
+          value={draft.begins}
+          onChange={(begins) => change({ begins })}
+        />
+        <TextField
+          label="Subject ends with"
+          path="properties.filter.subjectEndsWith"
+          value={draft.ends}
+          onChange={(ends) => change({ ends })}
+        />
+      </FieldRow>
+      <FieldRow>
+        <SwitchField
+          label="Letter case of the subject counts"
+          value={draft.isCaseSensitive}
+          onChange={(isCaseSensitive) => change({ isCaseSensitive })}
+        />
+        <SwitchField
+          label="Look into arrays"
+          value={draft.onArrays}
+          onChange={(onArrays) => change({ onArrays })}
+        />
+      </FieldRow>
+      <ClauseFields
+        path="properties.filter.advancedFilters"
+        clauses={draft.clauses}
+        onChange={(clauses) => change({ clauses })}
+      />
+      <DryRun topic={topic} filter={() => filterOf(draft)} />
+    </FieldGroup>
+  );
+}
+
+/** What a filter says to an event that somebody has before them. */
+export function DryRun({
+  topic,
+  filter,
+  subscription,
+}: {
+  readonly topic: TopicView;
+  /** The one in the form; left out, the one that is in force. */
+  readonly filter?: () => object;
+  readonly subscription?: { readonly name: string; readonly domainTopic: string | null };
+}) {
+  const styles = useStyles();
+  const { refused, isRunning, run } = useOrder();
+  const [text, setText] = useState(() =>
+    JSON.stringify(exampleEvent(topic, { id: "1", now: "2030-01-01T00:00:00Z" }), null, 2),
+  );
+  const [verdicts, setVerdicts] = useState<readonly FilterVerdict[] | null>(null);
+  const explain = () =>
+    void run(async () => {
+      setVerdicts(null);
+      const order = {
+        event: JSON.parse(text),
+        ...(filter !== undefined && { filter: filter() }),
+        ...(subscription !== undefined && { subscription: subscription.name }),
+        ...((subscription?.domainTopic ?? null) !== null && {
+          domainTopic: subscription?.domainTopic,
+        }),
+      };
+      const path = apiPath(["topics", topic.name, "explain"]);
+      setVerdicts(await ask<FilterVerdict[]>("POST", path, order));
+    });
+  return (
+    <div className={styles.verdict}>
+      <AreaField label="Try it on an event" rows={6} isCode value={text} onChange={setText} />
+      <div>
+        <Button onClick={explain} disabled={isRunning}>
+          Would it match?
+        </Button>
+      </div>
+      <div aria-live="polite">
+        {refused !== null && <Refusal refused={refused} />}
+        {verdicts !== null && <Verdicts verdicts={verdicts} />}
+      </div>
+    </div>
+  );
+}
+
+function Rest({ draft, change }: FieldsProps) {
+  return (
+    <FieldGroup title="Beside that">
+      <FieldRow>
+        <AreaField
+          label="Labels"
+          path="properties.labels"
+          hint="One in a line."
+          rows={2}
+          value={draft.labels}
+          onChange={(labels) => change({ labels })}
+        />
+        <TextField
+          label="Ends at"
+          path="properties.expirationTimeUtc"
+          hint="UTC, such as 2030-01-01T00:00:00Z; empty: never."
+          value={draft.expires}
+          onChange={(expires) => change({ expires })}
+        />
+      </FieldRow>
+    </FieldGroup>
+  );
+}

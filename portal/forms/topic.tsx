@@ -1,0 +1,294 @@
+// Making a topic or a domain, and changing one. What can be chosen only once is not offered again.
+
+import { useState } from "react";
+import { profileNames } from "../../src/core/profile.ts";
+import { type ArmTopic, askArm, newTopicId, putTopic, type TopicKind } from "../arm.ts";
+import { useSay } from "../frame/say.tsx";
+import { refreshOverview } from "../live.ts";
+import {
+  AreaField,
+  ChoiceField,
+  FieldRow,
+  Form,
+  FormDialog,
+  SwitchField,
+  TextField,
+  useOrder,
+} from "../parts/form.tsx";
+import { go, topicPath } from "../route.ts";
+import { numberOr } from "./draft.ts";
+
+const schemas = [
+  ["EventGridSchema", "Event Grid schema"],
+  ["CloudEventSchemaV1_0", "CloudEvents 1.0"],
+  ["CustomEventSchema", "a schema of your own"],
+] as const;
+
+const profileChoices = [
+  ["", "as the broker"],
+  ...profileNames.map((name) => [name, name] as const),
+] as const;
+
+interface Draft {
+  readonly profile: string;
+  readonly port: string;
+  readonly disableLocalAuth: boolean;
+  readonly isPublic: boolean;
+  readonly ipRules: string;
+  readonly autoCreate: boolean;
+  readonly autoDelete: boolean;
+}
+
+const plainDraft: Draft = {
+  profile: "",
+  port: "",
+  disableLocalAuth: false,
+  isPublic: true,
+  ipRules: "",
+  autoCreate: true,
+  autoDelete: true,
+};
+
+/** What was left empty is said to be as usual; what is no number goes as it is, to be refused. */
+function propertiesOf(draft: Draft, kind: TopicKind): object {
+  const masks = draft.ipRules.split(/[\s,]+/).filter((mask) => mask !== "");
+  return {
+    profile: draft.profile || null,
+    port: numberOr(draft.port),
+    disableLocalAuth: draft.disableLocalAuth,
+    publicNetworkAccess: draft.isPublic ? "Enabled" : "Disabled",
+    inboundIpRules: masks.map((ipMask) => ({ ipMask, action: "Allow" })),
+    ...(kind === "domain" && {
+      autoCreateTopicWithFirstSubscription: draft.autoCreate,
+      autoDeleteTopicWithLastSubscription: draft.autoDelete,
+    }),
+  };
+}
+
+function DraftFields({
+  draft,
+  change,
+  kind,
+}: {
+  readonly draft: Draft;
+  readonly change: (changes: Partial<Draft>) => void;
+  readonly kind: TopicKind;
+}) {
+  return (
+    <>
+      <FieldRow>
+        <ChoiceField
+          label="Profile"
+          path="properties.profile"
+          hint="Which generation of the service its deliveries follow."
+          value={draft.profile}
+          choices={profileChoices}
+          onChange={(profile) => change({ profile })}
+        />
+        <TextField
+          label="Port of its own"
+          path="properties.port"
+          hint="For old clients that keep only host and port."
+          value={draft.port}
+          onChange={(port) => change({ port })}
+        />
+      </FieldRow>
+      <AreaField
+        label="Addresses that may publish"
+        path="properties.inboundIpRules"
+        hint="IP addresses or ranges such as 10.0.0.0/8, one in a line. Empty: all."
+        rows={2}
+        value={draft.ipRules}
+        onChange={(ipRules) => change({ ipRules })}
+      />
+      <SwitchField
+        label="May be published to"
+        path="properties.publicNetworkAccess"
+        value={draft.isPublic}
+        onChange={(isPublic) => change({ isPublic })}
+      />
+      <SwitchField
+        label="Bearer tokens only, no keys"
+        path="properties.disableLocalAuth"
+        value={draft.disableLocalAuth}
+        onChange={(disableLocalAuth) => change({ disableLocalAuth })}
+      />
+      {kind === "domain" && (
+        <FieldRow>
+          <SwitchField
+            label="Make its topics with their first subscription"
+            value={draft.autoCreate}
+            onChange={(autoCreate) => change({ autoCreate })}
+          />
+          <SwitchField
+            label="Remove them with their last"
+            value={draft.autoDelete}
+            onChange={(autoDelete) => change({ autoDelete })}
+          />
+        </FieldRow>
+      )}
+    </>
+  );
+}
+
+const mappingMembers = ["id", "topic", "eventTime", "eventType", "subject", "dataVersion"] as const;
+const mappingDefaults: readonly string[] = ["eventType", "subject", "dataVersion"];
+
+type Mapping = Readonly<
+  Record<string, { readonly sourceField: string; readonly defaultValue: string }>
+>;
+
+function mappingOf(mapping: Mapping): object {
+  const members = mappingMembers.map((name) => {
+    const { sourceField = "", defaultValue = "" } = mapping[name] ?? {};
+    const withDefault = mappingDefaults.includes(name) && { defaultValue: defaultValue || null };
+    return [name, { sourceField: sourceField || null, ...withDefault }];
+  });
+  return { inputSchemaMappingType: "Json", properties: Object.fromEntries(members) };
+}
+
+function MappingFields({
+  mapping,
+  onChange,
+}: {
+  readonly mapping: Mapping;
+  readonly onChange: (mapping: Mapping) => void;
+}) {
+  const usual = { sourceField: "", defaultValue: "" };
+  const change = (name: string, changes: object) =>
+    onChange({ ...mapping, [name]: { ...usual, ...mapping[name], ...changes } });
+  return mappingMembers.map((name) => (
+    <FieldRow key={name}>
+      <TextField
+        label={`${name}: field in your event`}
+        path={`properties.inputSchemaMapping.properties.${name}`}
+        value={mapping[name]?.sourceField ?? ""}
+        onChange={(sourceField) => change(name, { sourceField })}
+      />
+      {mappingDefaults.includes(name) && (
+        <TextField
+          label={`${name}: otherwise`}
+          value={mapping[name]?.defaultValue ?? ""}
+          onChange={(defaultValue) => change(name, { defaultValue })}
+        />
+      )}
+    </FieldRow>
+  ));
+}
+
+export function NewTopic({
+  kind: given,
+  onClose,
+}: {
+  readonly kind: TopicKind;
+  readonly onClose: () => void;
+}) {
+  const say = useSay();
+  const { refused, isRunning, run } = useOrder();
+  const [kind, setKind] = useState<TopicKind>(given);
+  const [name, setName] = useState("");
+  const [inputSchema, setInputSchema] = useState<string>("EventGridSchema");
+  const [mapping, setMapping] = useState<Mapping>({});
+  const [draft, setDraft] = useState(plainDraft);
+  const [isMore, setMore] = useState(false);
+  const create = () =>
+    void run(async () => {
+      const properties = {
+        inputSchema,
+        ...(inputSchema === "CustomEventSchema" && { inputSchemaMapping: mappingOf(mapping) }),
+        ...propertiesOf(draft, kind),
+      };
+      await putTopic(newTopicId(kind, name.trim() || " "), properties);
+      await refreshOverview();
+      say.done(`The ${kind} ${name} has been created`);
+      go(topicPath(name.trim()));
+    });
+  return (
+    <FormDialog
+      title={`Create a ${kind}`}
+      isOpen
+      onClose={onClose}
+      refused={refused}
+      isRunning={isRunning}
+      submitWords="Create"
+      onSubmit={create}
+    >
+      <FieldRow>
+        <ChoiceField
+          label="Kind"
+          value={kind}
+          choices={[
+            ["topic", "topic"],
+            ["domain", "domain"],
+          ]}
+          onChange={(value) => setKind(value === "domain" ? "domain" : "topic")}
+        />
+        <TextField
+          label="Name"
+          path={`${kind}Name`}
+          isRequired
+          value={name}
+          placeholder="orders"
+          onChange={setName}
+        />
+      </FieldRow>
+      <ChoiceField
+        label="Events are published as"
+        path="properties.inputSchema"
+        value={inputSchema}
+        choices={schemas}
+        onChange={setInputSchema}
+      />
+      {inputSchema === "CustomEventSchema" && (
+        <MappingFields mapping={mapping} onChange={setMapping} />
+      )}
+      <SwitchField label="More settings" value={isMore} onChange={setMore} />
+      {isMore && (
+        <DraftFields
+          draft={draft}
+          kind={kind}
+          change={(changes) => setDraft((before) => ({ ...before, ...changes }))}
+        />
+      )}
+    </FormDialog>
+  );
+}
+
+/** Of one that is there. */
+export function TopicForm({
+  topic,
+  kind,
+  onSaved,
+}: {
+  readonly topic: ArmTopic;
+  readonly kind: TopicKind;
+  readonly onSaved: () => void;
+}) {
+  const say = useSay();
+  const { refused, isRunning, run } = useOrder();
+  const { properties } = topic;
+  const [draft, setDraft] = useState<Draft>({
+    profile: properties.profile ?? "",
+    port: properties.port?.toString() ?? "",
+    disableLocalAuth: properties.disableLocalAuth,
+    isPublic: properties.publicNetworkAccess === "Enabled",
+    ipRules: properties.inboundIpRules.map(({ ipMask }) => ipMask).join("\n"),
+    autoCreate: properties.autoCreateTopicWithFirstSubscription ?? true,
+    autoDelete: properties.autoDeleteTopicWithLastSubscription ?? true,
+  });
+  const save = () =>
+    void run(async () => {
+      await askArm("PATCH", topic.id, { properties: propertiesOf(draft, kind) });
+      say.done("Saved");
+      onSaved();
+    });
+  return (
+    <Form refused={refused} isRunning={isRunning} submitWords="Save" onSubmit={save}>
+      <DraftFields
+        draft={draft}
+        kind={kind}
+        change={(changes) => setDraft((before) => ({ ...before, ...changes }))}
+      />
+    </Form>
+  );
+}

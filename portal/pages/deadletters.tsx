@@ -1,0 +1,277 @@
+// Dead letters: grouped by why and for whom, browsed, read, and sent again.
+
+import { Button, Checkbox, makeStyles, tokens } from "@fluentui/react-components";
+import { useState } from "react";
+import type { DeadLetterGroup, DeadLetterView, Page, RedriveView } from "../../src/core/view.ts";
+import { apiPath, useAsked } from "../api.ts";
+import type { PageProps } from "../app.tsx";
+import { RedriveList } from "../deadletters/progress.tsx";
+import { Reading } from "../deadletters/reading.tsx";
+import { RedriveDialog } from "../deadletters/redrive.tsx";
+import { useTick } from "../live.ts";
+import { To } from "../parts/link.tsx";
+import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { Rows } from "../parts/table.tsx";
+import { Long, When } from "../parts/texts.tsx";
+import { go, pathTo } from "../route.ts";
+import { sayCount, sayMany } from "../words.ts";
+
+const useStyles = makeStyles({
+  bar: {
+    display: "flex",
+    flexWrap: "wrap",
+    alignItems: "center",
+    gap: tokens.spacingHorizontalS,
+    marginBottom: tokens.spacingVerticalS,
+  },
+  pages: {
+    display: "flex",
+    gap: tokens.spacingHorizontalS,
+    justifyContent: "flex-end",
+    marginTop: tokens.spacingVerticalM,
+  },
+});
+
+const filterNames = [
+  "account",
+  "container",
+  "topic",
+  "subscription",
+  "reason",
+  "outcome",
+  "type",
+  "from",
+  "to",
+] as const;
+
+export type LetterFilter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
+
+const pageSize = 50;
+
+export function DeadLettersPage({ query }: PageProps) {
+  const tick = useTick(["ended", "redrive"], 2_000);
+  const filter: LetterFilter = Object.fromEntries(
+    filterNames.flatMap((name) => {
+      const value = query.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+  const after = query.get("after");
+  const groups = useAsked<DeadLetterGroup[]>(apiPath(["dead-letters", "groups"], filter), tick);
+  const letters = useAsked<Page<DeadLetterView>>(
+    apiPath(["dead-letters"], { ...filter, after, limit: pageSize }),
+    tick,
+  );
+  const redrives = useAsked<Page<RedriveView>>(apiPath(["redrives"]), tick);
+  const isFiltered = Object.keys(filter).length > 0;
+  return (
+    <>
+      <PageHead
+        title="Dead letters"
+        subtitle="What was given up on, as it lies in its containers. Mend the cause, then send it again."
+      />
+      {(redrives.value?.value.length ?? 0) > 0 && (
+        <RedriveList redrives={redrives.value?.value ?? []} />
+      )}
+      <Card title="By reason and endpoint">
+        <Answer asked={groups} what="its dead letters">
+          {(value) =>
+            value.length === 0 ? <Nothing isFiltered={isFiltered} /> : <Groups groups={value} />
+          }
+        </Answer>
+      </Card>
+      {(letters.value?.value.length ?? 0) > 0 && (
+        <Letters asked={letters} filter={filter} after={after} reading={query.get("letter")} />
+      )}
+    </>
+  );
+}
+
+function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
+  return isFiltered ? (
+    <Empty
+      title="No dead letter is like that"
+      actions={<Button onClick={() => go("/portal/dead-letters")}>Show all</Button>}
+    />
+  ) : (
+    <Empty title="No dead letters">
+      Events that could not be delivered are written to the dead-letter destination of their
+      subscription, if it has one, and appear here. A storage account must be in the configuration
+      file (storageAccounts) first.
+    </Empty>
+  );
+}
+
+function Groups({ groups }: { readonly groups: readonly DeadLetterGroup[] }) {
+  return (
+    <Rows
+      label="Dead letters by reason and endpoint"
+      rows={groups}
+      keyOf={({ reason, outcome, subscription, endpoint }) =>
+        `${reason} ${outcome} ${subscription} ${endpoint}`
+      }
+      columns={[
+        {
+          title: "Reason",
+          show: ({ reason, outcome, subscription }) => (
+            <To to={pathTo(["dead-letters"], { reason, outcome, subscription })}>
+              <Long>{reason}</Long>
+            </To>
+          ),
+        },
+        { title: "Last outcome", width: "130px", show: ({ outcome }) => <Long>{outcome}</Long> },
+        { title: "Subscription", show: ({ subscription }) => <Long>{subscription}</Long> },
+        {
+          title: "Endpoint",
+          isExtra: true,
+          show: ({ endpoint }) => <Long>{endpoint ?? "gone"}</Long>,
+        },
+        {
+          title: "Oldest",
+          width: "130px",
+          isWideOnly: true,
+          show: ({ oldestAt }) => <When at={oldestAt} />,
+        },
+        {
+          title: "Newest",
+          width: "130px",
+          isWideOnly: true,
+          show: ({ newestAt }) => <When at={newestAt} />,
+        },
+        { title: "Count", width: "70px", align: "right", show: ({ count }) => sayCount(count) },
+      ]}
+    />
+  );
+}
+
+function Letters({
+  asked,
+  filter,
+  after,
+  reading,
+}: {
+  readonly asked: ReturnType<typeof useAsked<Page<DeadLetterView>>>;
+  readonly filter: LetterFilter;
+  readonly after: string | null;
+  readonly reading: string | null;
+}) {
+  const styles = useStyles();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [isRedriving, setRedriving] = useState(false);
+  const choose = (id: string, isChosen: boolean) =>
+    setChosen((before) => {
+      const next = new Set(before);
+      if (isChosen) next.add(id);
+      else next.delete(id);
+      return next;
+    });
+  const isFiltered = Object.keys(filter).length > 0;
+  return (
+    <Card
+      title="Letters"
+      actions={
+        <div className={styles.bar}>
+          {isFiltered && <Button onClick={() => go("/portal/dead-letters")}>Show all</Button>}
+          <Button appearance="primary" onClick={() => setRedriving(true)}>
+            {chosen.size > 0
+              ? `Send ${sayMany(chosen.size, "letter")} again…`
+              : isFiltered
+                ? "Send these again…"
+                : "Send all again…"}
+          </Button>
+        </div>
+      }
+    >
+      <Answer asked={asked} what="its dead letters">
+        {({ value, next }) => (
+          <>
+            <Rows
+              label="Dead letters"
+              rows={value}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  title: "Chosen",
+                  width: "60px",
+                  show: ({ id, eventId }) => (
+                    <Checkbox
+                      aria-label={`Choose ${eventId}`}
+                      checked={chosen.has(id)}
+                      onChange={(_, { checked }) => choose(id, checked === true)}
+                    />
+                  ),
+                },
+                {
+                  title: "Event",
+                  show: ({ id, eventId }) => (
+                    <To to={pathTo(["dead-letters"], { ...filter, after, letter: id })}>
+                      <Long>{eventId}</Long>
+                    </To>
+                  ),
+                },
+                { title: "Type", isExtra: true, show: ({ type }) => <Long>{type}</Long> },
+                {
+                  title: "Subscription",
+                  isWideOnly: true,
+                  show: ({ subscription }) => <Long>{subscription}</Long>,
+                },
+                { title: "Reason", isWideOnly: true, show: ({ reason }) => <Long>{reason}</Long> },
+                { title: "Outcome", width: "110px", show: ({ outcome }) => <Long>{outcome}</Long> },
+                {
+                  title: "Attempts",
+                  width: "75px",
+                  align: "right",
+                  isExtra: true,
+                  show: ({ attempts }) => attempts,
+                },
+                {
+                  title: "Written",
+                  width: "130px",
+                  isWideOnly: true,
+                  show: ({ writtenAt }) => <When at={writtenAt} />,
+                },
+                {
+                  title: "Sent again",
+                  width: "90px",
+                  align: "right",
+                  isWideOnly: true,
+                  show: ({ redriven }) => redriven,
+                },
+              ]}
+            />
+            {(next !== null || after !== null) && (
+              <div className={styles.pages}>
+                {after !== null && (
+                  <Button onClick={() => go(pathTo(["dead-letters"], filter))}>
+                    To the newest
+                  </Button>
+                )}
+                {next !== null && (
+                  <Button onClick={() => go(pathTo(["dead-letters"], { ...filter, after: next }))}>
+                    Older
+                  </Button>
+                )}
+              </div>
+            )}
+          </>
+        )}
+      </Answer>
+      {reading !== null && (
+        <Reading
+          id={reading}
+          onClose={() => go(pathTo(["dead-letters"], { ...filter, after }), { replace: true })}
+        />
+      )}
+      {isRedriving && (
+        <RedriveDialog
+          order={chosen.size > 0 ? { ids: [...chosen] } : { query: filter }}
+          onClose={() => setRedriving(false)}
+          onStarted={() => {
+            setChosen(new Set());
+            setRedriving(false);
+          }}
+        />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,248 @@
+// Events and what became of them: searched by what is known of them, the latest first.
+
+import {
+  Button,
+  Dropdown,
+  Field,
+  Input,
+  makeStyles,
+  Option,
+  tokens,
+} from "@fluentui/react-components";
+import { SearchRegular } from "@fluentui/react-icons/svg/search";
+import { type FormEvent, useState } from "react";
+import type { DeliveryState, EventSummary, Page } from "../../src/core/view.ts";
+import { apiPath, useAsked } from "../api.ts";
+import type { PageProps } from "../app.tsx";
+import { useTick } from "../live.ts";
+import { To } from "../parts/link.tsx";
+import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { Rows } from "../parts/table.tsx";
+import { Long, StateBadge, When } from "../parts/texts.tsx";
+import { eventPath, go, pathTo, topicPath } from "../route.ts";
+import { sayState } from "../words.ts";
+
+const fields = [
+  ["id", "Id"],
+  ["subject", "Subject"],
+  ["type", "Type"],
+  ["topic", "Topic"],
+  ["subscription", "Subscription"],
+  ["from", "From"],
+  ["to", "To"],
+] as const;
+
+const hints: Readonly<Record<string, string>> = {
+  from: "2030-01-01T00:00:00Z",
+  to: "2030-01-01T00:00:00Z",
+};
+
+const states: readonly DeliveryState[] = [
+  "waiting",
+  "delivered",
+  "deadLettering",
+  "deadLettered",
+  "dropped",
+];
+
+const pageSize = 50;
+
+const useStyles = makeStyles({
+  search: {
+    display: "grid",
+    gridTemplateColumns: "repeat(auto-fill, minmax(min(170px, 100%), 1fr))",
+    gap: tokens.spacingHorizontalM,
+    alignItems: "end",
+  },
+  dropdown: { minWidth: "0px" },
+  buttons: { display: "flex", gap: tokens.spacingHorizontalS },
+  pages: {
+    display: "flex",
+    gap: tokens.spacingHorizontalS,
+    justifyContent: "flex-end",
+    marginTop: tokens.spacingVerticalM,
+  },
+  states: { display: "inline-flex", flexWrap: "wrap", gap: tokens.spacingHorizontalXS },
+});
+
+export function DeliveriesPage({ query }: PageProps) {
+  const given = Object.fromEntries([...query].filter(([name]) => name !== "after"));
+  const after = query.get("after");
+  // A page further back does not change under one's eyes.
+  const tick = useTick(after === null ? ["published", "attempt", "ended"] : [], 1_500);
+  const asked = useAsked<Page<EventSummary>>(
+    apiPath(["events"], { ...given, after, limit: pageSize }),
+    tick,
+  );
+  const isSearch = Object.keys(given).length > 0;
+  return (
+    <>
+      <PageHead
+        title="Deliveries"
+        subtitle="Every event with what became of it. Open one for its whole story."
+      />
+      <Card>
+        <Search key={query.toString()} given={given} />
+      </Card>
+      <Card>
+        <Answer asked={asked} what="the events that it has seen">
+          {({ value, next }) =>
+            value.length === 0 ? (
+              <None isSearch={isSearch} />
+            ) : (
+              <>
+                <EventRows events={value} />
+                <Turning given={given} after={after} next={next} />
+              </>
+            )
+          }
+        </Answer>
+      </Card>
+    </>
+  );
+}
+
+function None({ isSearch }: { readonly isSearch: boolean }) {
+  if (isSearch) {
+    return (
+      <Empty
+        title="No event is like that"
+        actions={<Button onClick={() => go("/portal/deliveries")}>Show all</Button>}
+      >
+        Stories of what was delivered are kept for as long as the settings say. Names and subjects
+        are searched as they are written.
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      title="No event has been published yet"
+      actions={
+        <Button appearance="primary" onClick={() => go("/portal/topics")}>
+          To the topics
+        </Button>
+      }
+    >
+      Publish a test event from the page of a topic, and its story begins here.
+    </Empty>
+  );
+}
+
+function Search({ given }: { readonly given: Readonly<Record<string, string>> }) {
+  const styles = useStyles();
+  const [wanted, setWanted] = useState(given);
+  const state = wanted.state ?? "";
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    go(pathTo(["deliveries"], wanted));
+  };
+  return (
+    <search>
+      <form onSubmit={submit} className={styles.search}>
+        {fields.map(([name, label]) => (
+          <Field key={name} label={label}>
+            <Input
+              value={wanted[name] ?? ""}
+              placeholder={hints[name]}
+              onChange={(_, { value }) => setWanted((before) => ({ ...before, [name]: value }))}
+            />
+          </Field>
+        ))}
+        <Field label="State">
+          <Dropdown
+            className={styles.dropdown}
+            value={state === "" ? "any" : sayState(state)}
+            selectedOptions={[state]}
+            onOptionSelect={(_, { optionValue }) =>
+              setWanted((before) => ({ ...before, state: optionValue ?? "" }))
+            }
+          >
+            {["", ...states].map((each) => (
+              <Option key={each} value={each}>
+                {each === "" ? "any" : sayState(each)}
+              </Option>
+            ))}
+          </Dropdown>
+        </Field>
+        <div className={styles.buttons}>
+          <Button type="submit" appearance="primary" icon={<SearchRegular />}>
+            Search
+          </Button>
+          {Object.keys(given).length > 0 && (
+            <Button onClick={() => go("/portal/deliveries")}>Clear</Button>
+          )}
+        </div>
+      </form>
+    </search>
+  );
+}
+
+function Turning({
+  given,
+  after,
+  next,
+}: {
+  readonly given: Readonly<Record<string, string>>;
+  readonly after: string | null;
+  readonly next: string | null;
+}) {
+  const styles = useStyles();
+  if (after === null && next === null) return null;
+  return (
+    <div className={styles.pages}>
+      {after !== null && (
+        <Button onClick={() => go(pathTo(["deliveries"], given))}>To the latest</Button>
+      )}
+      {next !== null && (
+        <Button onClick={() => go(pathTo(["deliveries"], { ...given, after: next }))}>Older</Button>
+      )}
+    </div>
+  );
+}
+
+function EventRows({ events }: { readonly events: readonly EventSummary[] }) {
+  return (
+    <Rows
+      label="Events"
+      rows={events}
+      keyOf={({ event }) => event}
+      columns={[
+        { title: "Accepted", width: "130px", show: ({ acceptedAt }) => <When at={acceptedAt} /> },
+        {
+          title: "Event",
+          show: ({ event, id }) => (
+            <To to={eventPath(event)}>
+              <Long>{id}</Long>
+            </To>
+          ),
+        },
+        { title: "Type", isWideOnly: true, show: ({ type }) => <Long>{type}</Long> },
+        { title: "Subject", isExtra: true, show: ({ subject }) => <Long>{subject}</Long> },
+        {
+          title: "Topic",
+          isWideOnly: true,
+          show: ({ topic }) => (
+            <To to={topicPath(topic)}>
+              <Long>{topic}</Long>
+            </To>
+          ),
+        },
+        { title: "State", width: "190px", show: (event) => <States event={event} /> },
+      ]}
+    />
+  );
+}
+
+/** How many deliveries are in each state; who they are for is in the story. */
+function States({ event }: { readonly event: EventSummary }) {
+  const styles = useStyles();
+  const counts = Map.groupBy(event.deliveries, ({ state }) => state);
+  if (counts.size === 0) return <span>matched nothing</span>;
+  return (
+    <span className={styles.states}>
+      {[...counts].map(([state, own]) => (
+        <StateBadge key={state} state={state} count={own.length} />
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,231 @@
+// Endpoints: how each is, since when and why, the rules in words, and steering by hand.
+
+import { Button, makeStyles, tokens } from "@fluentui/react-components";
+import { useState } from "react";
+import type { EndpointView, Page } from "../../src/core/view.ts";
+import { apiPath, ask, useAsked } from "../api.ts";
+import type { PageProps } from "../app.tsx";
+import { useSay } from "../frame/say.tsx";
+import { useNow, useTick } from "../live.ts";
+import { FormDialog, TextField, useOrder } from "../parts/form.tsx";
+import { To } from "../parts/link.tsx";
+import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { Rows } from "../parts/table.tsx";
+import { Facts, HealthBadge, Long, Mono, When } from "../parts/texts.tsx";
+import { pathTo, subscriptionPath } from "../route.ts";
+import { sayAge, sayCount, sayShort } from "../words.ts";
+
+const useStyles = makeStyles({
+  actions: { display: "flex", flexWrap: "wrap", gap: tokens.spacingHorizontalS },
+  rules: { color: tokens.colorNeutralForeground2, maxWidth: "90ch" },
+  subscriptions: { display: "flex", flexWrap: "wrap", columnGap: tokens.spacingHorizontalM },
+});
+
+const rank = { unhealthy: 0, closed: 1, probing: 2, recovering: 3, healthy: 4 } as const;
+
+function sickFirst(one: EndpointView, other: EndpointView): number {
+  return rank[one.health.kind] - rank[other.health.kind] || other.waiting - one.waiting;
+}
+
+export function EndpointsPage({ query }: PageProps) {
+  const tick = useTick(["endpoint", "attempt", "catalog"]);
+  const asked = useAsked<Page<EndpointView>>(apiPath(["endpoints"]), tick);
+  const wanted = query.get("endpoint");
+  return (
+    <>
+      <PageHead
+        title="Endpoints"
+        subtitle="An endpoint that fails is left alone for a while, and tried with one event before all the others."
+      />
+      <Answer asked={asked} what="the health of endpoints">
+        {({ value }) => {
+          const chosen = value.find(({ endpoint }) => endpoint === wanted);
+          return (
+            <>
+              {chosen !== undefined && <Chosen endpoint={chosen} again={asked.again} />}
+              <Card title="All endpoints">
+                {value.length === 0 ? (
+                  <Empty title="No endpoint yet">
+                    Endpoints appear here with the first subscription.
+                  </Empty>
+                ) : (
+                  <EndpointRows endpoints={value.toSorted(sickFirst)} />
+                )}
+              </Card>
+            </>
+          );
+        }}
+      </Answer>
+    </>
+  );
+}
+
+function EndpointRows({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
+  return (
+    <Rows
+      label="Endpoints"
+      rows={endpoints}
+      keyOf={({ endpoint }) => endpoint}
+      columns={[
+        {
+          title: "Endpoint",
+          show: ({ endpoint }) => (
+            <To to={pathTo(["endpoints"], { endpoint })}>
+              <Long>{endpoint}</Long>
+            </To>
+          ),
+        },
+        { title: "Health", width: "110px", show: ({ health }) => <HealthBadge health={health} /> },
+        { title: "In words", isWideOnly: true, show: ({ health }) => <Long>{health.words}</Long> },
+        {
+          title: "Sends under way",
+          width: "125px",
+          align: "right",
+          isExtra: true,
+          show: ({ sendsUnderWay }) => sayShort(sendsUnderWay),
+        },
+        {
+          title: "Waiting",
+          width: "80px",
+          align: "right",
+          show: ({ waiting }) => sayShort(waiting),
+        },
+      ]}
+    />
+  );
+}
+
+function Chosen({
+  endpoint: view,
+  again,
+}: {
+  readonly endpoint: EndpointView;
+  readonly again: () => void;
+}) {
+  const styles = useStyles();
+  const now = useNow();
+  const { endpoint, health, subscriptions, history, rules } = view;
+  return (
+    <Card title={endpoint} actions={<Steering view={view} again={again} />}>
+      <Facts
+        facts={[
+          [
+            "Health",
+            <span key="health">
+              <HealthBadge health={health} /> {health.words}
+            </span>,
+          ],
+          ...(health.until === null
+            ? []
+            : [["Tried again in", sayAge(Date.parse(health.until) - now)] as const]),
+          ["Failures in a row", sayCount(health.failures)],
+          ["Sends under way", sayCount(view.sendsUnderWay)],
+          ["Waiting", sayCount(view.waiting)],
+          [
+            "Subscriptions",
+            <span key="subscriptions" className={styles.subscriptions}>
+              {subscriptions.map((named) => (
+                <To
+                  key={`${named.topic} ${named.domainTopic} ${named.name}`}
+                  to={subscriptionPath(named)}
+                >
+                  {named.name}
+                </To>
+              ))}
+            </span>,
+          ],
+          [
+            "Rules",
+            <span key="rules" className={styles.rules}>
+              {rules}
+            </span>,
+          ],
+        ]}
+      />
+      <h3>History</h3>
+      {history.length === 0 ? (
+        <p>Nothing has changed since the broker started.</p>
+      ) : (
+        <Rows
+          label="History of its health"
+          rows={history}
+          keyOf={({ at, from, to }, index) => `${at} ${from} ${to} ${index}`}
+          columns={[
+            { title: "Time", width: "130px", show: ({ at }) => <When at={at} /> },
+            { title: "From", width: "100px", show: ({ from }) => from },
+            { title: "To", width: "100px", show: ({ to }) => to },
+            { title: "Because", show: ({ because }) => <Long>{because}</Long> },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+function Steering({ view, again }: { readonly view: EndpointView; readonly again: () => void }) {
+  const styles = useStyles();
+  const say = useSay();
+  const [isClosing, setClosing] = useState(false);
+  const order = async (verb: "open" | "reset", words: string) => {
+    try {
+      await ask("POST", apiPath(["endpoints", verb]), { endpoint: view.endpoint });
+      say.done(words);
+      again();
+    } catch (error) {
+      say.refused(`It could not be done: ${verb}`, error);
+    }
+  };
+  return (
+    <div className={styles.actions}>
+      {view.health.kind === "closed" ? (
+        <Button appearance="primary" onClick={() => void order("open", "It is sent to again")}>
+          Open
+        </Button>
+      ) : (
+        <Button onClick={() => setClosing(true)}>Close</Button>
+      )}
+      <Button onClick={() => void order("reset", "Its failures are forgotten")}>Reset</Button>
+      {isClosing && <Close view={view} onDone={again} onClose={() => setClosing(false)} />}
+    </div>
+  );
+}
+
+function Close({
+  view,
+  onDone,
+  onClose,
+}: {
+  readonly view: EndpointView;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}) {
+  const say = useSay();
+  const { refused, isRunning, run } = useOrder();
+  const [because, setBecause] = useState("");
+  const close = () =>
+    void run(async () => {
+      const { endpoint } = view;
+      const words = because.trim() === "" ? {} : { because: because.trim() };
+      await ask("POST", apiPath(["endpoints", "close"]), { endpoint, ...words });
+      say.done("Nothing is sent to it until it is opened");
+      onDone();
+      onClose();
+    });
+  return (
+    <FormDialog
+      title="Close the endpoint"
+      isOpen
+      onClose={onClose}
+      refused={refused}
+      isRunning={isRunning}
+      submitWords="Close it"
+      onSubmit={close}
+    >
+      <div>
+        Nothing is sent to <Mono>{view.endpoint}</Mono> until somebody opens it. What waits may run
+        out of time meanwhile.
+      </div>
+      <TextField label="Because" path="because" value={because} onChange={setBecause} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,95 @@
+// The settings in force, where each came from, and what it is for.
+
+import { Badge, Input, makeStyles, tokens } from "@fluentui/react-components";
+import { SearchRegular } from "@fluentui/react-icons/svg/search";
+import { useState } from "react";
+import type { Page, SettingView } from "../../src/core/view.ts";
+import { apiPath, useAsked } from "../api.ts";
+import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { Mono } from "../parts/texts.tsx";
+
+const useStyles = makeStyles({
+  search: { marginBottom: tokens.spacingVerticalM },
+  list: { listStyleType: "none", margin: 0, padding: 0 },
+  setting: {
+    display: "grid",
+    gridTemplateColumns: "minmax(0, 220px) minmax(0, 260px) 110px minmax(0, 1fr)",
+    gap: tokens.spacingHorizontalM,
+    padding: `${tokens.spacingVerticalS} 0`,
+    borderTop: `1px solid ${tokens.colorNeutralStroke2}`,
+    overflowWrap: "anywhere",
+    "@media (max-width: 900px)": { gridTemplateColumns: "minmax(0, 1fr)", rowGap: 0 },
+  },
+  name: { fontWeight: tokens.fontWeightSemibold },
+  about: { color: tokens.colorNeutralForeground2 },
+  links: { marginTop: tokens.spacingVerticalM },
+});
+
+const sources = {
+  option: ["the command line", "brand"],
+  environment: ["the environment", "brand"],
+  file: ["the file", "brand"],
+  default: ["default", "subtle"],
+} as const;
+
+export function SettingsPage() {
+  const styles = useStyles();
+  const asked = useAsked<Page<SettingView>>(apiPath(["settings"]));
+  const [wanted, setWanted] = useState("");
+  const matches = ({ name, about }: SettingView) =>
+    `${name} ${about}`.toLowerCase().includes(wanted.trim().toLowerCase());
+  return (
+    <>
+      <PageHead
+        title="Settings"
+        subtitle="What is in force, and where it came from. Settings are read when the broker starts."
+      />
+      <Card>
+        <Answer asked={asked} what="its settings">
+          {({ value }) => {
+            const shown = value.filter(matches);
+            return (
+              <>
+                <Input
+                  className={styles.search}
+                  aria-label="Search settings"
+                  placeholder="Search"
+                  contentBefore={<SearchRegular />}
+                  value={wanted}
+                  onChange={(_, given) => setWanted(given.value)}
+                />
+                {shown.length === 0 && <Empty title="No setting is like that" />}
+                <ul className={styles.list}>
+                  {shown.map((setting) => (
+                    <Setting key={setting.name} setting={setting} />
+                  ))}
+                </ul>
+              </>
+            );
+          }}
+        </Answer>
+      </Card>
+    </>
+  );
+}
+
+function Setting({ setting }: { readonly setting: SettingView }) {
+  const styles = useStyles();
+  const { name, value, source, about, isSecret } = setting;
+  const [words, color] = sources[source];
+  return (
+    <li className={styles.setting}>
+      <span className={styles.name}>{name}</span>
+      <span>
+        {value === null ? <span className={styles.about}>not set</span> : <Mono>{value}</Mono>}
+        {isSecret && value !== null && " (secret)"}
+      </span>
+      <span>
+        <Badge appearance="tint" color={color}>
+          {words}
+        </Badge>
+      </span>
+      <span className={styles.about}>{about}</span>
+    </li>
+  );
+}

@@ -1,0 +1,152 @@
+// The story of one event: accepted when and how, who wanted it and who did not and why, every
+// attempt with its decision in words, and where it is now.
+
+import { makeStyles, tokens } from "@fluentui/react-components";
+import type { Story } from "../../src/core/view.ts";
+import { apiPath, useAsked } from "../api.ts";
+import type { PageProps } from "../app.tsx";
+import { useTick } from "../live.ts";
+import { To } from "../parts/link.tsx";
+import { Answer, Card, Empty, Note, PageHead } from "../parts/page.tsx";
+import { Rows } from "../parts/table.tsx";
+import { Code, CopyButton, Facts, Long, Mono, When } from "../parts/texts.tsx";
+import { pathTo, subscriptionPath, topicPath } from "../route.ts";
+import { DeliveryCard } from "../story/delivery.tsx";
+import { sayBytes } from "../words.ts";
+
+const useStyles = makeStyles({
+  reason: { overflowWrap: "anywhere", whiteSpace: "normal" },
+  id: { fontFamily: tokens.fontFamilyMonospace },
+});
+
+export function StoryPage({ names }: PageProps) {
+  const id = names.event ?? "";
+  const tick = useTick(["attempt", "ended", "overview"]);
+  const asked = useAsked<Story>(apiPath(["events", id]), tick);
+  return (
+    <>
+      <PageHead
+        title={asked.value?.id ?? id}
+        subtitle={
+          <>
+            Event <Mono>{asked.value?.event ?? id}</Mono>
+            <CopyButton text={asked.value?.event ?? id} what="its id" />
+          </>
+        }
+      />
+      <Answer asked={asked} what="the stories of events">
+        {(story) => <Told story={story} again={asked.again} />}
+      </Answer>
+    </>
+  );
+}
+
+function Told({ story, again }: { readonly story: Story; readonly again: () => void }) {
+  return (
+    <>
+      {story.cut !== null && <Note>{story.cut}</Note>}
+      <Card title="Accepted">
+        <Facts
+          facts={[
+            ["At", <When key="at" at={story.acceptedAt} />],
+            ["With", acceptedWords(story.acceptedWith)],
+            [
+              "Topic",
+              <span key="topic">
+                <To to={topicPath(story.topic)}>{story.topic}</To>
+                {story.domainTopic !== null && ` / ${story.domainTopic}`}
+              </span>,
+            ],
+            [
+              "Type",
+              <To key="type" to={pathTo(["deliveries"], { type: story.type })}>
+                {story.type}
+              </To>,
+            ],
+            ["Subject", story.subject || "–"],
+            ["As", `${story.schema}, ${sayBytes(story.bytes)}`],
+            ...(story.traceparent === null
+              ? []
+              : [["Trace", <Mono key="trace">{story.traceparent}</Mono>] as const]),
+          ]}
+        />
+      </Card>
+      {story.deliveryStories.length === 0 && (
+        <Card>
+          <Empty title="It matched no subscription">
+            {story.unmatched.length === 0
+              ? "Nobody subscribed to the topic when it was published, so it went nowhere."
+              : "The clauses that said no are below. A subscription changed since then does not see it any more."}
+          </Empty>
+        </Card>
+      )}
+      {story.deliveryStories.map((delivery) => (
+        <DeliveryCard
+          key={`${delivery.topic} ${delivery.domainTopic} ${delivery.subscription}`}
+          story={story}
+          delivery={delivery}
+          again={again}
+        />
+      ))}
+      {story.unmatched.length > 0 && <Unmatched story={story} />}
+      {story.body !== null && (
+        <Card title="The event">
+          <Code text={pretty(story.body)} what="the event" wraps />
+        </Card>
+      )}
+    </>
+  );
+}
+
+const withWords: Readonly<Record<string, string>> = {
+  bearer: "a bearer token",
+  none: "no key: nobody is asked for one",
+  notice: "nothing: it is a notice of the broker's own",
+  unknown: "a key that was not noted",
+};
+
+function acceptedWords(given: string): string {
+  return withWords[given] ?? given;
+}
+
+function Unmatched({ story }: { readonly story: Story }) {
+  const styles = useStyles();
+  return (
+    <Card title="Did not match">
+      <Rows
+        label="Subscriptions that it did not match"
+        rows={story.unmatched}
+        keyOf={({ subscription }) => subscription}
+        columns={[
+          {
+            title: "Subscription",
+            width: "30%",
+            show: ({ subscription }) => (
+              <To
+                to={subscriptionPath({ topic: story.topic, domainTopic: null, name: subscription })}
+              >
+                <Long>{subscription}</Long>
+              </To>
+            ),
+          },
+          {
+            title: "The clause that said no",
+            show: ({ clause, because }) => (
+              <span className={styles.reason}>
+                <code>{clause}</code>: {because}
+              </span>
+            ),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,164 @@
+// One subscription: how it is doing, what can be done about it, its settings, the handshake with its
+// endpoint, its secrets, and its filter tried on an event.
+
+import { makeStyles, Tab, TabList, tokens } from "@fluentui/react-components";
+import type { Page, SubscriptionView, TopicView } from "../../src/core/view.ts";
+import { apiPath, subscriptionApi, useAsked } from "../api.ts";
+import type { PageProps } from "../app.tsx";
+import { DryRun, Schedule } from "../forms/subscription.tsx";
+import { useTick } from "../live.ts";
+import { To } from "../parts/link.tsx";
+import { Answer, Card, Empty, Note, PageHead } from "../parts/page.tsx";
+import { FlowBadge } from "../parts/subscriptions.tsx";
+import { Age, Facts, HealthBadge, Mono, When } from "../parts/texts.tsx";
+import { go, pathTo, type SubscriptionName, subscriptionPath, topicPath } from "../route.ts";
+import { EditSubscription } from "../subscription/edit.tsx";
+import { FlowControls } from "../subscription/flow.tsx";
+import { HandshakeCard } from "../subscription/handshake.tsx";
+import { SigningCard } from "../subscription/signing.tsx";
+import { sayCount, sayLength } from "../words.ts";
+
+const useStyles = makeStyles({ tabs: { marginBottom: tokens.spacingVerticalL, flexWrap: "wrap" } });
+
+const tabs = [
+  ["state", "State"],
+  ["settings", "Settings"],
+  ["handshake", "Handshake"],
+  ["filter", "Filter dry run"],
+  ["signing", "Signing"],
+] as const;
+
+export function SubscriptionPage({ names, query }: PageProps) {
+  const styles = useStyles();
+  const named: SubscriptionName = {
+    topic: names.topic ?? "",
+    domainTopic: query.get("domainTopic"),
+    name: names.name ?? "",
+  };
+  const tick = useTick(["catalog", "attempt", "endpoint", "ended"]);
+  const asked = useAsked<SubscriptionView>(subscriptionApi(named), tick);
+  const topics = useAsked<Page<TopicView>>(apiPath(["topics"]));
+  const topic = topics.value?.value.find(
+    ({ name }) => name.toLowerCase() === named.topic.toLowerCase(),
+  );
+  const tab = query.get("tab") ?? "state";
+  return (
+    <>
+      <PageHead
+        title={named.name}
+        subtitle={
+          <>
+            Subscription of <To to={topicPath(named.topic)}>{named.topic}</To>
+            {named.domainTopic !== null && ` / ${named.domainTopic}`}
+          </>
+        }
+        actions={
+          asked.value !== undefined && (
+            <FlowControls subscription={asked.value} onDone={asked.again} />
+          )
+        }
+      />
+      <TabList
+        className={styles.tabs}
+        selectedValue={tab}
+        onTabSelect={(_, { value }) =>
+          go(subscriptionPath(named, String(value)), { replace: true })
+        }
+      >
+        {tabs.map(([value, words]) => (
+          <Tab key={value} value={value}>
+            {words}
+          </Tab>
+        ))}
+      </TabList>
+      <Answer asked={asked} what="one subscription">
+        {(subscription) => (
+          <>
+            {tab === "state" && <State subscription={subscription} />}
+            {tab === "settings" && topic !== undefined && (
+              <EditSubscription subscription={subscription} topic={topic} onSaved={asked.again} />
+            )}
+            {tab === "handshake" && <HandshakeCard named={named} tick={tick} />}
+            {tab === "filter" && (
+              <Card title="Would this event match?">
+                {topic === undefined ? (
+                  <Empty title="The topic is gone" />
+                ) : (
+                  <DryRun topic={topic} subscription={subscription} />
+                )}
+              </Card>
+            )}
+            {tab === "signing" && <SigningCard named={named} />}
+          </>
+        )}
+      </Answer>
+    </>
+  );
+}
+
+function State({ subscription }: { readonly subscription: SubscriptionView }) {
+  const { policy, health, topic, name } = subscription;
+  const isAwaited = subscription.provisioningState === "AwaitingManualAction";
+  return (
+    <>
+      {isAwaited && (
+        <Note intent="warning" title="The endpoint has not agreed yet.">
+          Nothing is sent until somebody opens its validation URL:{" "}
+          <To to={subscriptionPath(subscription, "handshake")}>see the handshake</To>.
+        </Note>
+      )}
+      {subscription.provisioningState === "Failed" && (
+        <Note intent="error" title="The endpoint did not agree.">
+          <To to={subscriptionPath(subscription, "handshake")}>See what it said, and ask again</To>.
+        </Note>
+      )}
+      <Card title="Now">
+        <Facts
+          facts={[
+            ["State", <FlowBadge key="state" subscription={subscription} />],
+            ["Goes to", <Mono key="to">{subscription.destination.endpoint}</Mono>],
+            [
+              "Endpoint",
+              <span key="health">
+                <HealthBadge health={health} /> {health.words}
+              </span>,
+            ],
+            [
+              "Waiting",
+              <To
+                key="waiting"
+                to={pathTo(["deliveries"], { topic, subscription: name, state: "waiting" })}
+              >
+                {sayCount(subscription.waiting)}
+              </To>,
+            ],
+            ["Oldest", <Age key="oldest" at={subscription.oldestAt} none="nothing waits" />],
+            ["Next attempt", <When key="next" at={subscription.nextDueAt} none="none is due" />],
+            ["Dead letters to be written", sayCount(subscription.waitingDeadLetters)],
+          ]}
+        />
+      </Card>
+      <Card title="How hard we try">
+        <Facts
+          facts={[
+            ["Profile", subscription.profile],
+            ["Attempts, at most", policy.maxDeliveryAttempts?.toString() ?? "without limit"],
+            ["Time to live", sayLength(policy.ttlMs)],
+            ["An answer is waited for", sayLength(policy.waitMs)],
+            ["What is given up on", policy.deadLetters ? "is dead-lettered" : "is dropped"],
+            ["Delivered as", subscription.deliverySchema],
+          ]}
+        />
+        <Schedule
+          profile={subscription.profile}
+          draft={{
+            maxAttempts: policy.maxDeliveryAttempts?.toString() ?? "",
+            ttlMinutes: (policy.ttlMs / 60_000).toString(),
+            deadLetterId: policy.deadLetters ? "yes" : "",
+            endpointType: subscription.destination.kind,
+          }}
+        />
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+// All subscriptions of the broker, those in trouble first.
+
+import { Button, Input, makeStyles, tokens } from "@fluentui/react-components";
+import { AddRegular } from "@fluentui/react-icons/svg/add";
+import { SearchRegular } from "@fluentui/react-icons/svg/search";
+import { useState } from "react";
+import type { Page, SubscriptionView } from "../../src/core/view.ts";
+import { apiPath, useAsked } from "../api.ts";
+import { useTick } from "../live.ts";
+import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { SubscriptionRows } from "../parts/subscriptions.tsx";
+import { go } from "../route.ts";
+
+const useStyles = makeStyles({ search: { marginBottom: tokens.spacingVerticalM } });
+
+function matches({ name, topic, destination }: SubscriptionView, wanted: string): boolean {
+  const text = `${name} ${topic} ${destination.endpoint}`.toLowerCase();
+  return text.includes(wanted.trim().toLowerCase());
+}
+
+export function SubscriptionsPage() {
+  const styles = useStyles();
+  const tick = useTick(["catalog", "attempt", "endpoint"], 2_000);
+  const asked = useAsked<Page<SubscriptionView>>(apiPath(["subscriptions"]), tick);
+  const [wanted, setWanted] = useState("");
+  const create = (
+    <Button
+      appearance="primary"
+      icon={<AddRegular />}
+      onClick={() => go("/portal/subscriptions/new")}
+    >
+      Create
+    </Button>
+  );
+  return (
+    <>
+      <PageHead
+        title="Subscriptions"
+        subtitle="Who wants which events of a topic, and how hard we try to get them there."
+        actions={create}
+      />
+      <Card>
+        <Answer asked={asked} what="its subscriptions">
+          {({ value }) =>
+            value.length === 0 ? (
+              <Empty title="No subscription yet" actions={create}>
+                A subscription names an endpoint of yours and says which events of a topic go there.
+              </Empty>
+            ) : (
+              <>
+                {value.length > 8 && (
+                  <Input
+                    className={styles.search}
+                    aria-label="Search by name, topic or endpoint"
+                    placeholder="Name, topic or endpoint"
+                    contentBefore={<SearchRegular />}
+                    value={wanted}
+                    onChange={(_, given) => setWanted(given.value)}
+                  />
+                )}
+                <SubscriptionRows
+                  subscriptions={value.filter((each) => matches(each, wanted))}
+                  showsTopic
+                />
+              </>
+            )
+          }
+        </Answer>
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,178 @@
+// One topic or domain: publish a test event, its keys and snippets, who subscribes, its settings.
+
+import { Button, makeStyles, Tab, TabList, tokens } from "@fluentui/react-components";
+import { DeleteRegular } from "@fluentui/react-icons/svg/delete";
+import { useState } from "react";
+import type { Page, SubscriptionView, TopicView } from "../../src/core/view.ts";
+import { apiPath, useAsked } from "../api.ts";
+import type { PageProps } from "../app.tsx";
+import { type ArmTopic, armPath, askArm } from "../arm.ts";
+import { Publish } from "../forms/publish.tsx";
+import { TopicForm } from "../forms/topic.tsx";
+import { useSay } from "../frame/say.tsx";
+import { refreshOverview, useTick } from "../live.ts";
+import { Confirm } from "../parts/form.tsx";
+import { KeysCard } from "../parts/keys.tsx";
+import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { SubscriptionRows } from "../parts/subscriptions.tsx";
+import { CopyButton, Facts, Mono } from "../parts/texts.tsx";
+import { go, pathTo, topicPath } from "../route.ts";
+import { sayMany } from "../words.ts";
+
+const useStyles = makeStyles({ tabs: { marginBottom: tokens.spacingVerticalL, flexWrap: "wrap" } });
+
+const tabs = [
+  ["subscriptions", "Subscriptions"],
+  ["publish", "Publish"],
+  ["keys", "Keys and snippets"],
+  ["settings", "Settings"],
+] as const;
+
+export function TopicPage({ names, query }: PageProps) {
+  const styles = useStyles();
+  const name = names.topic ?? "";
+  const tick = useTick(["catalog", "attempt"], 2_000);
+  const asked = useAsked<Page<TopicView>>(apiPath(["topics"]), tick);
+  const tab = query.get("tab") ?? "subscriptions";
+  const topic = asked.value?.value.find((each) => each.name.toLowerCase() === name.toLowerCase());
+  if (topic === undefined) {
+    return (
+      <>
+        <PageHead title={name} />
+        <Answer asked={asked} what="its topics">
+          {() => <Empty title="There is no such topic">It may have been deleted.</Empty>}
+        </Answer>
+      </>
+    );
+  }
+  const shown = topic.kind === "storage" ? tabs.slice(0, 1) : tabs;
+  return (
+    <>
+      <PageHead
+        title={topic.name}
+        subtitle={
+          topic.kind === "storage" ? (
+            "A storage account, which tells of the dead letters written to it."
+          ) : (
+            <>
+              <Mono>{topic.endpoint}</Mono>
+              <CopyButton text={topic.endpoint} what="the address" />
+            </>
+          )
+        }
+        actions={
+          <>
+            <Button
+              appearance="primary"
+              onClick={() => go(pathTo(["subscriptions", "new"], { topic: topic.name }))}
+            >
+              Subscribe
+            </Button>
+            {topic.kind !== "storage" && <DeleteTopic topic={topic} />}
+          </>
+        }
+      />
+      <TabList
+        className={styles.tabs}
+        selectedValue={tab}
+        onTabSelect={(_, { value }) => go(topicPath(name, String(value)), { replace: true })}
+      >
+        {shown.map(([value, words]) => (
+          <Tab key={value} value={value}>
+            {words}
+          </Tab>
+        ))}
+      </TabList>
+      {tab === "subscriptions" && <Subscribers topic={topic} tick={tick} />}
+      {tab === "publish" && <Publish topic={topic} />}
+      {tab === "keys" && <KeysCard topic={topic} />}
+      {tab === "settings" && <Settings topic={topic} />}
+    </>
+  );
+}
+
+function Subscribers({ topic, tick }: { readonly topic: TopicView; readonly tick: number }) {
+  const path = apiPath(["topics", topic.name, "subscriptions"]);
+  const asked = useAsked<Page<SubscriptionView>>(path, tick);
+  return (
+    <Card>
+      <Answer asked={asked} what="subscriptions of a topic">
+        {({ value }) =>
+          value.length === 0 ? (
+            <Empty
+              title="Nobody subscribes yet"
+              actions={
+                <Button
+                  appearance="primary"
+                  onClick={() => go(pathTo(["subscriptions", "new"], { topic: topic.name }))}
+                >
+                  Subscribe an endpoint
+                </Button>
+              }
+            >
+              Events published now are accepted and go nowhere. A subscription says which of them go
+              where.
+            </Empty>
+          ) : (
+            <SubscriptionRows subscriptions={value} showsTopic={false} />
+          )
+        }
+      </Answer>
+    </Card>
+  );
+}
+
+function Settings({ topic }: { readonly topic: TopicView }) {
+  const asked = useAsked<ArmTopic>(armPath(topic.armId));
+  const kind = topic.kind === "domain" ? "domain" : "topic";
+  return (
+    <>
+      <Card title="Chosen when it was created">
+        <Facts
+          facts={[
+            ["Kind", topic.kind],
+            ["Events are published as", topic.inputSchema],
+            ["Kept by", topic.origin === "file" ? "the configuration file" : "the API"],
+            ["Resource id", <Mono key="id">{topic.armId}</Mono>],
+          ]}
+        />
+      </Card>
+      <Card title="Settings">
+        <Answer asked={asked} what="settings of a topic">
+          {(value) => <TopicForm topic={value} kind={kind} onSaved={asked.again} />}
+        </Answer>
+      </Card>
+    </>
+  );
+}
+
+function DeleteTopic({ topic }: { readonly topic: TopicView }) {
+  const say = useSay();
+  const [isAsking, setAsking] = useState(false);
+  const remove = async () => {
+    await askArm("DELETE", topic.armId);
+    await refreshOverview();
+    say.done(`The ${topic.kind} ${topic.name} has been deleted`);
+    go("/portal/topics");
+  };
+  return (
+    <>
+      <Button icon={<DeleteRegular />} onClick={() => setAsking(true)}>
+        Delete
+      </Button>
+      <Confirm
+        title={`Delete ${topic.name}?`}
+        isOpen={isAsking}
+        words="Delete it"
+        onYes={remove}
+        onClose={() => setAsking(false)}
+      >
+        <p>
+          Its {sayMany(topic.subscriptions, "subscription")} and{" "}
+          {sayMany(topic.waiting, "delivery", "deliveries")} that wait go with it. This cannot be
+          taken back.
+        </p>
+      </Confirm>
+    </>
+  );
+}

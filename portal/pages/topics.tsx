@@ -1,0 +1,134 @@
+// Topics and domains: what there is, and making another.
+
+import { Badge, Button, Input, makeStyles, tokens } from "@fluentui/react-components";
+import { AddRegular } from "@fluentui/react-icons/svg/add";
+import { SearchRegular } from "@fluentui/react-icons/svg/search";
+import { useState } from "react";
+import type { Page, TopicView } from "../../src/core/view.ts";
+import { apiPath, useAsked } from "../api.ts";
+import type { PageProps } from "../app.tsx";
+import { NewTopic } from "../forms/topic.tsx";
+import { useTick } from "../live.ts";
+import { To } from "../parts/link.tsx";
+import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { Rows } from "../parts/table.tsx";
+import { Long } from "../parts/texts.tsx";
+import { go, topicPath } from "../route.ts";
+import { sayShort } from "../words.ts";
+
+const useStyles = makeStyles({ search: { marginBottom: tokens.spacingVerticalM } });
+
+const kindWords = { topic: "topic", domain: "domain", storage: "storage account" } as const;
+
+export function TopicsPage({ query }: PageProps) {
+  const styles = useStyles();
+  const tick = useTick(["catalog", "attempt"], 2_000);
+  const asked = useAsked<Page<TopicView>>(apiPath(["topics"]), tick);
+  const [wanted, setWanted] = useState("");
+  const isNew = query.has("new");
+  const create = (
+    <Button
+      appearance="primary"
+      icon={<AddRegular />}
+      onClick={() => go("/portal/topics?new=topic")}
+    >
+      Create
+    </Button>
+  );
+  return (
+    <>
+      <PageHead
+        title="Topics and domains"
+        subtitle="Where events are published to. A domain is many topics under one roof."
+        actions={create}
+      />
+      <Card>
+        <Answer asked={asked} what="its topics">
+          {({ value }) =>
+            value.length === 0 ? (
+              <Empty title="No topic yet" actions={create}>
+                A topic has an address to publish to, and two keys. Create one, subscribe an
+                endpoint, and publish a test event: all of it takes a minute.
+              </Empty>
+            ) : (
+              <>
+                {value.length > 8 && (
+                  <Input
+                    className={styles.search}
+                    aria-label="Search by name"
+                    placeholder="Search by name"
+                    contentBefore={<SearchRegular />}
+                    value={wanted}
+                    onChange={(_, given) => setWanted(given.value)}
+                  />
+                )}
+                <TopicRows
+                  topics={value.filter(({ name }) =>
+                    name.toLowerCase().includes(wanted.trim().toLowerCase()),
+                  )}
+                />
+              </>
+            )
+          }
+        </Answer>
+      </Card>
+      {isNew && (
+        <NewTopic
+          kind={query.get("new") === "domain" ? "domain" : "topic"}
+          onClose={() => go("/portal/topics", { replace: true })}
+        />
+      )}
+    </>
+  );
+}
+
+function TopicRows({ topics }: { readonly topics: readonly TopicView[] }) {
+  return (
+    <Rows
+      label="Topics and domains"
+      rows={topics}
+      keyOf={({ name }) => name}
+      columns={[
+        {
+          title: "Name",
+          show: ({ name }) => (
+            <To to={topicPath(name)}>
+              <Long>{name}</Long>
+            </To>
+          ),
+        },
+        {
+          title: "Kind",
+          width: "120px",
+          isWideOnly: true,
+          show: ({ kind }) => <Badge appearance="outline">{kindWords[kind]}</Badge>,
+        },
+        { title: "Takes", width: "170px", isExtra: true, show: ({ inputSchema }) => inputSchema },
+        {
+          title: "Profile",
+          width: "150px",
+          isWideOnly: true,
+          show: ({ profile, isOwnProfile }) => (isOwnProfile ? profile : `${profile} (broker's)`),
+        },
+        {
+          title: "Subscriptions",
+          width: "105px",
+          align: "right",
+          show: ({ subscriptions }) => sayShort(subscriptions),
+        },
+        {
+          title: "Waiting",
+          width: "80px",
+          align: "right",
+          show: ({ waiting }) => sayShort(waiting),
+        },
+        {
+          title: "Kept by",
+          width: "90px",
+          isExtra: true,
+          show: ({ origin }) => (origin === "file" ? "the file" : "the API"),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,397 @@
+// Forms: fields that show the broker's refusal where it belongs. Whatever a refusal names is shown
+// at its field; what no field stands for is shown above the buttons.
+
+import {
+  Button,
+  Dialog,
+  DialogActions,
+  DialogBody,
+  DialogContent,
+  DialogSurface,
+  DialogTitle,
+  Dropdown,
+  Field,
+  Input,
+  makeStyles,
+  Option,
+  Switch,
+  Textarea,
+  tokens,
+} from "@fluentui/react-components";
+import {
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
+import { asRefused, type Refused } from "../api.ts";
+import { Refusal } from "./page.tsx";
+
+interface Faults {
+  readonly refused: Refused | null;
+  /** Fields tell of themselves, so that what none of them stands for is seen. */
+  readonly claim: (path: string) => () => void;
+}
+
+const FaultsContext = createContext<Faults>({ refused: null, claim: () => () => {} });
+
+const useStyles = makeStyles({
+  fields: { display: "flex", flexDirection: "column", gap: tokens.spacingVerticalM },
+  buttons: {
+    display: "flex",
+    gap: tokens.spacingHorizontalS,
+    marginTop: tokens.spacingVerticalL,
+    flexWrap: "wrap",
+  },
+  surface: { maxWidth: "640px" },
+  mono: { fontFamily: tokens.fontFamilyMonospace, fontSize: tokens.fontSizeBase200 },
+  group: { border: "none", margin: 0, padding: 0, minWidth: 0 },
+  legend: {
+    fontWeight: tokens.fontWeightSemibold,
+    fontSize: tokens.fontSizeBase400,
+    padding: 0,
+    marginTop: tokens.spacingVerticalM,
+    marginBottom: tokens.spacingVerticalS,
+  },
+  row: {
+    display: "grid",
+    gridTemplateColumns: "repeat(auto-fit, minmax(min(220px, 100%), 1fr))",
+    gap: tokens.spacingHorizontalM,
+    alignItems: "start",
+  },
+  dropdown: { minWidth: "0px" },
+  fault: { color: tokens.colorPaletteRedForeground1, fontSize: tokens.fontSizeBase200 },
+});
+
+/** The refusal of the last try; `run` never rejects. */
+export function useOrder(): {
+  readonly refused: Refused | null;
+  readonly isRunning: boolean;
+  readonly run: (order: () => Promise<void>) => Promise<void>;
+} {
+  const [refused, setRefused] = useState<Refused | null>(null);
+  const [isRunning, setRunning] = useState(false);
+  return {
+    refused,
+    isRunning,
+    async run(order) {
+      setRunning(true);
+      setRefused(null);
+      try {
+        await order();
+      } catch (error) {
+        setRefused(asRefused(error));
+      } finally {
+        setRunning(false);
+      }
+    },
+  };
+}
+
+function useFaults(refused: Refused | null) {
+  const [claimed, setClaimed] = useState<readonly string[]>([]);
+  const claim = useRef((path: string) => {
+    setClaimed((before) => [...before, path]);
+    return () =>
+      setClaimed((before) => {
+        const index = before.indexOf(path);
+        return before.filter((_, place) => place !== index);
+      });
+  }).current;
+  const isShownByField = claimed.some((path) => isAbout(refused, path));
+  return { faults: { refused, claim }, rest: isShownByField ? null : refused };
+}
+
+/** `properties.filter.advancedFilters[2].key` is about `properties.filter.advancedFilters`. */
+function isAbout(refused: Refused | null, path: string): boolean {
+  const field = refused?.field ?? null;
+  if (field === null) return false;
+  return field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`);
+}
+
+function useFault(path: string | undefined): string | undefined {
+  const { refused, claim } = useContext(FaultsContext);
+  useEffect(() => (path === undefined ? undefined : claim(path)), [path, claim]);
+  return path !== undefined && isAbout(refused, path) ? refused?.message : undefined;
+}
+
+export function Form({
+  refused,
+  isRunning,
+  submitWords,
+  onSubmit,
+  onCancel,
+  children,
+}: {
+  readonly refused: Refused | null;
+  readonly isRunning: boolean;
+  readonly submitWords: string;
+  readonly onSubmit: () => void;
+  readonly onCancel?: () => void;
+  readonly children: ReactNode;
+}) {
+  const styles = useStyles();
+  const { faults, rest } = useFaults(refused);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    event.stopPropagation();
+    onSubmit();
+  };
+  return (
+    <FaultsContext.Provider value={faults}>
+      <form onSubmit={submit} noValidate>
+        <div className={styles.fields}>{children}</div>
+        <div className={styles.fields} aria-live="polite">
+          {rest !== null && <Refusal refused={rest} />}
+        </div>
+        <div className={styles.buttons}>
+          <Button type="submit" appearance="primary" disabled={isRunning}>
+            {submitWords}
+          </Button>
+          {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+        </div>
+      </form>
+    </FaultsContext.Provider>
+  );
+}
+
+export function FormDialog({
+  title,
+  isOpen,
+  onClose,
+  ...form
+}: {
+  readonly title: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly refused: Refused | null;
+  readonly isRunning: boolean;
+  readonly submitWords: string;
+  readonly onSubmit: () => void;
+  readonly children: ReactNode;
+}) {
+  const styles = useStyles();
+  return (
+    <Dialog open={isOpen} onOpenChange={(_, { open }) => !open && onClose()}>
+      <DialogSurface className={styles.surface}>
+        <DialogBody>
+          <DialogTitle>{title}</DialogTitle>
+          <DialogContent>
+            <Form {...form} onCancel={onClose} />
+          </DialogContent>
+        </DialogBody>
+      </DialogSurface>
+    </Dialog>
+  );
+}
+
+/** For what cannot be taken back. */
+export function Confirm({
+  title,
+  isOpen,
+  words,
+  onYes,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  readonly isOpen: boolean;
+  /** On the button: `Delete it`. */
+  readonly words: string;
+  readonly onYes: () => Promise<void>;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}) {
+  const { refused, isRunning, run } = useOrder();
+  const yes = () =>
+    void run(async () => {
+      await onYes();
+      onClose();
+    });
+  return (
+    <Dialog modalType="alert" open={isOpen} onOpenChange={(_, { open }) => !open && onClose()}>
+      <DialogSurface>
+        <DialogBody>
+          <DialogTitle>{title}</DialogTitle>
+          <DialogContent>
+            {children}
+            {refused !== null && <Refusal refused={refused} />}
+          </DialogContent>
+          <DialogActions>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button appearance="primary" disabled={isRunning} onClick={yes}>
+              {words}
+            </Button>
+          </DialogActions>
+        </DialogBody>
+      </DialogSurface>
+    </Dialog>
+  );
+}
+
+interface FieldProps {
+  readonly label: string;
+  /** As the broker names it in a refusal. */
+  readonly path?: string;
+  readonly hint?: string;
+  readonly isRequired?: boolean;
+}
+
+interface TextProps extends FieldProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly placeholder?: string;
+}
+
+export function TextField({
+  label,
+  path,
+  hint,
+  isRequired,
+  value,
+  onChange,
+  placeholder,
+}: TextProps) {
+  const fault = useFault(path);
+  return (
+    <Field
+      label={label}
+      required={isRequired}
+      validationMessage={fault}
+      validationState={fault === undefined ? "none" : "error"}
+      hint={hint}
+    >
+      <Input
+        value={value}
+        placeholder={placeholder}
+        onChange={(_, given) => onChange(given.value)}
+        autoComplete="off"
+        spellCheck={false}
+      />
+    </Field>
+  );
+}
+
+export function AreaField({
+  label,
+  path,
+  hint,
+  isRequired,
+  value,
+  onChange,
+  placeholder,
+  rows = 3,
+  isCode = false,
+}: TextProps & { readonly rows?: number; readonly isCode?: boolean }) {
+  const styles = useStyles();
+  const fault = useFault(path);
+  return (
+    <Field
+      label={label}
+      required={isRequired}
+      validationMessage={fault}
+      validationState={fault === undefined ? "none" : "error"}
+      hint={hint}
+    >
+      <Textarea
+        value={value}
+        placeholder={placeholder}
+        rows={rows}
+        resize="vertical"
+        textarea={{ className: isCode ? styles.mono : undefined, spellCheck: false }}
+        onChange={(_, given) => onChange(given.value)}
+      />
+    </Field>
+  );
+}
+
+export function ChoiceField({
+  label,
+  path,
+  hint,
+  value,
+  onChange,
+  choices,
+}: FieldProps & {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly choices: readonly (readonly [value: string, words: string])[];
+}) {
+  const styles = useStyles();
+  const fault = useFault(path);
+  return (
+    <Field
+      label={label}
+      validationMessage={fault}
+      validationState={fault === undefined ? "none" : "error"}
+      hint={hint}
+    >
+      <Dropdown
+        className={styles.dropdown}
+        value={choices.find(([each]) => each === value)?.[1] ?? value}
+        selectedOptions={[value]}
+        onOptionSelect={(_, { optionValue }) => onChange(optionValue ?? "")}
+      >
+        {choices.map(([each, words]) => (
+          <Option key={each} value={each} text={words}>
+            {words}
+          </Option>
+        ))}
+      </Dropdown>
+    </Field>
+  );
+}
+
+export function SwitchField({
+  label,
+  path,
+  hint,
+  value,
+  onChange,
+}: FieldProps & { readonly value: boolean; readonly onChange: (value: boolean) => void }) {
+  const fault = useFault(path);
+  return (
+    <Field
+      validationMessage={fault}
+      validationState={fault === undefined ? "none" : "error"}
+      hint={hint}
+    >
+      <Switch label={label} checked={value} onChange={(_, { checked }) => onChange(checked)} />
+    </Field>
+  );
+}
+
+/** Fields side by side, where there is room. */
+export function FieldRow({ children }: { readonly children: ReactNode }) {
+  return <div className={useStyles().row}>{children}</div>;
+}
+
+export function FieldGroup({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ReactNode;
+}) {
+  const styles = useStyles();
+  return (
+    <fieldset className={styles.group}>
+      <legend className={styles.legend}>{title}</legend>
+      <div className={styles.fields}>{children}</div>
+    </fieldset>
+  );
+}
+
+/** For what a field cannot hold alone, such as a list: its fault, where there is one. */
+export function Fault({ path }: { readonly path: string }) {
+  const styles = useStyles();
+  const words = useFault(path);
+  return words === undefined ? null : (
+    <div role="alert" className={styles.fault}>
+      {words}
+    </div>
+  );
+}

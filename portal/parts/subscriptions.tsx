@@ -1,0 +1,106 @@
+// Subscriptions as a table, those in trouble first.
+
+import { Badge } from "@fluentui/react-components";
+import type { SubscriptionView } from "../../src/core/view.ts";
+import { subscriptionPath, topicPath } from "../route.ts";
+import { sayShort } from "../words.ts";
+import { To } from "./link.tsx";
+import { type Column, Rows } from "./table.tsx";
+import { Age, HealthBadge, Long } from "./texts.tsx";
+
+/** What is not as it should be, in one word; null: all is well. */
+export function troubleOf({
+  provisioningState,
+  isActive,
+  flow,
+}: SubscriptionView): { readonly words: string; readonly color: "danger" | "warning" } | null {
+  if (provisioningState === "Failed") return { words: "failed", color: "danger" };
+  if (provisioningState === "AwaitingManualAction") {
+    return { words: "awaits validation", color: "warning" };
+  }
+  if (!isActive) return { words: provisioningState.toLowerCase(), color: "warning" };
+  if (flow.kind === "paused") return { words: "paused", color: "warning" };
+  if (flow.kind === "draining") {
+    return { words: `draining, ${flow.perSecond}/s`, color: "warning" };
+  }
+  return null;
+}
+
+/** The sicker first, then by what waits. */
+export function bySickness(one: SubscriptionView, other: SubscriptionView): number {
+  const rank = (each: SubscriptionView) =>
+    (each.health.kind === "healthy" ? 0 : 2) + (troubleOf(each) === null ? 0 : 1);
+  return (
+    rank(other) - rank(one) || other.waiting - one.waiting || one.name.localeCompare(other.name)
+  );
+}
+
+export function SubscriptionRows({
+  subscriptions,
+  showsTopic,
+}: {
+  readonly subscriptions: readonly SubscriptionView[];
+  readonly showsTopic: boolean;
+}) {
+  const topic: Column<SubscriptionView> = {
+    title: "Topic",
+    isWideOnly: true,
+    show: (each) => (
+      <To to={topicPath(each.topic)}>
+        <Long>{each.domainTopic === null ? each.topic : `${each.topic}/${each.domainTopic}`}</Long>
+      </To>
+    ),
+  };
+  return (
+    <Rows
+      label="Subscriptions"
+      rows={subscriptions.toSorted(bySickness)}
+      keyOf={({ armId }) => armId}
+      columns={[
+        {
+          title: "Name",
+          show: (each) => (
+            <To to={subscriptionPath(each)}>
+              <Long>{each.name}</Long>
+            </To>
+          ),
+        },
+        ...(showsTopic ? [topic] : []),
+        {
+          title: "Goes to",
+          isExtra: true,
+          show: ({ destination }) => <Long>{destination.endpoint}</Long>,
+        },
+        { title: "State", width: "150px", show: (each) => <FlowBadge subscription={each} /> },
+        {
+          title: "Endpoint",
+          width: "105px",
+          isWideOnly: true,
+          show: ({ health }) => <HealthBadge health={health} />,
+        },
+        {
+          title: "Waiting",
+          width: "75px",
+          align: "right",
+          show: ({ waiting }) => sayShort(waiting),
+        },
+        {
+          title: "Oldest",
+          width: "110px",
+          align: "right",
+          isWideOnly: true,
+          show: ({ oldestAt }) => <Age at={oldestAt} />,
+        },
+      ]}
+    />
+  );
+}
+
+export function FlowBadge({ subscription }: { readonly subscription: SubscriptionView }) {
+  const trouble = troubleOf(subscription);
+  return (
+    <Badge appearance="tint" color={trouble?.color ?? "success"}>
+      {trouble?.words ?? "running"}
+    </Badge>
+  );
+}

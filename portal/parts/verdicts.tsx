@@ -1,0 +1,53 @@
+// What filters say to an event, clause by clause: the dry run.
+
+import { Badge, makeStyles, tokens } from "@fluentui/react-components";
+import type { FilterVerdict } from "../../src/core/view.ts";
+
+const useStyles = makeStyles({
+  list: {
+    listStyleType: "none",
+    margin: 0,
+    padding: 0,
+    display: "grid",
+    gap: tokens.spacingVerticalM,
+  },
+  head: { display: "flex", gap: tokens.spacingHorizontalS, alignItems: "center" },
+  name: { fontWeight: tokens.fontWeightSemibold, overflowWrap: "anywhere" },
+  clauses: {
+    margin: `${tokens.spacingVerticalXS} 0 0`,
+    padding: 0,
+    listStyleType: "none",
+    overflowWrap: "anywhere",
+  },
+  clause: { display: "flex", gap: tokens.spacingHorizontalS },
+  holds: { color: tokens.colorPaletteGreenForeground1, flexShrink: 0 },
+  fails: { color: tokens.colorPaletteRedForeground1, flexShrink: 0 },
+});
+
+export function Verdicts({ verdicts }: { readonly verdicts: readonly FilterVerdict[] }) {
+  const styles = useStyles();
+  return (
+    <ul className={styles.list}>
+      {verdicts.map(({ subscription, matches, clauses }, index) => (
+        <li key={subscription ?? index}>
+          <div className={styles.head}>
+            <Badge appearance="tint" color={matches ? "success" : "danger"}>
+              {matches ? "matches" : "does not match"}
+            </Badge>
+            {subscription !== null && <span className={styles.name}>{subscription}</span>}
+          </div>
+          <ul className={styles.clauses}>
+            {clauses.map(({ clause, holds, because }) => (
+              <li key={clause} className={styles.clause}>
+                <span className={holds ? styles.holds : styles.fails}>{holds ? "yes" : "no"}</span>
+                <span>
+                  <code>{clause}</code>: {because}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,71 @@
+// Changing a subscription. It goes on by its old terms until its endpoint has agreed to the new.
+
+import { useState } from "react";
+import type { SubscriptionView, TopicView } from "../../src/core/view.ts";
+import { useAsked } from "../api.ts";
+import { type ArmSubscription, armPath, askArm } from "../arm.ts";
+import { type Draft, draftOf, propertiesOf } from "../forms/draft.ts";
+import { SubscriptionForm } from "../forms/subscription.tsx";
+import { useSay } from "../frame/say.tsx";
+import { useOrder } from "../parts/form.tsx";
+import { Answer, Card } from "../parts/page.tsx";
+
+export function EditSubscription({
+  subscription,
+  topic,
+  onSaved,
+}: {
+  readonly subscription: SubscriptionView;
+  readonly topic: TopicView;
+  readonly onSaved: () => void;
+}) {
+  const asked = useAsked<ArmSubscription>(armPath(subscription.armId));
+  return (
+    <Card>
+      <Answer asked={asked} what="the settings of a subscription">
+        {(value) => (
+          <Edit
+            topic={topic}
+            stored={value}
+            onSaved={() => {
+              asked.again();
+              onSaved();
+            }}
+          />
+        )}
+      </Answer>
+    </Card>
+  );
+}
+
+function Edit({
+  topic,
+  stored,
+  onSaved,
+}: {
+  readonly topic: TopicView;
+  readonly stored: ArmSubscription;
+  readonly onSaved: () => void;
+}) {
+  const say = useSay();
+  const { refused, isRunning, run } = useOrder();
+  const [draft, setDraft] = useState<Draft>(() => draftOf(stored));
+  const save = () =>
+    void run(async () => {
+      await askArm("PUT", stored.id, { properties: propertiesOf(draft) });
+      say.done("Saved", "The new terms are in force once the endpoint has agreed to them.");
+      onSaved();
+    });
+  return (
+    <SubscriptionForm
+      topic={topic}
+      draft={draft}
+      change={(changes) => setDraft((before) => ({ ...before, ...changes }))}
+      keptUrl={stored.properties.destination.properties.endpointBaseUrl ?? null}
+      refused={refused}
+      isRunning={isRunning}
+      submitWords="Save"
+      onSubmit={save}
+    />
+  );
+}

@@ -1,0 +1,168 @@
+// What can be done about a subscription: hold it, let it go on, let what waits out slowly, try now,
+// skip what waits, delete it.
+
+import {
+  Button,
+  Menu,
+  MenuItem,
+  MenuList,
+  MenuPopover,
+  MenuTrigger,
+} from "@fluentui/react-components";
+import { MoreVerticalRegular } from "@fluentui/react-icons/svg/more-vertical";
+import { PauseRegular } from "@fluentui/react-icons/svg/pause";
+import { PlayRegular } from "@fluentui/react-icons/svg/play";
+import { useState } from "react";
+import type { SubscriptionView } from "../../src/core/view.ts";
+import { ask, subscriptionApi } from "../api.ts";
+import { askArm } from "../arm.ts";
+import { numberOr } from "../forms/draft.ts";
+import { useSay } from "../frame/say.tsx";
+import { refreshOverview } from "../live.ts";
+import { Confirm, FormDialog, TextField, useOrder } from "../parts/form.tsx";
+import { go } from "../route.ts";
+import { sayMany } from "../words.ts";
+
+type Dialog = "drain" | "skip" | "delete" | null;
+
+export function FlowControls({
+  subscription,
+  onDone,
+}: {
+  readonly subscription: SubscriptionView;
+  readonly onDone: () => void;
+}) {
+  const say = useSay();
+  const [dialog, setDialog] = useState<Dialog>(null);
+  const order = async <T,>(verb: string, words: (answer: T) => string, body: object = {}) => {
+    try {
+      const answer = await ask<T>("POST", subscriptionApi(subscription, verb), body);
+      say.done(words(answer));
+      onDone();
+    } catch (error) {
+      say.refused(`It could not be done: ${verb}`, error);
+    }
+  };
+  const isRunning = subscription.flow.kind === "running";
+  const close = () => setDialog(null);
+  return (
+    <>
+      {isRunning ? (
+        <Button
+          icon={<PauseRegular />}
+          onClick={() => void order("pause", () => "Paused: events wait from now on")}
+        >
+          Pause
+        </Button>
+      ) : (
+        <Button
+          appearance="primary"
+          icon={<PlayRegular />}
+          onClick={() => void order("resume", () => "It goes on")}
+        >
+          Resume
+        </Button>
+      )}
+      <Button
+        disabled={subscription.waiting === 0}
+        onClick={() =>
+          void order<{ hastened: number }>("hasten", ({ hastened }) =>
+            hastened === 0
+              ? "Nothing waits"
+              : `${sayMany(hastened, "delivery", "deliveries")} will be tried now`,
+          )
+        }
+      >
+        Try now
+      </Button>
+      <Menu>
+        <MenuTrigger disableButtonEnhancement>
+          <Button icon={<MoreVerticalRegular />} aria-label="More" />
+        </MenuTrigger>
+        <MenuPopover>
+          <MenuList>
+            <MenuItem onClick={() => setDialog("drain")}>Drain slowly…</MenuItem>
+            <MenuItem onClick={() => setDialog("skip")}>Skip what waits…</MenuItem>
+            <MenuItem onClick={() => setDialog("delete")}>Delete…</MenuItem>
+          </MenuList>
+        </MenuPopover>
+      </Menu>
+      {dialog === "drain" && <Drain subscription={subscription} onDone={onDone} onClose={close} />}
+      <Confirm
+        title="Skip what waits?"
+        isOpen={dialog === "skip"}
+        words="Skip it"
+        onClose={close}
+        onYes={async () => {
+          const path = subscriptionApi(subscription, "skip");
+          const { skipped } = await ask<{ skipped: number }>("POST", path, {});
+          say.done(`${sayMany(skipped, "delivery", "deliveries")} skipped`);
+          onDone();
+        }}
+      >
+        <p>
+          {sayMany(subscription.waiting, "delivery", "deliveries")} that wait are given up at once:
+          they go to the dead letters, where there are any, and are dropped otherwise.
+        </p>
+      </Confirm>
+      <Confirm
+        title={`Delete ${subscription.name}?`}
+        isOpen={dialog === "delete"}
+        words="Delete it"
+        onClose={close}
+        onYes={async () => {
+          await askArm("DELETE", subscription.armId);
+          await refreshOverview();
+          say.done(`The subscription ${subscription.name} has been deleted`);
+          go("/portal/subscriptions");
+        }}
+      >
+        <p>
+          {sayMany(subscription.waiting, "delivery", "deliveries")} that wait go with it. This
+          cannot be taken back.
+        </p>
+      </Confirm>
+    </>
+  );
+}
+
+function Drain({
+  subscription,
+  onDone,
+  onClose,
+}: {
+  readonly subscription: SubscriptionView;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}) {
+  const say = useSay();
+  const { refused, isRunning, run } = useOrder();
+  const [perSecond, setPerSecond] = useState("10");
+  const drain = () =>
+    void run(async () => {
+      const path = subscriptionApi(subscription, "drain");
+      await ask("POST", path, { perSecond: numberOr(perSecond) });
+      say.done(`Draining with ${perSecond} a second`);
+      onDone();
+      onClose();
+    });
+  return (
+    <FormDialog
+      title="Drain slowly"
+      isOpen
+      onClose={onClose}
+      refused={refused}
+      isRunning={isRunning}
+      submitWords="Drain"
+      onSubmit={drain}
+    >
+      <TextField
+        label="Events a second"
+        path="perSecond"
+        hint="Until the next resume, no more than so many are sent."
+        value={perSecond}
+        onChange={setPerSecond}
+      />
+    </FormDialog>
+  );
+}

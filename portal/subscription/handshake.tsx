@@ -1,0 +1,83 @@
+// The handshake with an endpoint: its state, every exchange, and asking once more.
+
+import { Button, makeStyles, tokens } from "@fluentui/react-components";
+import { ArrowClockwiseRegular } from "@fluentui/react-icons/svg/arrow-clockwise";
+import type { HandshakeView } from "../../src/core/view.ts";
+import { ask, subscriptionApi, useAsked } from "../api.ts";
+import { useSay } from "../frame/say.tsx";
+import { useOrder } from "../parts/form.tsx";
+import { Answer, Card, Empty, Note, Refusal } from "../parts/page.tsx";
+import { Code, Facts, When } from "../parts/texts.tsx";
+import type { SubscriptionName } from "../route.ts";
+
+const useStyles = makeStyles({
+  exchange: { marginBottom: tokens.spacingVerticalL },
+  verdict: { fontWeight: tokens.fontWeightSemibold, marginBottom: tokens.spacingVerticalXS },
+  label: { color: tokens.colorNeutralForeground2, fontSize: tokens.fontSizeBase200 },
+});
+
+export function HandshakeCard({
+  named,
+  tick,
+}: {
+  readonly named: SubscriptionName;
+  readonly tick: number;
+}) {
+  const styles = useStyles();
+  const say = useSay();
+  const { refused, isRunning, run } = useOrder();
+  const asked = useAsked<HandshakeView>(subscriptionApi(named, "handshake"), tick);
+  const again = () =>
+    void run(async () => {
+      await ask("POST", subscriptionApi(named, "validate"), {});
+      say.done("The endpoint has been asked again");
+      asked.again();
+    });
+  return (
+    <Card
+      title="Handshake"
+      actions={
+        <Button icon={<ArrowClockwiseRegular />} disabled={isRunning} onClick={again}>
+          Ask again
+        </Button>
+      }
+    >
+      {refused !== null && <Refusal refused={refused} />}
+      <Answer asked={asked} what="the handshake">
+        {({ state, until, validationUrl, exchanges }) => (
+          <>
+            {validationUrl !== null && (
+              <Note intent="warning" title="It waits for a person.">
+                Open this address, from where the endpoint can be vouched for:
+                <Code text={validationUrl} what="the validation URL" wraps />
+              </Note>
+            )}
+            <Facts
+              facts={[
+                ["State", state],
+                ["Until", <When key="until" at={until} none="no handshake was needed" />],
+              ]}
+            />
+            <br />
+            {exchanges.length === 0 && (
+              <Empty title="Nothing has been exchanged">
+                Endpoints are not asked with --handshake off, and resources of Azure's never are.
+              </Empty>
+            )}
+            {exchanges.toReversed().map(({ at, request, answer, verdict }) => (
+              <div key={at + verdict} className={styles.exchange}>
+                <div className={styles.verdict}>
+                  <When at={at} /> {verdict}
+                </div>
+                <div className={styles.label}>asked</div>
+                <Code text={request} what="the request" wraps />
+                <div className={styles.label}>answered</div>
+                <Code text={answer} what="the answer" wraps />
+              </div>
+            ))}
+          </>
+        )}
+      </Answer>
+    </Card>
+  );
+}

@@ -1,0 +1,118 @@
+// The secrets that deliveries are signed with: shown on demand, and followed by new ones.
+
+import { Button, makeStyles, tokens } from "@fluentui/react-components";
+import { EyeRegular } from "@fluentui/react-icons/svg/eye";
+import { useState } from "react";
+import type { SigningSecrets } from "../../src/core/view.ts";
+import { ask, subscriptionApi } from "../api.ts";
+import { useSay } from "../frame/say.tsx";
+import { ChoiceField, FormDialog, useOrder } from "../parts/form.tsx";
+import { Card, Empty, Refusal } from "../parts/page.tsx";
+import { CopyButton, Mono, When } from "../parts/texts.tsx";
+import type { SubscriptionName } from "../route.ts";
+
+const useStyles = makeStyles({
+  secret: {
+    display: "flex",
+    flexWrap: "wrap",
+    alignItems: "center",
+    gap: tokens.spacingHorizontalS,
+    overflowWrap: "anywhere",
+  },
+  buttons: {
+    display: "flex",
+    flexWrap: "wrap",
+    gap: tokens.spacingHorizontalS,
+    marginTop: tokens.spacingVerticalM,
+  },
+});
+
+const overlaps = [
+  ["86400000", "for a day"],
+  ["3600000", "for an hour"],
+  ["604800000", "for a week"],
+  ["0", "not at all"],
+] as const;
+
+export function SigningCard({ named }: { readonly named: SubscriptionName }) {
+  const styles = useStyles();
+  const say = useSay();
+  const { refused, isRunning, run } = useOrder();
+  const [secrets, setSecrets] = useState<SigningSecrets | null>(null);
+  const [isRotating, setRotating] = useState(false);
+  const [overlapMs, setOverlapMs] = useState<string>("86400000");
+  const path = subscriptionApi(named, "signing");
+  const order = (body: object, words: string) =>
+    void run(async () => {
+      setSecrets(await ask<SigningSecrets>("POST", path, body));
+      setRotating(false);
+      say.done(words);
+    });
+  const isSigned = secrets !== null && secrets.secrets.length > 0;
+  return (
+    <Card title="Signed deliveries">
+      {refused !== null && !isRotating && <Refusal refused={refused} />}
+      {secrets === null ? (
+        <Empty
+          title="Receivers can check that a delivery comes from here"
+          actions={
+            <Button
+              icon={<EyeRegular />}
+              disabled={isRunning}
+              onClick={() =>
+                void run(async () => setSecrets(await ask<SigningSecrets>("GET", path)))
+              }
+            >
+              Show the secrets
+            </Button>
+          }
+        >
+          Each request carries a signature as Standard Webhooks has it, made with a secret that only
+          the receiver and this broker know.
+        </Empty>
+      ) : (
+        <>
+          {!isSigned && <Empty title="Deliveries are not signed" />}
+          {secrets.secrets.map(({ secret, expiresAt }) => (
+            <div key={secret} className={styles.secret}>
+              <Mono>{secret}</Mono>
+              <CopyButton text={secret} what="the secret" />
+              {expiresAt !== null && (
+                <span>
+                  in force until <When at={expiresAt} />
+                </span>
+              )}
+            </div>
+          ))}
+          <div className={styles.buttons}>
+            <Button onClick={() => setRotating(true)}>
+              {isSigned ? "Follow it by a new one" : "Sign deliveries"}
+            </Button>
+            {isSigned && (
+              <Button onClick={() => order({ off: true }, "Deliveries are no longer signed")}>
+                Stop signing
+              </Button>
+            )}
+          </div>
+        </>
+      )}
+      <FormDialog
+        title="A new secret"
+        isOpen={isRotating}
+        onClose={() => setRotating(false)}
+        refused={refused}
+        isRunning={isRunning}
+        submitWords="Make it"
+        onSubmit={() => order({ overlapMs: Number(overlapMs) }, "There is a new secret")}
+      >
+        <ChoiceField
+          label="The one before stays in force"
+          path="overlapMs"
+          value={overlapMs}
+          choices={overlaps}
+          onChange={setOverlapMs}
+        />
+      </FormDialog>
+    </Card>
+  );
+}
