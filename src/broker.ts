@@ -19,6 +19,7 @@ import { moduleRoutes } from "./control/module/routes.ts";
 import type { ModuleRules } from "./control/module/rules.ts";
 import { portalRoutes } from "./control/portal.ts";
 import { watchReach } from "./control/reach.ts";
+import { recollect } from "./control/recollection.ts";
 import {
   isSignedIn,
   linkOf,
@@ -32,6 +33,7 @@ import { parseAzure } from "./core/azure.ts";
 import { baseUrlOf } from "./core/called.ts";
 import type { Retention } from "./core/chronicle.ts";
 import { handshakeRules } from "./core/handshake.ts";
+import type { StoryNote } from "./core/note.ts";
 import type { Activity, Catalog, Chronicle, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
 import { publishLimits } from "./core/schema/limits.ts";
 import { isLoopback } from "./core/setting.ts";
@@ -73,8 +75,10 @@ import { settingList } from "./settings.ts";
 import { storeFile } from "./store/backup.ts";
 import { type Engine, FrontStore } from "./store/front.ts";
 import { MemoryStore } from "./store/memory.ts";
+import { StoryFront } from "./store/story/front.ts";
 import { MemoryChronicle } from "./store/story/memory.ts";
 import { openForgetful } from "./store/story/relay.ts";
+import { openStoryThread } from "./store/story/thread.ts";
 import { openThread } from "./store/thread.ts";
 
 export interface Broker {
@@ -88,6 +92,8 @@ export interface Broker {
 /** How long a round of the store waits for company, and a refused publisher for its turn. */
 const gatherMs = 3;
 const retryAfterMs = 1_000;
+/** How long notes for stories are gathered, and so what a crash may lose of them. */
+const storyGatherMs = 250;
 
 /** Built when the package is installed; see portal/build.ts. */
 const portalFolder = join(import.meta.dirname, "../portal/dist");
@@ -102,6 +108,8 @@ export async function openBroker(
     readonly stdout: LogStream;
     readonly startedAt: number;
     readonly onCrash: (error: Error) => void;
+    /** Told of everything that is noted for stories, as it happens. */
+    readonly onNote?: (note: StoryNote) => void;
   },
 ): Promise<Broker> {
   await using rooms = new AsyncDisposableStack();
@@ -131,7 +139,9 @@ export async function openBroker(
     await openStore(config, { clock, activity, meter, ...outside }),
     (open) => open.close(),
   );
-  const chronicle = rooms.adopt(openChronicle(config, { clock, log }), (open) => open.close());
+  const { chronicle, missing } = await openChronicle(config, { clock, activity, log });
+  rooms.defer(() => chronicle.close());
+  if (outside.onNote !== undefined) chronicle.listen(outside.onNote);
   const ca = (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8"));
   trustAlso(ca);
   const webhook = rooms.adopt(
@@ -198,6 +208,11 @@ export async function openBroker(
   let signal: AbortSignal = AbortSignal.abort();
   const stopping = new AbortController();
   rooms.defer(() => house.close(signal));
+  if (missing !== null) {
+    const { catalog } = house;
+    const { signal } = stopping;
+    void recollect({ chronicle, ledger: store, catalog, clock, log, signal, ...missing });
+  }
   const rules = rulesOf(config);
   const { catalog, refresh } = house;
   const endpoints = () => endpointViews({ ...house, ledger: store });
@@ -414,13 +429,30 @@ function retentionOf({ store, storyKeptMs, storyBytesMax }: Config): Retention {
   return { keptMs: storyKeptMs, bytesMax };
 }
 
-function openChronicle(
+interface OpenChronicle {
+  readonly chronicle: Chronicle;
+  /** After a crash: what the store has beyond this event may be missing. Null: nothing is. */
+  readonly missing: { readonly lastStored: number } | null;
+}
+
+async function openChronicle(
   config: Config,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-): Chronicle {
-  if (!config.story) return openForgetful();
-  const onCut = (count: number) => log.fact("warn", "story.cut", { count });
-  return new MemoryChronicle({ clock, retention: retentionOf(config), onCut });
+  ground: { readonly clock: Clock; readonly activity: Activity; readonly log: Log },
+): Promise<OpenChronicle> {
+  const retention = retentionOf(config);
+  if (!config.story) return { chronicle: openForgetful(), missing: null };
+  if (config.store === "memory") {
+    const onCut = (events: number) => ground.log.fact("warn", "story.cut", { events });
+    const { clock } = ground;
+    return { chronicle: new MemoryChronicle({ clock, retention, onCut }), missing: null };
+  }
+  const link = await openStoryThread({ path: join(config.dataFolder, "story.db"), retention });
+  const gatherMs = config.clock === "virtual" ? 0 : storyGatherMs;
+  const { wasClosed, lastStored } = link;
+  return {
+    chronicle: new StoryFront({ ...ground, link, gatherMs }),
+    missing: wasClosed ? null : { lastStored },
+  };
 }
 
 function openFailures(

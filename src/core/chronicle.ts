@@ -92,6 +92,17 @@ export function membersOf({ members }: Roll): Member[] {
   }));
 }
 
+const byIds = new WeakMap<Roll, ReadonlyMap<SubscriptionId, Subscription>>();
+
+/** One of those on the roll. */
+export function memberOf(roll: Roll, id: SubscriptionId): Subscription | undefined {
+  const known = byIds.get(roll);
+  if (known !== undefined) return known.get(id);
+  const made = new Map(roll.members.map((member) => [member.id, member]));
+  byIds.set(roll, made);
+  return made.get(id);
+}
+
 /** Whether someone was asked and did not want it. */
 export function hasUnmatched({ to, roll }: AcceptedNote): boolean {
   return to.length < roll.members.length;

@@ -18,7 +18,7 @@ export type Fault = string;
 const LINE_COLUMNS_MAX = 100;
 
 /** The files that know the rooms: the floor plan, and the process that opens it. */
-const KNOWS_ROOMS = ["src/broker.ts", "src/house.ts", "src/main.ts"];
+const KNOWS_ROOMS = ["src/broker.ts", "src/house.ts", "src/main.ts", "src/testing/"];
 
 /** Benchmarks of a law alone, which no broker serves by itself. */
 const MEASURES_LAWS = ["bench/matching.ts"];
@@ -44,11 +44,18 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   yaml: ["src/cli/output.ts"],
   "node:buffer": ["src/ingress/", "src/runtime/"],
   "node:crypto": ["src/ingress/", "src/egress/", "src/control/", "src/store/", "src/runtime/"],
-  "node:fs": ["src/main.ts", "src/broker.ts", "src/store/", "src/runtime/", "src/cli/"],
+  "node:fs": [
+    "src/main.ts",
+    "src/broker.ts",
+    "src/store/",
+    "src/runtime/",
+    "src/cli/",
+    "src/testing/",
+  ],
   "node:fs/promises": ["src/egress/folder.ts", "src/egress/foldershelf.ts"],
-  "node:http": ["src/runtime/"],
+  "node:http": ["src/runtime/", "src/testing/"],
   "node:https": ["src/runtime/"],
-  "node:net": ["src/runtime/", "src/ingress/network.ts"],
+  "node:net": ["src/runtime/", "src/testing/", "src/ingress/network.ts"],
   "node:path": [
     "src/main.ts",
     "src/broker.ts",
@@ -57,11 +64,14 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
     "src/store/",
     "src/runtime/",
     "src/cli/",
+    "src/testing/",
   ],
+  "node:os": ["src/testing/"],
   "node:perf_hooks": ["src/runtime/"],
   "node:querystring": ["src/runtime/"],
-  "node:sqlite": ["src/store/sqlite", "src/store/statements.ts"],
-  "node:stream/consumers": ["src/main.ts"],
+  "node:sqlite": ["src/store/"],
+  "node:stream": ["src/runtime/"],
+  "node:stream/consumers": ["src/main.ts", "src/testing/"],
   "node:tls": ["src/main.ts", "src/egress/", "src/runtime/"],
   "node:url": ["src/egress/folder.ts"],
   "node:util": ["src/main.ts", "src/runtime/", "src/cli/"],
@@ -74,7 +84,7 @@ const PORTAL_PACKAGES = /^(react|react-dom\/client|@fluentui\/react-(components|
 const PORTAL_BUILD = "portal/build.ts";
 
 /** Time, chance and the environment come in as values; only here are they real. */
-const REAL_PLACES = ["src/runtime/", "src/main.ts"];
+const REAL_PLACES = ["src/runtime/", "src/main.ts", "src/testing/"];
 const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\bDate\.now\b/g, "take the instant, or a Clock"],
   [/\bDate\(\s*\)|\bnew Date\b(?!\()/g, "take the instant, or a Clock"],

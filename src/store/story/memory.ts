@@ -14,6 +14,7 @@ import {
   isOpen,
   type Listed,
   type Member,
+  memberOf,
   membersOf,
   type Particulars,
   type Passage,
@@ -168,9 +169,8 @@ export class MemoryChronicle implements Chronicle {
       kept.roll = roll;
       this.#grow(kept, text.length);
     }
-    const seats = new Map(roll.members.map((member) => [member.id, member]));
     for (const subscription of to) {
-      const member = seats.get(subscription);
+      const member = memberOf(roll, subscription);
       if (member === undefined || kept.passages.has(subscription)) continue;
       kept.passages.set(subscription, { ...seatOf(member), state: "waiting", notes: [] });
     }

@@ -1,0 +1,52 @@
+// An entry put together again from what was written of it at different times.
+
+import type { Entry, Listed, Member, Particulars, Passage } from "../../core/chronicle.ts";
+import type { KeptNote, Seat } from "../../core/note.ts";
+import type { SubscriptionId } from "../../core/subscription.ts";
+import { noteOf } from "./pack.ts";
+
+/** What is written at one time, as JSON. */
+export interface Written {
+  /** Where they were told: the last are right. */
+  readonly particulars?: Particulars;
+  readonly seats: readonly Seat[];
+  readonly notes: readonly (readonly [SubscriptionId, Parameters<typeof noteOf>[0]])[];
+}
+
+export function assemble(kept: {
+  readonly listed: Listed;
+  /** The earliest first. */
+  readonly written: readonly Written[];
+  readonly text: string | null;
+  readonly roll: readonly Member[] | null;
+}): Entry {
+  const { listed, written, text, roll } = kept;
+  const { fates, ...head } = listed;
+  const told = written.findLast(({ particulars }) => particulars !== undefined);
+  const seats = new Map<SubscriptionId, Seat>();
+  const notes = new Map<SubscriptionId, KeptNote[]>();
+  for (const part of written) {
+    for (const seat of part.seats) seats.set(seat.subscription, seat);
+    for (const [subscription, note] of part.notes) {
+      const known = notes.get(subscription) ?? [];
+      known.push(noteOf(note));
+      notes.set(subscription, known);
+    }
+  }
+  const passages = fates.map(({ subscription, name, state }): Passage => {
+    const { topic, domainTopic } = head;
+    const bare: Seat = { subscription, topic, domainTopic, name, endpoint: "" };
+    const seat = seats.get(subscription) ?? bare;
+    return { ...seat, state, notes: notes.get(subscription) ?? [] };
+  });
+  return { ...head, ...(told?.particulars ?? nothingKnown), passages, text, roll };
+}
+
+const nothingKnown: Particulars = {
+  schema: "EventGridSchema",
+  bytes: 0,
+  acceptedWith: "unknown",
+  traceparent: null,
+  dataVersion: "",
+  envelope: null,
+};

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import {
+  chronicleContract,
+  type OpenChronicle,
+  plainRetention,
+} from "../../../test/contract/chronicle.ts";
+import { startAt } from "../../../test/contract/fixture.ts";
+import {
+  accepted,
+  attempted,
+  bad,
+  busy,
+  deliveryOf,
+  eventNamed,
+  ok,
+  warehouse,
+} from "../../../test/fixtures/notes.ts";
+import type { Instant } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import { StoryEngine } from "./engine.ts";
+import { type StoryAsk, StoryFront, type StoryLink } from "./front.ts";
+import { Packer } from "./pack.ts";
+import { openStories } from "./statements.ts";
+import { openStoryInline, openStoryThread } from "./thread.ts";
+
+function openFront(link: StoryLink) {
+  let now = startAt;
+  const cuts: number[] = [];
+  const facts: string[] = [];
+  const chronicle = new StoryFront({
+    link,
+    clock: { now: () => now, after: () => () => {} },
+    activity: { begin: () => () => {} },
+    log: {
+      fact(_level, name, fields) {
+        facts.push(name);
+        if (name === "story.cut") cuts.push(fields.events as number);
+      },
+    },
+    gatherMs: 0,
+  });
+  const setNow = (next: Instant) => {
+    now = next;
+  };
+  return { chronicle, cuts, facts, setNow };
+}
+
+const openInMemory: OpenChronicle = async (retention = {}) => {
+  const engine = new StoryEngine({
+    path: ":memory:",
+    retention: { ...plainRetention, ...retention },
+  });
+  return openFront(openStoryInline(engine));
+};
+
+const sizes = { small: 400_000, each: 1_000 };
+chronicleContract("the chronicle in SQLite", openInMemory, { sizes });
+
+const retention = plainRetention;
+
+function scratch(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-story-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "story.db");
+}
+
+test("stories outlive the broker, on a thread of their own", async (t) => {
+  const path = scratch(t);
+  const first = openFront(await openStoryThread({ path, retention }));
+  const event = eventNamed("a");
+  first.chronicle.note(accepted("a", { event, to: [warehouse.id], number: 5 }));
+  first.chronicle.note(attempted("a", busy));
+  await first.chronicle.close();
+  const link = await openStoryThread({ path, retention });
+  assert.equal(link.wasClosed, true, "whatever was noted is there");
+  const second = openFront(link);
+  second.chronicle.note(attempted("a", ok, { delivery: deliveryOf("a", { attempts: 1 }) }));
+  const entry = await second.chronicle.find("id-a");
+  assert.equal(entry?.text, event.text);
+  assert.equal(entry?.roll?.length, 2);
+  const [passage] = entry?.passages ?? [];
+  assert.equal(passage?.state, "delivered");
+  assert.deepEqual(
+    passage?.notes.map((note) => note.kind === "attempted" && [note.number, note.status]),
+    [
+      [1, 503],
+      [2, 200],
+    ],
+  );
+  await second.chronicle.close();
+  await second.chronicle.close();
+});
+
+test("a chronicle that was not closed says so, and up to where it knew", async (t) => {
+  const path = scratch(t);
+  const fresh = new StoryEngine({ path, retention });
+  assert.deepEqual([fresh.wasClosed, fresh.lastStored], [false, 0]);
+  const packer = new Packer({ notesMax: 9, charsMax: 9 }, startAt);
+  packer.add(accepted("a", { number: 41 }));
+  packer.add(accepted("b", { number: 42 }));
+  packer.add(accepted("c", { number: null, to: [] }));
+  fresh.write(packer.take(), startAt);
+  fresh.kill();
+  const again = new StoryEngine({ path, retention });
+  assert.deepEqual([again.wasClosed, again.lastStored], [false, 42]);
+  again.close();
+  const closed = new StoryEngine({ path, retention });
+  assert.equal(closed.wasClosed, true);
+  closed.close();
+});
+
+test("without room, texts are left out first, then what succeeded, and failures last", () => {
+  const charsMax = 100;
+  const packer = new Packer({ notesMax: 4, charsMax }, startAt);
+  const engine = new StoryEngine({ path: ":memory:", retention });
+  packer.add(accepted("a"));
+  packer.add(accepted("b"));
+  packer.add(attempted("a", busy));
+  packer.add(attempted("b", busy));
+  packer.add(accepted("c"));
+  packer.add(attempted("a", ok));
+  for (let number = 1; number <= 6; number++) {
+    packer.add(attempted("b", bad, { delivery: deliveryOf("b", { attempts: number }) }));
+  }
+  const { dropped, ...batch } = packer.take();
+  assert.equal(dropped, 4, "one publish, one success and two of six failures");
+  engine.write(batch, startAt);
+  assert.notEqual(engine.find("a")?.text, null);
+  assert.equal(engine.find("b")?.text, null, "the second text had no room");
+  assert.notEqual(engine.find("b")?.roll, null, "but who was asked is known");
+  assert.equal(engine.find("c"), null);
+  assert.equal(engine.find("a")?.passages[0]?.state, "waiting");
+  assert.equal(engine.find("b")?.passages[0]?.notes.length, 5);
+  packer.add(accepted("c"));
+  assert.equal(packer.take().dropped, 0, "there is room again");
+  engine.close();
+});
+
+test("a disk that fails costs stories and nothing else", async () => {
+  const engine = new StoryEngine({ path: ":memory:", retention });
+  const inline = openStoryInline(engine);
+  let isBroken = true;
+  const ask = (asked: StoryAsk) =>
+    isBroken ? Promise.reject(new Error("disk I/O error")) : inline.ask(asked);
+  const { chronicle, facts } = openFront({ ...inline, ask });
+  chronicle.note(accepted("a"));
+  await assert.rejects(chronicle.find("a"), (error) => {
+    assert.ok(error instanceof Refusal);
+    return error.code === "Unavailable";
+  });
+  assert.deepEqual(facts, ["story.missed"]);
+  isBroken = false;
+  chronicle.note(accepted("b"));
+  assert.equal((await chronicle.find("b"))?.event, "b");
+  assert.equal(await chronicle.find("a"), null);
+  await chronicle.close();
+});
+
+test("a search looks through so much at a time, and says where to go on", async () => {
+  const engine = new StoryEngine({ path: ":memory:", retention, lookedThroughMax: 10 });
+  const { chronicle } = openFront(openStoryInline(engine));
+  for (let index = 0; index < 25; index++) {
+    chronicle.note(accepted(`e${index}`, { subject: index % 20 === 2 ? "rare" : "common" }));
+  }
+  const pages: string[] = [];
+  let after: string | undefined;
+  do {
+    const asked = { subject: "rare", limit: 5, ...(after === undefined ? {} : { after }) };
+    const { found, next } = await chronicle.search(asked);
+    pages.push(found.map(({ event }) => event).join());
+    after = next ?? undefined;
+  } while (after !== undefined);
+  assert.deepEqual(pages, ["e22", "", "e2"]);
+  await chronicle.close();
+});
+
+test("a file that is none of ours, or of a later release, is refused in words", async (t) => {
+  const path = scratch(t);
+  writeFileSync(path, "not a database, however long it may be ".repeat(40));
+  await assert.rejects(openStoryThread({ path, retention }), /move the file away to begin anew/);
+  const later = scratch(t);
+  const database = openStories(later);
+  database.exec("PRAGMA user_version = 999");
+  database.close();
+  await assert.rejects(openStoryThread({ path: later, retention }), /schema version 999/);
+});

@@ -1,0 +1,151 @@
+// The front of the stories: it speaks the port, packs notes as they are made and sends them over in
+// batches, a few times a second. Nobody waits for them. When the disk cannot follow, what succeeded
+// is the first to be left out (pack.ts), and it is told how much.
+
+import { type Entry, type Listed, readCursor } from "../../core/chronicle.ts";
+import type { StoryNote } from "../../core/note.ts";
+import type { Activity, Chronicle, Clock, EventQuery, Instant, Log } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Aftermath } from "./engine.ts";
+import { type Batch, Packer } from "./pack.ts";
+import { Relay } from "./relay.ts";
+
+export type StoryAsk =
+  | { readonly kind: "write"; readonly batch: Batch; readonly now: Instant }
+  | { readonly kind: "step"; readonly now: Instant }
+  | { readonly kind: "search"; readonly query: EventQuery }
+  | { readonly kind: "find"; readonly id: string };
+
+/** Whoever carries out what is asked, one after the other. */
+export interface StoryLink {
+  /** What is known from before: see `StoryEngine`. */
+  readonly wasClosed: boolean;
+  readonly lastStored: number;
+  /** Rejects when it could not be done; nothing of it has happened then. */
+  ask(ask: StoryAsk): Promise<unknown>;
+  /** What was asked before is still done. */
+  close(): Promise<void>;
+}
+
+export interface StoryFrontOptions {
+  readonly link: StoryLink;
+  readonly clock: Clock;
+  readonly activity: Activity;
+  readonly log: Log;
+  /** How long notes are gathered; 0: not at all, which a clock that stands still needs. */
+  readonly gatherMs: number;
+}
+
+/** So many notes do not wait for others. */
+const fullBatch = 2_000;
+/** What may wait for the disk. */
+const packLimits = { notesMax: 50_000, charsMax: 32 * 1_048_576 };
+
+export class StoryFront implements Chronicle {
+  readonly #options: StoryFrontOptions;
+  readonly #relay = new Relay();
+  readonly #packer: Packer;
+  #isSending = false;
+  #isAwaited = false;
+  #isClosed = false;
+  #isFailing = false;
+  #callOff: () => void = () => {};
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(options: StoryFrontOptions) {
+    this.#options = options;
+    this.#packer = new Packer(packLimits, options.clock.now());
+  }
+
+  note(note: StoryNote): void {
+    this.#relay.tell(note);
+    if (this.#isClosed) return;
+    this.#packer.add(note);
+    if (this.#isSending) return;
+    if (this.#packer.size >= fullBatch) this.#send();
+    else if (!this.#isAwaited) this.#await();
+  }
+
+  listen(listener: (note: StoryNote) => void): () => void {
+    return this.#relay.listen(listener);
+  }
+
+  async search(query: EventQuery) {
+    if (query.after !== undefined) readCursor(query.after);
+    type Answer = { readonly found: readonly Listed[]; readonly next: string | null };
+    return (await this.#look({ kind: "search", query })) as Answer;
+  }
+
+  async find(id: string) {
+    return (await this.#look({ kind: "find", id })) as Entry | null;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#callOff();
+    this.#isClosed = true;
+    await this.#sending;
+    if (this.#packer.size > 0) await this.#write();
+    await this.#options.link.close();
+  }
+
+  /** After a while, so that many share one transaction; at the latest when someone looks. */
+  #await(): void {
+    const { clock, gatherMs } = this.#options;
+    this.#isAwaited = true;
+    if (gatherMs > 0) this.#callOff = clock.after(gatherMs, () => this.#send());
+    else void Promise.resolve().then(() => this.#send());
+  }
+
+  #send(): void {
+    if (this.#isSending || this.#isClosed) return;
+    this.#isSending = true;
+    this.#isAwaited = false;
+    this.#callOff();
+    this.#sending = this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    const end = this.#options.activity.begin("inside");
+    let more = await this.#write();
+    while (more && !this.#isClosed) more = await this.#write();
+    this.#isSending = false;
+    end();
+    if (this.#packer.size > 0 && !this.#isClosed) this.#await();
+  }
+
+  /** Writes what there is, or takes a step of forgetting. Whether there is more to do. */
+  async #write(): Promise<boolean> {
+    const { link, clock, log } = this.#options;
+    const now = clock.now();
+    const { dropped, ...batch } = this.#packer.take();
+    if (dropped > 0) log.fact("warn", "story.missed", { notes: dropped, reason: "overloaded" });
+    try {
+      const ask: StoryAsk = batch.notes > 0 ? { kind: "write", batch, now } : { kind: "step", now };
+      const { cut, more } = (await link.ask(ask)) as Aftermath;
+      if (cut > 0) log.fact("warn", "story.cut", { events: cut });
+      this.#isFailing = false;
+      return more;
+    } catch (error) {
+      // Told once, until it is well again: with a full disk every batch fails.
+      const level = this.#isFailing ? "debug" : "warn";
+      this.#isFailing = true;
+      log.fact(level, "story.missed", { notes: batch.notes, reason: String(error) });
+      return false;
+    }
+  }
+
+  /** What was noted before is written first. Refusal: Unavailable. */
+  async #look(ask: StoryAsk): Promise<unknown> {
+    if (!this.#isSending) this.#send();
+    else if (this.#packer.size > 0) void this.#write();
+    const end = this.#options.activity.begin("inside");
+    try {
+      return await this.#options.link.ask(ask);
+    } catch (error) {
+      throw new Refusal("Unavailable", "Stories cannot be read at the moment.", { cause: error });
+    } finally {
+      end();
+    }
+  }
+}

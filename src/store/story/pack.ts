@@ -1,0 +1,285 @@
+// Notes on their way to the thread that keeps them: packed when they are made, as columns and as
+// the very text that will be written, so that the other side only puts texts together. Few and flat
+// values: crossing between threads costs by the value.
+
+import {
+  type Fate,
+  type Head,
+  hasUnmatched,
+  headOf,
+  memberOf,
+  membersOf,
+  particularsOf,
+  seatOf,
+  stateAfter,
+} from "../../core/chronicle.ts";
+import type { Event } from "../../core/event.ts";
+import {
+  type AcceptedNote,
+  type ClearedNote,
+  type KeptAttempt,
+  type KeptNote,
+  keepAttempt,
+  keepEnd,
+  keepSteer,
+  type Roll,
+  type StoryNote,
+} from "../../core/note.ts";
+import type { Instant } from "../../core/ports.ts";
+import type { Subscription, SubscriptionId } from "../../core/subscription.ts";
+
+/** A subscription, as it is written. */
+export interface PackedSeat {
+  readonly subscription: SubscriptionId;
+  readonly name: string;
+  readonly json: string;
+}
+
+export interface Batch {
+  readonly seats: readonly PackedSeat[];
+  /** Those not sent before, by a number that only this process knows. */
+  readonly rolls: readonly { readonly number: number; readonly members: string }[];
+  /** See `Packer` for what follows what. */
+  readonly flat: readonly Flat[];
+  readonly notes: number;
+}
+
+export type Flat = string | number | null | ClearedNote;
+
+/** Of a batch; beyond it, events are noted without their text. */
+export interface PackLimits {
+  readonly charsMax: number;
+  readonly notesMax: number;
+}
+
+/** What a batch is made of. Each `flat` run begins with its kind. */
+export class Packer {
+  readonly #limits: PackLimits;
+  /** Events published before may have been accepted unseen. */
+  readonly #openedAt: Instant;
+  readonly #rolls = new WeakMap<Roll, number>();
+  #rollsMade = 0;
+  #seats = new Map<Subscription, number>();
+  #packedSeats: PackedSeat[] = [];
+  #packedRolls: { number: number; members: string }[] = [];
+  #flat: Flat[] = [];
+  #chars = 0;
+  #notes = 0;
+  #dropped = 0;
+
+  constructor(limits: PackLimits, openedAt: Instant) {
+    this.#limits = limits;
+    this.#openedAt = openedAt;
+  }
+
+  get size(): number {
+    return this.#notes;
+  }
+
+  /** What was packed, and how many notes there was no room for; then it is empty. */
+  take(): Batch & { readonly dropped: number } {
+    const taken = {
+      seats: this.#packedSeats,
+      rolls: this.#packedRolls,
+      flat: this.#flat,
+      notes: this.#notes,
+      dropped: this.#dropped,
+    };
+    this.#seats = new Map();
+    this.#packedSeats = [];
+    this.#packedRolls = [];
+    this.#flat = [];
+    this.#chars = 0;
+    this.#notes = 0;
+    this.#dropped = 0;
+    return taken;
+  }
+
+  add(note: StoryNote): void {
+    if (this.#notes >= this.#limits.notesMax && !this.#isWorthRoom(note)) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#notes += 1;
+    switch (note.kind) {
+      case "accepted":
+        this.#accept(note);
+        return;
+      case "attempted":
+        this.#addTo(note.delivery, note.subscription, keepAttempt(note));
+        return;
+      case "ended":
+        this.#addTo(note.delivery, note.subscription, keepEnd(note));
+        return;
+      case "steered":
+        this.#addTo(note.delivery, note.subscription, keepSteer(note));
+        return;
+      case "cleared":
+        this.#flat.push("cleared", note);
+        return;
+      case "recalled": {
+        const { event, id, stage } = note.delivery;
+        this.#head(event, id.event);
+        const state = stage === "deliver" ? "waiting" : "deadLettering";
+        this.#flat.push("recalled", event.systemId, this.#seat(note.subscription), state);
+        return;
+      }
+      case "lost":
+        this.#flat.push(
+          "lost",
+          note.event,
+          note.subscription,
+          textOf({ kind: "lost", at: note.at }),
+        );
+        return;
+      default:
+        note satisfies never;
+    }
+  }
+
+  /** Successes are the first to go, and failures when there are as many again. */
+  #isWorthRoom(note: StoryNote): boolean {
+    if (this.#notes >= 2 * this.#limits.notesMax) return false;
+    if (note.kind === "accepted") return false;
+    return note.kind !== "attempted" || note.decision.kind !== "delivered";
+  }
+
+  /** accepted, the head, the roll, the text, the particulars, how many seats, the seats. */
+  #accept(note: AcceptedNote): void {
+    const { event, id, subject, type, domainTopic, number, to, roll, at } = note;
+    const { systemId, topic, text } = event;
+    const isUnmatched = hasUnmatched(note);
+    const hasRoom = isUnmatched && this.#chars + text.length <= this.#limits.charsMax;
+    if (hasRoom) this.#chars += text.length;
+    const particulars = particularsOf(event, note.acceptedWith, Buffer.byteLength(text));
+    this.#flat.push("accepted", systemId, id, topic, domainTopic, subject, type, at, number);
+    this.#flat.push(isUnmatched ? this.#roll(roll) : 0, hasRoom ? text : null);
+    this.#flat.push(JSON.stringify(particulars), to.length);
+    for (const subscription of to) {
+      const member = memberOf(roll, subscription);
+      this.#flat.push(member === undefined ? -1 : this.#seat(member));
+    }
+  }
+
+  /** noted, the event, the seat, the state it leaves, the note as text. */
+  #addTo(
+    { event, id }: { readonly event: Event; readonly id: { readonly event: number } },
+    subscription: Subscription,
+    note: KeptNote,
+  ): void {
+    if (event.publishedAt < this.#openedAt) this.#head(event, id.event);
+    const seat = this.#seat(subscription);
+    this.#flat.push("noted", event.systemId, seat, stateIn(note), textOf(note));
+  }
+
+  /** head, the head, the particulars: for whoever does not know the event yet. */
+  #head(event: Event, number: number): void {
+    const { id, topic, domainTopic, subject, type, acceptedAt } = headOf(event, number);
+    this.#flat.push("head", event.systemId, id, topic, domainTopic, subject, type, acceptedAt);
+    this.#flat.push(number, JSON.stringify(particularsOf(event, "unknown")));
+  }
+
+  #seat(subscription: Subscription): number {
+    const known = this.#seats.get(subscription);
+    if (known !== undefined) return known;
+    const seat = seatOf(subscription);
+    const number = this.#packedSeats.length;
+    this.#seats.set(subscription, number);
+    const { name } = seat;
+    this.#packedSeats.push({ subscription: subscription.id, name, json: JSON.stringify(seat) });
+    return number;
+  }
+
+  #roll(roll: Roll): number {
+    const known = this.#rolls.get(roll);
+    if (known !== undefined) return known;
+    this.#rollsMade += 1;
+    this.#rolls.set(roll, this.#rollsMade);
+    const members = JSON.stringify(membersOf(roll));
+    this.#packedRolls.push({ number: this.#rollsMade, members });
+    return this.#rollsMade;
+  }
+}
+
+/** Takes values off a batch in the order they were put on. */
+export class Reader {
+  readonly #flat: readonly Flat[];
+  #place = 0;
+
+  constructor(flat: readonly Flat[]) {
+    this.#flat = flat;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#place >= this.#flat.length;
+  }
+
+  take<T extends Flat>(): T {
+    return this.#flat[this.#place++] as T;
+  }
+
+  takeHead(): Head {
+    return {
+      event: this.take<string>(),
+      id: this.take<string>(),
+      topic: this.take<string>(),
+      domainTopic: this.take<string | null>(),
+      subject: this.take<string>(),
+      type: this.take<string>(),
+      acceptedAt: this.take<number>(),
+      number: this.take<number | null>(),
+    };
+  }
+}
+
+/** What a note makes of any state, or empty: it leaves it as it is. */
+function stateIn(note: KeptNote): Fate["state"] | "" {
+  const leaves = note.kind === "steered" || (note.kind === "attempted" && !note.counts);
+  return leaves ? "" : stateAfter("waiting", note);
+}
+
+/** Most of all that is written are attempts, so they are written without names. */
+export function textOf(note: KeptNote): string {
+  if (note.kind !== "attempted") return JSON.stringify(note);
+  const { stage, number, at, durationMs, outcome, status, detail, excerpt } = note;
+  const { isLate, batch, decision, words, nextDueAt, reason, health, counts, place } = note;
+  const flags = (isLate ? 1 : 0) + (counts ? 0 : 2);
+  const row: Row = [
+    stage,
+    number,
+    at,
+    durationMs,
+    outcome,
+    status,
+    detail,
+    excerpt,
+    flags,
+    batch,
+    decision,
+    words,
+    nextDueAt,
+    reason,
+    health,
+    place,
+  ];
+  return JSON.stringify(row);
+}
+
+type Row = readonly [
+  ...[stage: KeptAttempt["stage"], number: number, at: number, durationMs: number],
+  ...[outcome: string, status: number | null, detail: string | null, excerpt: string | null],
+  ...[flags: number, batch: number, decision: KeptAttempt["decision"], words: string | null],
+  ...[nextDueAt: number | null, reason: string | null, health: string, place: KeptAttempt["place"]],
+];
+
+export function noteOf(written: KeptNote | Row): KeptNote {
+  if (!Array.isArray(written)) return written as KeptNote;
+  const [stage, number, at, durationMs, outcome, status, detail, excerpt, ...rest] = written as Row;
+  const [flags, batch, decision, words, nextDueAt, reason, health, place] = rest;
+  return {
+    kind: "attempted",
+    ...{ stage, number, at, durationMs, outcome, status, detail, excerpt },
+    ...{ isLate: (flags & 1) === 1, counts: (flags & 2) === 0 },
+    ...{ batch, decision, words, nextDueAt, reason, health, place },
+  };
+}

@@ -1,0 +1,47 @@
+// The tables of the stories, as the history of how they came to be; steps are never edited.
+//
+// Stories lie in a file of their own, beside the store's: what they cost must not be paid by
+// deliveries, and what they lose in a crash is no event (decision 0011).
+
+export const storyMigrations: readonly string[] = [
+  `
+  -- One row: whether the last who had it open closed it, and so has written all it knew.
+  CREATE TABLE closings (is_closed INTEGER NOT NULL);
+  INSERT INTO closings VALUES (0);
+
+  -- states: the fates of its deliveries, as |12:w:billing|13:d:shop|.
+  -- rank: 0 settled, 1 given up, 2 open. store_number: null when it was not stored.
+  -- story: as JSON, what was known when it was first written; the rest is in parts.
+  CREATE TABLE entries (
+    number INTEGER PRIMARY KEY,
+    event TEXT NOT NULL UNIQUE,
+    id TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    domain_topic TEXT,
+    subject TEXT NOT NULL,
+    type TEXT NOT NULL,
+    accepted_at INTEGER NOT NULL,
+    store_number INTEGER,
+    rank INTEGER NOT NULL,
+    states TEXT NOT NULL,
+    story TEXT NOT NULL
+  );
+  CREATE INDEX entries_id ON entries (id, accepted_at, number);
+  CREATE INDEX entries_time ON entries (accepted_at, number);
+  -- Most are settled when they are first written, and never come into these two.
+  CREATE INDEX entries_unsettled ON entries (accepted_at, number) WHERE rank > 0;
+  CREATE INDEX entries_given_up ON entries (accepted_at, number) WHERE rank = 1;
+
+  -- What was noted later, as it came.
+  CREATE TABLE parts (
+    entry INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    story TEXT NOT NULL,
+    PRIMARY KEY (entry, part)
+  ) WITHOUT ROWID;
+
+  -- Of what someone did not want: the event itself, and who was asked.
+  CREATE TABLE texts (entry INTEGER PRIMARY KEY, roll INTEGER NOT NULL, text TEXT);
+  CREATE TABLE rolls (number INTEGER PRIMARY KEY, texts INTEGER NOT NULL, members TEXT NOT NULL);
+  `,
+];

@@ -1,0 +1,178 @@
+// Every SQL statement of the stories, by name, and how the file is opened. Each lookup follows an
+// index; only a search may walk, and only so far.
+
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { foldCase } from "../../core/filter/fold.ts";
+import type { EventQuery } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { DeliveryState } from "../../core/view.ts";
+import { storyMigrations } from "./schema.ts";
+
+export type SqlRow = Record<string, SQLInputValue>;
+
+const head = `number, event, id, topic, domain_topic, subject, type, accepted_at, store_number,
+  rank, states`;
+
+export function prepareStories(database: DatabaseSync) {
+  const sql = (text: string) => database.prepare(text);
+  return {
+    // Numbers given out so far.
+    lastEntry: sql("SELECT coalesce(max(number), 0) AS number FROM entries"),
+    lastRoll: sql("SELECT coalesce(max(number), 0) AS number FROM rolls"),
+    lastStored: sql(
+      `SELECT coalesce(max(store_number), 0) AS number
+       FROM (SELECT store_number FROM entries ORDER BY number DESC LIMIT ?)`,
+    ),
+
+    // Writing.
+    addEntry: sql("INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    putHead: sql(
+      `UPDATE entries SET id = ?, topic = ?, domain_topic = ?, subject = ?, type = ?,
+         accepted_at = ?, store_number = ? WHERE number = ?`,
+    ),
+    putStates: sql("UPDATE entries SET states = ?, rank = ? WHERE number = ?"),
+    addPart: sql(
+      `INSERT INTO parts SELECT :entry, coalesce(max(part), 0) + 1, :story
+       FROM parts WHERE entry = :entry`,
+    ),
+    addText: sql("INSERT OR REPLACE INTO texts VALUES (?, ?, ?)"),
+    addRoll: sql("INSERT INTO rolls VALUES (?, 0, ?)"),
+    countTexts: sql("UPDATE rolls SET texts = texts + ? WHERE number = ?"),
+
+    // Looking.
+    byEvent: sql(`SELECT ${head}, story FROM entries WHERE event = ?`),
+    byId: sql(
+      `SELECT ${head}, story FROM entries WHERE id = ?
+       ORDER BY accepted_at DESC, number DESC LIMIT 1`,
+    ),
+    parts: sql("SELECT story FROM parts WHERE entry = ? ORDER BY part"),
+    text: sql(
+      "SELECT roll, text, members FROM texts LEFT JOIN rolls ON number = roll WHERE entry = ?",
+    ),
+
+    // Forgetting and clearing.
+    after: sql(
+      `SELECT number, accepted_at, rank FROM entries INDEXED BY entries_time
+       WHERE (accepted_at, number) > (?, ?) ORDER BY accepted_at, number LIMIT ?`,
+    ),
+    unsettledAfter: sql(
+      `SELECT ${head} FROM entries INDEXED BY entries_unsettled
+       WHERE rank > 0 AND (accepted_at, number) > (?, ?) ORDER BY accepted_at, number LIMIT ?`,
+    ),
+    oldestGivenUp: sql(
+      `SELECT number FROM entries INDEXED BY entries_given_up
+       WHERE rank = 1 ORDER BY accepted_at, number LIMIT ?`,
+    ),
+    removeEntry: sql("DELETE FROM entries WHERE number = ?"),
+    removeParts: sql("DELETE FROM parts WHERE entry = ?"),
+    removeText: sql("DELETE FROM texts WHERE entry = ? RETURNING roll"),
+  };
+}
+
+export type StoryStatements = ReturnType<typeof prepareStories>;
+
+/** A search as SQL. What it finds is still to be judged: it may find too much, and never too little. */
+export interface SearchPlan {
+  readonly index: "entries_time" | "entries_unsettled";
+  /** Conditions beside the place in the order, each with its values. */
+  readonly where: readonly string[];
+  readonly values: Readonly<Record<string, SQLInputValue>>;
+}
+
+const withId = `number IN (SELECT number FROM entries WHERE event = :id
+  UNION ALL SELECT number FROM entries WHERE id = :id)`;
+
+export function planSearch(query: EventQuery, letterOf: (state: DeliveryState) => string) {
+  const where: string[] = [];
+  const values: Record<string, SQLInputValue> = {};
+  const add = (condition: string, name: string, value: SQLInputValue) => {
+    where.push(condition);
+    values[name] = value;
+  };
+  const { id, topic, type, subject, subscription, state, from, to } = query;
+  if (id !== undefined) add(withId, "id", id);
+  if (from !== undefined) add("accepted_at >= :from", "from", from);
+  if (to !== undefined) add("accepted_at <= :to", "to", to);
+  if (topic !== undefined) add("topic = :topic COLLATE NOCASE", "topic", topic);
+  if (type !== undefined && isAscii(type)) {
+    add("type LIKE :type ESCAPE '!'", "type", likeOf(type));
+  }
+  if (subject !== undefined && isAscii(subject)) {
+    const pattern = subject.includes("*") ? likeOf(subject) : `%${likeOf(subject)}%`;
+    add("subject LIKE :subject ESCAPE '!'", "subject", pattern);
+  }
+  if (subscription !== undefined) {
+    add("instr(upper(states), :subscription) > 0", "subscription", `:${foldCase(subscription)}|`);
+  }
+  if (state !== undefined) add("instr(states, :state) > 0", "state", `:${letterOf(state)}:`);
+  const isSettled = state === undefined || state === "delivered" || state === "unknown";
+  const index = isSettled ? "entries_time" : "entries_unsettled";
+  if (!isSettled) where.push("rank > 0");
+  return { index, where, values } satisfies SearchPlan;
+}
+
+/** Letter case of others is not SQLite's strength. */
+function isAscii(text: string): boolean {
+  return !/[^ -~]/.test(text);
+}
+
+function likeOf(pattern: string): string {
+  return pattern.replace(/[!%_]/g, "!$&").replaceAll("*", "%");
+}
+
+/** `edge`: the place behind which nothing is looked at. */
+export function searchSql({ index, where }: SearchPlan, hasEdge: boolean, byId: boolean): string {
+  const all = [
+    "(accepted_at, number) < (:at, :number)",
+    ...(hasEdge ? ["(accepted_at, number) >= (:edgeAt, :edgeNumber)"] : []),
+    ...where,
+  ];
+  return `SELECT ${head} FROM entries ${byId ? "" : `INDEXED BY ${index}`}
+    WHERE ${all.join(" AND ")} ORDER BY accepted_at DESC, number DESC`;
+}
+
+/** The place so far behind the one given, in the order of the index alone. */
+export function edgeSql({ index }: SearchPlan): string {
+  return `SELECT accepted_at, number FROM entries INDEXED BY ${index}
+    WHERE ${index === "entries_time" ? "" : "rank > 0 AND"} (accepted_at, number) < (?, ?)
+    ORDER BY accepted_at DESC, number DESC LIMIT 1 OFFSET ?`;
+}
+
+/** Refusal: InvalidSetting. */
+export function openStories(path: string): DatabaseSync {
+  const database = new DatabaseSync(path);
+  try {
+    database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    database.exec("PRAGMA journal_mode = WAL");
+    // A crash of the machine may lose the latest notes, and never the file.
+    database.exec("PRAGMA synchronous = NORMAL");
+    database.exec("PRAGMA cache_size = -16384");
+    database.exec("PRAGMA wal_autocheckpoint = 4000");
+    database.exec("PRAGMA temp_store = MEMORY");
+    migrate(database);
+    return database;
+  } catch (error) {
+    database.close();
+    if (error instanceof Refusal) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    const reason = `The stories in ${path} cannot be opened (${why}); move the file away to begin anew.`;
+    throw new Refusal("InvalidSetting", reason, { cause: error });
+  }
+}
+
+function migrate(database: DatabaseSync): void {
+  const version = pragma(database, "user_version");
+  if (version > storyMigrations.length) {
+    const known = `this release knows up to ${storyMigrations.length}`;
+    throw new Refusal("InvalidSetting", `The stories are of schema version ${version}; ${known}.`);
+  }
+  for (const [index, sql] of storyMigrations.entries()) {
+    if (index < version) continue;
+    database.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; COMMIT`);
+  }
+}
+
+export function pragma(database: DatabaseSync, name: string): number {
+  return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] as number;
+}

@@ -1,0 +1,121 @@
+// The stories' engine on a thread of its own, so that what they cost is paid beside deliveries; and
+// the same engine in the calling thread, for tests. A thread that ends takes the stories with it
+// and nothing else: it is told, and events go on.
+
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { Refusal } from "../../core/refusal.ts";
+import { StoryEngine, type StoryOptions } from "./engine.ts";
+import type { StoryAsk, StoryLink } from "./front.ts";
+
+/** By this the thread knows that it is ours. */
+const role = "posthorn.stories";
+
+type FromThread =
+  | { readonly kind: "open"; readonly wasClosed: boolean; readonly lastStored: number }
+  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "done"; readonly value: unknown }
+  | { readonly kind: "failed"; readonly reason: string };
+
+interface Asked {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Refusal: InvalidSetting, when the file cannot be opened. */
+export async function openStoryThread(options: StoryOptions): Promise<StoryLink> {
+  mkdirSync(dirname(options.path), { recursive: true });
+  const worker = new Worker(new URL(import.meta.url), { workerData: { role, options } });
+  const opened = Promise.withResolvers<Extract<FromThread, { kind: "open" }>>();
+  const asked: Asked[] = [];
+  let broken: Error | null = null;
+  const fail = (error: Error) => {
+    broken ??= error;
+    opened.reject(error);
+    for (const { reject } of asked.splice(0)) reject(error);
+  };
+  worker.on("message", (from: FromThread) => {
+    if (from.kind === "open") opened.resolve(from);
+    else if (from.kind === "refused") opened.reject(new Refusal("InvalidSetting", from.reason));
+    else if (from.kind === "done") asked.shift()?.resolve(from.value);
+    else asked.shift()?.reject(new Error(from.reason));
+  });
+  worker.on("error", fail);
+  const ended = new Promise<void>((resolve) => {
+    worker.once("exit", () => {
+      fail(new Error("The stories' thread has ended."));
+      resolve();
+    });
+  });
+  const { wasClosed, lastStored } = await opened.promise;
+  return {
+    wasClosed,
+    lastStored,
+    ask(ask) {
+      if (broken !== null) return Promise.reject(broken);
+      return new Promise((resolve, reject) => {
+        asked.push({ resolve, reject });
+        worker.postMessage(ask);
+      });
+    },
+    async close() {
+      worker.postMessage(null);
+      await ended;
+    },
+  };
+}
+
+export function openStoryInline(engine: StoryEngine): StoryLink {
+  const { wasClosed, lastStored } = engine;
+  return {
+    wasClosed,
+    lastStored,
+    ask: async (ask) => carryOut(engine, ask),
+    close: async () => engine.close(),
+  };
+}
+
+function carryOut(engine: StoryEngine, ask: StoryAsk): unknown {
+  switch (ask.kind) {
+    case "write":
+      return engine.write(ask.batch, ask.now);
+    case "step":
+      return engine.step(ask.now);
+    case "search":
+      return engine.search(ask.query);
+    case "find":
+      return engine.find(ask.id);
+    default:
+      return ask satisfies never;
+  }
+}
+
+function serve(port: NonNullable<typeof parentPort>): void {
+  const say = (from: FromThread) => port.postMessage(from);
+  let engine: StoryEngine;
+  try {
+    engine = new StoryEngine(workerData.options as StoryOptions);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    say({ kind: "refused", reason: error.message });
+    port.close();
+    return;
+  }
+  port.on("message", (ask: StoryAsk | null) => {
+    if (ask === null) {
+      engine.close();
+      port.close();
+      return;
+    }
+    try {
+      say({ kind: "done", value: carryOut(engine, ask) });
+    } catch (error) {
+      say({ kind: "failed", reason: String(error) });
+    }
+  });
+  const { wasClosed, lastStored } = engine;
+  say({ kind: "open", wasClosed, lastStored });
+}
+
+if (!isMainThread && parentPort !== null && workerData?.role === role) serve(parentPort);
