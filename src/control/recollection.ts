@@ -1,6 +1,6 @@
-// After a crash: the latest notes of the stories may be lost, and the store knows better. What waits
-// there and is not known here is recalled; what is held to be waiting and is not, is lost: its end
-// came in the last moments, and how it ended nobody knows.
+// After a crash: the latest notes of the stories may be lost, and the store knows better. What
+// waits there and is not known here is recalled; what is held to be waiting and is not, is lost:
+// its end came in the last moments, and how it ended nobody knows.
 //
 // It goes on beside everything else, a page at a time, and only once: from then on stories are
 // complete again. What it cannot read now it leaves: a story is compared with the store whenever it

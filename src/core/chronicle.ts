@@ -232,7 +232,7 @@ function wordTest(pattern: string, without: "within" | "whole"): (text: string) 
   return (text) => fits(foldCase(text), parts);
 }
 
-/** Whether the parts stand in the text in their order, the first at its start, the last at its end. */
+/** Whether the parts stand in the text in their order, the first and the last at its ends. */
 function fits(text: string, parts: readonly string[]): boolean {
   const first = parts[0] ?? "";
   const last = parts.at(-1) ?? "";

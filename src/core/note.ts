@@ -11,7 +11,7 @@ import { type Decision, explain } from "./retry.ts";
 import type { Subscription, SubscriptionId } from "./subscription.ts";
 import type { DeadLetterPlace } from "./view.ts";
 
-/** Those who were asked whether they want the events of a topic; the same value until one changes. */
+/** Those who were asked whether they want an event; the same value until one of them changes. */
 export interface Roll {
   readonly members: readonly Subscription[];
 }

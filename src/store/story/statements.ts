@@ -71,7 +71,7 @@ export function prepareStories(database: DatabaseSync) {
 
 export type StoryStatements = ReturnType<typeof prepareStories>;
 
-/** A search as SQL. What it finds is still to be judged: it may find too much, and never too little. */
+/** A search as SQL. What it finds is still to be judged: it may find too much. */
 export interface SearchPlan {
   readonly index: "entries_time" | "entries_unsettled";
   /** Conditions beside the place in the order, each with its values. */
