@@ -1,0 +1,117 @@
+// The test kit as its users use it. That it works from the installed package is told by
+// test/package.test.ts.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { startPosthorn } from "../src/testing/grid.ts";
+
+for (const store of ["memory", "disk"] as const) {
+  describe(`a grid on ${store}`, () => {
+    test("delivers what is published, and tells when it has", async () => {
+      await using grid = await startPosthorn({ store });
+      const endpoint = await grid.endpoint();
+      await grid.topic("orders");
+      await grid.subscribe("orders", "billing", endpoint);
+      const [id = ""] = await grid.publish("orders", { data: { price: 7 } });
+      await grid.delivered(id);
+      assert.deepEqual(
+        endpoint.events.map((event) => [event.id, event.data]),
+        [[id, { price: 7 }]],
+      );
+      assert.equal(endpoint.arrivals[0]?.headers["aeg-event-type"], "Notification");
+    });
+
+    test("retries when time is moved, and not before", async () => {
+      await using grid = await startPosthorn({ store, seed: 7 });
+      const endpoint = await grid.endpoint();
+      endpoint.answers(503, "drop");
+      await grid.topic("orders");
+      await grid.subscribe("orders", "billing", endpoint);
+      const [id = ""] = await grid.publish("orders", {});
+      await grid.attempted(id, 1);
+      assert.equal((await grid.advance("PT29S")).attempts, 0);
+      assert.equal((await grid.advance("PT5S")).attempts, 1);
+      await grid.attempted(id, 2);
+      assert.equal((await grid.advance("PT1M")).delivered, 1);
+      await grid.delivered(id);
+      const [delivery] = (await grid.story(id)).deliveryStories;
+      assert.deepEqual(
+        delivery?.attempts.map(({ outcome }) => outcome),
+        ["Busy", "SocketError", "Delivered"],
+      );
+    });
+
+    test("keeps what it gives up on, as records", async () => {
+      await using grid = await startPosthorn({ store });
+      const endpoint = await grid.endpoint();
+      endpoint.otherwise(400);
+      await grid.topic("orders");
+      await grid.subscribe("orders", "billing", endpoint, { deadLetter: true });
+      const [id = ""] = await grid.publish("orders", { subject: "/orders/1" });
+      await grid.attempted(id, 1);
+      assert.equal((await grid.advance("PT10M")).deadLettered, 1);
+      await grid.deadLettered(id, { to: "billing" });
+      const [record] = await grid.deadLetters();
+      assert.equal(record?.id, id);
+      assert.equal(record.deadLetterReason, "UndeliverableDueToHttpBadRequest");
+    });
+  });
+}
+
+test("a grid on disk has what waits after a restart", async () => {
+  await using grid = await startPosthorn({ store: "disk" });
+  const endpoint = await grid.endpoint();
+  endpoint.answers(500);
+  await grid.topic("orders");
+  await grid.subscribe("orders", "billing", endpoint);
+  const [id = ""] = await grid.publish("orders", {});
+  await grid.attempted(id, 1);
+  await grid.restart();
+  assert.equal((await grid.overview()).waiting, 1);
+  await grid.advance("PT1M");
+  await grid.delivered(id);
+});
+
+test("an event without a dead-letter destination is dropped, and that can be waited for", async () => {
+  await using grid = await startPosthorn();
+  const endpoint = await grid.endpoint();
+  endpoint.otherwise(413);
+  await grid.topic("orders");
+  await grid.subscribe("orders", "billing", endpoint);
+  const [id = ""] = await grid.publish("orders", {});
+  await grid.dropped(id);
+});
+
+test("a wait that lasts too long says what is known", async () => {
+  await using grid = await startPosthorn({ patienceMs: 50 });
+  const endpoint = await grid.endpoint();
+  endpoint.otherwise(503);
+  await grid.topic("orders");
+  await grid.subscribe("orders", "billing", endpoint, {
+    properties: { filter: { includedEventTypes: ["Order.Placed"] } },
+  });
+  const [placed = ""] = await grid.publish("orders", { eventType: "Order.Placed" });
+  const [other = ""] = await grid.publish("orders", { eventType: "Other" });
+  await grid.attempted(placed, 1);
+  await assert.rejects(grid.delivered(placed), /billing: waiting after 1 attempt$/);
+  await assert.rejects(grid.delivered(other), /no subscription wanted it$/);
+  await assert.rejects(grid.delivered("nothing"), /it was not accepted$/);
+});
+
+test("an endpoint that does not agree gets no events", async () => {
+  await using grid = await startPosthorn({ settings: { "handshake-persist": "PT0S" } });
+  const endpoint = await grid.endpoint();
+  endpoint.agrees(false);
+  await grid.topic("orders");
+  await assert.rejects(
+    grid.subscribe("orders", "billing", endpoint),
+    /the subscription billing is (Failed|AwaitingManualAction)/,
+  );
+});
+
+test("a setting that cannot be is refused in one line", async () => {
+  await assert.rejects(
+    startPosthorn({ profile: "azzure" }),
+    /^Refusal: profile must be .* and is "azzure" \(option --profile\)$/,
+  );
+});
