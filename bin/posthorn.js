@@ -1,6 +1,9 @@
 #!/usr/bin/env node
-// The way in from the shell: says in one line when Node is too old to read the rest, which is
-// TypeScript, and hands over to src/main.ts. Plain JavaScript, so that an old Node gets this far.
+// The way in from the shell: says in one line when Node is too old to read the rest, and hands over
+// to main: TypeScript in a checkout, what was compiled from it in an installed package, where Node
+// reads no TypeScript. Plain JavaScript, so that an old Node gets this far.
+
+import { existsSync } from "node:fs";
 
 const oldest = [24, 15];
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -10,5 +13,6 @@ if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
   process.exit(1);
 }
 
-const { main } = await import("../src/main.ts");
+const isCheckout = existsSync(new URL("../src/main.ts", import.meta.url));
+const { main } = await import(isCheckout ? "../src/main.ts" : "../dist/main.js");
 await main();
