@@ -69,7 +69,12 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:os": ["src/testing/"],
   "node:perf_hooks": ["src/runtime/"],
   "node:querystring": ["src/runtime/"],
-  "node:sqlite": ["src/store/"],
+  "node:sqlite": [
+    "src/store/sqlite",
+    "src/store/statements.ts",
+    "src/store/backup.ts",
+    "src/store/story/",
+  ],
   "node:stream": ["src/runtime/"],
   "node:stream/consumers": ["src/main.ts", "src/testing/"],
   "node:tls": ["src/main.ts", "src/egress/", "src/runtime/"],
