@@ -2,86 +2,17 @@
 // sockets, and what is found afterwards in Azurite and in a folder.
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { join, relative, sep } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { startAzurite } from "./fixtures/azurite.ts";
-import { type Program, startProgram } from "./fixtures/program.ts";
+import { boxIn, type Json, makeFolder, openScene, order, sendTo } from "./fixtures/deadscene.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
-import { freePort } from "./fixtures/webhook.ts";
+import { freePort, serve } from "./fixtures/webhook.ts";
 
-const startAt = "2030-01-01T00:00:00.000Z";
-const key = "dead-key";
 const accounts = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Storage/storageAccounts";
 const guid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
-
-const boxIn = (account: string) => ({
-  endpointType: "StorageBlob",
-  properties: { resourceId: `${accounts}/${account}`, blobContainerName: "box" },
-});
-
-type Json = Readonly<Record<string, unknown>>;
-
-interface Scene {
-  readonly program: Program;
-  readonly folder: string;
-  publish(topic: string, event: Json | string, contentType?: string): Promise<void>;
-  advance(duration: string): Promise<Json>;
-  /** Waits until so many are there: the log is written in the background. */
-  factsNamed(name: string, count: number): Promise<readonly Json[]>;
-}
-
-interface Script {
-  readonly topics: Readonly<Record<string, Json>>;
-  readonly storageAccounts: Json;
-  readonly options?: readonly string[];
-  readonly folder?: string;
-}
-
-function makeFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "posthorn-dead-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-async function openScene(t: TestContext, script: Script): Promise<Scene> {
-  const folder = script.folder ?? makeFolder(t);
-  const { topics, storageAccounts, options = ["--clock-start", startAt] } = script;
-  const config = join(folder, "config.json");
-  const keyed = Object.entries(topics).map(([name, topic]) => [name, { key1: key, ...topic }]);
-  writeFileSync(config, JSON.stringify({ storageAccounts, topics: Object.fromEntries(keyed) }));
-  const program = await startProgram([
-    ...["--config", config, "--data", join(folder, "data"), "--clock", "virtual", "--seed", "1"],
-    ...options,
-  ]);
-  t.after(() => program.end("SIGKILL"));
-  return {
-    program,
-    folder,
-    async publish(topic, event, contentType = "application/json") {
-      const body = typeof event === "string" ? event : JSON.stringify(event);
-      const headers = { "aeg-sas-key": key, "content-type": contentType };
-      const url = `${program.url}/topics/${topic}/api/events`;
-      const answer = await fetch(url, { method: "POST", headers, body });
-      assert.equal(answer.status, 200, await answer.text());
-    },
-    async advance(duration) {
-      const body = JSON.stringify({ advance: duration });
-      const answer = await fetch(`${program.url}/clock`, { method: "POST", body });
-      assert.equal(answer.status, 200);
-      return (await answer.json()) as Json;
-    },
-    async factsNamed(name, count) {
-      for (;;) {
-        const found = program.facts.filter(({ fact }) => fact === name);
-        if (found.length >= count) return found;
-        await once(program.child.stdout as NodeJS.ReadableStream, "data");
-      }
-    },
-  };
-}
 
 /** The files below a folder with their text, by their path as a blob would be named. */
 function filesIn(folder: string): ReadonlyMap<string, string> {
@@ -94,16 +25,6 @@ function filesIn(folder: string): ReadonlyMap<string, string> {
       .map((path) => [relative(folder, path).replaceAll(sep, "/"), readFileSync(path, "utf8")]),
   );
 }
-
-const sendTo = (url: string, more: Json = {}) => ({
-  destination: { endpointType: "WebHook", properties: { endpointUrl: url } },
-  ...more,
-});
-
-const order = (id: string): Json => ({
-  ...{ id, subject: "orders/1", eventType: "order.placed", eventTime: startAt },
-  ...{ data: { amount: 12 }, dataVersion: "1.0" },
-});
 
 test("after five minutes each schema is in Azurite and in a folder, in one form (L-1 to L-8)", async (t) => {
   const azurite = await startAzurite(t);
@@ -147,7 +68,7 @@ test("after five minutes each schema is in Azurite and in a folder, in one form 
     '"subject":"mySubject","type":"fooEventType","datacontenttype":"application/json",' +
     '"data":{"prop1":"value1","prop2":5.0}}';
   const custom = '{ "prop1": "my property", "prop2": 5.0, "myEventType": "fooEventType" }';
-  await publish("orders", [order("a"), order("b")] as unknown as Json);
+  await publish("orders", [order("a"), order("b")]);
   await publish("clouds", cloudEvent, "application/cloudevents+json");
   await publish("customs", `[${custom}]`);
   await advance("PT4M59S");
@@ -256,6 +177,56 @@ test("a store that is away for four hours loses the event, with its reason (L-4)
   assert.equal(write?.why, "connection");
   assert.match(String(write?.detail), /ECONNREFUSED/);
   assert.ok(!JSON.stringify(attempts).includes("c2VjcmV0"));
+});
+
+test("a store that is forbidden, full, busy or slow is tried until it takes what waits (L-4)", async (t) => {
+  const receiver = await openReceiver(t);
+  receiver.answer = () => 400;
+  const refuse = (status: number, code: string) => (response: ServerResponse) => {
+    const error = `<Error><Code>${code}</Code><Message>m</Message></Error>`;
+    response.writeHead(status, { "content-type": "application/xml", "x-ms-error-code": code });
+    response.end(`<?xml version="1.0"?>${error}`);
+  };
+  const turns = [
+    refuse(403, "AuthorizationFailure"),
+    refuse(507, "InsufficientStorage"),
+    refuse(503, "ServerBusy"),
+    () => {},
+    (response: ServerResponse) => response.writeHead(201, { etag: '"1"' }).end(),
+  ];
+  const taken: string[] = [];
+  let turn = 0;
+  const account = await serve(t, (response, { method, body }) => {
+    // What looks whether the container is there is no blob.
+    if (method !== "PUT") return void response.writeHead(200).end();
+    taken.push(body);
+    turns[turn++]?.(response);
+  });
+  const connectionString =
+    "DefaultEndpointsProtocol=http;AccountName=odd;AccountKey=c2VjcmV0;" +
+    `BlobEndpoint=http://127.0.0.1:${account.port}/odd`;
+  const billing = sendTo(receiver.url, { deadLetterDestination: boxIn("odd") });
+  const { publish, advance, factsNamed } = await openScene(t, {
+    storageAccounts: { odd: { connectionString } },
+    topics: { orders: { subscriptions: { billing } } },
+  });
+  await publish("orders", order("a"));
+  const told = await advance("PT1H");
+  assert.deepEqual([told.deadLettered, told.dropped, told.nextDueAt], [1, 0, null]);
+  const writes = (await factsNamed("delivery.attempted", 5)).filter(
+    ({ stage }) => stage === "deadLetter",
+  );
+  assert.deepEqual(
+    writes.map(({ status, why, detail, decision }) => [status ?? why, detail, decision]),
+    [
+      [403, "AuthorizationFailure", "retry"],
+      [507, "InsufficientStorage", "retry"],
+      [503, "ServerBusy", "retry"],
+      ["timeout", "No answer came in time.", "retry"],
+    ],
+  );
+  assert.equal(taken.length, 5);
+  assert.equal(new Set(taken).size, 1, "the record is the same each time");
 });
 
 test("what was given up before a crash is written after it, as it would have been (L-3, P-13)", async (t) => {

@@ -2,7 +2,16 @@
 // errand, and are proved where an endpoint can be made to wait (blob.test.ts).
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -81,6 +90,26 @@ test("what the disk refuses is an answer with its code, and leaves nothing behin
   assert.equal(answeredOf(await send()).status, 201);
   assert.equal(activity.outside, 0);
   assert.equal(clock.alarms, 0);
+});
+
+test("a full disk is a 507, and leaves nothing behind", async (t) => {
+  if (!existsSync("/dev/full")) return t.skip("this system has no disk that is always full");
+  const { path, send, files } = openSender(t);
+  const folder = join(path, "box", hour);
+  mkdirSync(folder, { recursive: true });
+  symlinkSync("/dev/full", join(folder, "guid-1.json.part"));
+  const { status, detail } = answeredOf(await send());
+  assert.deepEqual([status, detail], [507, "ENOSPC"]);
+  assert.deepEqual(files(), []);
+  assert.equal(answeredOf(await send()).status, 201);
+});
+
+test("a place where nobody may write is a 403", async (t) => {
+  if (!existsSync("/sys/kernel")) return t.skip("this system has no such place");
+  const store = openFolder({ path: "/sys/kernel" });
+  const blob = { container: "box", path: `${hour}/x.json`, text: "[]" };
+  const { status } = answeredOf(await store.put(blob, new AbortController().signal));
+  assert.equal(status, 403);
 });
 
 test("a write that was broken off is no file, nor half of one", async (t) => {
