@@ -1,5 +1,5 @@
-// What of the stored subscriptions does nothing under the profile in force. It is refused when it is
-// written; but the broker's profile is chosen anew with every start, and a file may change a
+// What of the stored subscriptions does nothing under the profile in force. It is refused when it
+// is written; but the broker's profile is chosen anew with every start, and a file may change a
 // topic's. Nothing is changed then, and nothing is silent either.
 
 import { idleUnder, wordsOfIdle } from "../core/allowance.ts";

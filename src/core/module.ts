@@ -1,8 +1,10 @@
-// What the rooms share of the API of the retired Event Grid module on IoT Edge: its one version, the
-// header that opens it, and how it says no. Publishing by it is in ingress, managing in control.
+// What the rooms share of the API of the retired Event Grid module on IoT Edge: its one version,
+// the header that opens it, and how it says no. Publishing by it is in ingress, managing in
+// control.
 //
 // Imitates https://learn.microsoft.com/azure/event-grid/edge/api. *Differs:* only two of the
-// module's own detail codes are known, `UnAuthorized` and `InvalidDestination`; the others are ours.
+// module's own detail codes are known, `UnAuthorized` and `InvalidDestination`; the others are
+// ours.
 
 import type { Reply, Request } from "./ports.ts";
 import { Refusal, type RefusalCode } from "./refusal.ts";

@@ -109,8 +109,8 @@ export interface SubscriptionDraft extends SubscriptionTerms, Course {
   /** The handshake with its endpoint, under way or last made; null: none was needed. */
   readonly handshake: Handshake | null;
   /**
-   * What was said by the module's API of keeping its events over a restart; absent or null: nothing.
-   * All are kept whatever it says: it is remembered in order to be shown.
+   * What was said by the module's API of keeping its events over a restart; absent or null:
+   * nothing. All are kept whatever it says: it is remembered in order to be shown.
    */
   readonly isPersisted?: boolean | null;
   readonly origin: Origin;

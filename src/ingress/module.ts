@@ -1,6 +1,6 @@
 // Publishing by the routes of the retired Event Grid module on IoT Edge, by the module's own rules:
 // an event carries the topic's name where the service stamps its id, `dataVersion` is required and
-// `eventTime` may be any text. Its keys open every topic; a topic's own keys and tokens do as usual.
+// `eventTime` may be any text. Its keys open every topic; a topic's own keys and tokens, as usual.
 //
 // Deliberately absent: who gets the events. They are routed and kept like all others.
 

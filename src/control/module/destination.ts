@@ -1,5 +1,5 @@
-// Where a subscription of the module sends to, as its API has it. A webhook is a webhook; a topic of
-// Event Grid is a webhook that is spoken to like a publisher would. Queues, topics and hubs come
+// Where a subscription of the module sends to, as its API has it. A webhook is a webhook; a topic
+// of Event Grid is a webhook that is spoken to like a publisher would. Queues, topics and hubs come
 // with a connection string, and must be ones that the configuration file knows: a record holds the
 // name of a resource and never its key.
 //

@@ -1,6 +1,6 @@
 // Member names as the module took them: without regard to letter case. Its own samples write
-// `operatorType` and `OperatorType`, `topic` and `Topic`. A body is brought into one spelling before
-// anything looks at it, so that everything after compares names as they are.
+// `operatorType` and `OperatorType`, `topic` and `Topic`. A body is brought into one spelling
+// before anything looks at it, so that everything after compares names as they are.
 
 import type { Members } from "../../core/members.ts";
 import { Refusal } from "../../core/refusal.ts";
