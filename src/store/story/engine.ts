@@ -10,6 +10,7 @@ import {
   type Cursor,
   type Entry,
   type Fate,
+  type Head,
   isFound,
   isOpen,
   type Listed,
@@ -55,6 +56,9 @@ const rowsBetweenLooks = 100;
 const vacuumPagesMax = 500;
 /** The store's numbers grow, so that the greatest is among the latest. */
 const entriesLookedBack = 10_000;
+
+/** How many entries share a bin of ids; see `ids` in schema.ts. */
+const binEntries = 8_192;
 
 const ranks: readonly Rank[] = ["settled", "givenUp", "open"];
 
@@ -165,22 +169,21 @@ export class StoryEngine {
 
   // Writing.
 
+  /** What is told of after it was settled, as seldom happens, is looked for longer. */
   #keep(telling: Telling): void {
-    if (telling.isAccepted && this.#add(telling)) return;
-    const row = this.#statements.byEvent.get(telling.event) as SqlRow | undefined;
+    const { event, head, isAccepted } = telling;
+    const unsettled = this.#statements.unsettled.get(event) as SqlRow | undefined;
+    const row = unsettled ?? (isAccepted ? undefined : this.#byEvent(event));
     if (row !== undefined) this.#addTo(row, telling);
-    else if (telling.head !== null) this.#add(telling);
+    else if (head !== null) this.#add(telling, head);
   }
 
-  /** False: it was there already. */
-  #add(telling: Telling): boolean {
-    const { head, event } = telling;
-    if (head === null) return false;
+  #add(telling: Telling, head: Head): void {
     const fates: Fates = new Map();
     const story = storyOf(telling, apply(fates, telling.acts));
     const number = this.#entriesMade + 1;
-    const { id, topic, domainTopic, subject, type, acceptedAt } = head;
-    const { changes } = this.#statements.addEntry.run(
+    const { event, id, topic, domainTopic, subject, type, acceptedAt } = head;
+    this.#statements.addEntry.run(
       number,
       event,
       id,
@@ -194,11 +197,11 @@ export class StoryEngine {
       writeFates(fates),
       story,
     );
-    if (changes === 0) return false;
     this.#entriesMade = number;
+    this.#statements.addId.run(binOf(number), hashOf(event), number);
+    this.#statements.addId.run(binOf(number), hashOf(id), number);
     this.#addText(number, telling);
     this.#lower({ at: acceptedAt, place: number });
-    return true;
   }
 
   #addTo(row: SqlRow, telling: Telling): void {
@@ -210,6 +213,7 @@ export class StoryEngine {
       const { id, topic, domainTopic, subject, type, acceptedAt } = head;
       const place = [acceptedAt, head.number, number] as const;
       this.#statements.putHead.run(id, topic, domainTopic, subject, type, ...place);
+      this.#statements.addId.run(binOf(number), hashOf(id), number);
       this.#addText(number, telling);
     }
     if (!isAccepted && written.notes.length === 0 && written.seats.length === 0) return;
@@ -285,7 +289,7 @@ export class StoryEngine {
       looked += 1;
       this.#floor = { at, place };
       if (row.rank !== 0) continue;
-      this.#remove(place);
+      this.#remove(row);
       removed += 1;
       if (removed % rowsBetweenLooks === 0) isFull = this.#isFull();
     }
@@ -296,16 +300,19 @@ export class StoryEngine {
     let cut = 0;
     const rows = this.#statements.oldestGivenUp.all(rowsMax) as SqlRow[];
     for (const row of rows) {
-      this.#remove(row.number as number);
+      this.#remove(row);
       cut += 1;
       if (cut % rowsBetweenLooks === 0 && !this.#isFull()) break;
     }
     return cut;
   }
 
-  #remove(number: number): void {
-    const { removeEntry, removeParts, removeText } = this.#statements;
+  #remove(row: SqlRow): void {
+    const { removeEntry, removeId, removeParts, removeText } = this.#statements;
+    const number = row.number as number;
     removeEntry.run(number);
+    removeId.run(binOf(number), hashOf(row.event as string), number);
+    removeId.run(binOf(number), hashOf(row.id as string), number);
     removeParts.run(number);
     const roll = removeText.get(number)?.roll as number | undefined;
     if (roll !== undefined) this.#count(roll, -1);
@@ -343,8 +350,8 @@ export class StoryEngine {
   // Looking.
 
   find(id: string): Entry | null {
-    const { byEvent, byId, parts, text } = this.#statements;
-    const row = (byEvent.get(id) ?? byId.get(id)) as SqlRow | undefined;
+    const { parts, text } = this.#statements;
+    const row = this.#byEvent(id) ?? this.#named(id)[0];
     if (row === undefined) return null;
     const number = row.number as number;
     const later = parts.all(number).map((part) => JSON.parse(part.story as string) as Written);
@@ -358,15 +365,33 @@ export class StoryEngine {
     });
   }
 
+  #byEvent(event: string): SqlRow | undefined {
+    return this.#named(event).find((row) => row.event === event);
+  }
+
+  /** Those with this id, ours or the publisher's, the latest first. */
+  #named(id: string): SqlRow[] {
+    const { bins, inBin, entry } = this.#statements;
+    const { first, last } = bins.get() as { first: number | null; last: number | null };
+    if (first === null || last === null) return [];
+    const hash = hashOf(id);
+    const rows: SqlRow[] = [];
+    for (let bin = binOf(last); bin >= binOf(first); bin--) {
+      for (const { entry: number } of inBin.iterate(bin, hash)) {
+        const row = entry.get(number as number) as SqlRow | undefined;
+        if (row !== undefined && (row.event === id || row.id === id)) rows.push(row);
+      }
+    }
+    return rows.sort((one, other) => compare(cursorOf(other), cursorOf(one)));
+  }
+
   search(query: EventQuery): { found: Listed[]; next: string | null } {
+    if (query.id !== undefined) return this.#searchNamed(query, query.id);
     const plan = planSearch(query, (state) => letters[state]);
     const isWanted = isFound(query);
     const after = query.after === undefined ? end : readCursor(query.after);
-    const edge =
-      query.id === undefined
-        ? this.#prepared(edgeSql(plan)).get(after.at, after.place, this.#lookedThroughMax)
-        : undefined;
-    const sql = searchSql(plan, edge !== undefined, query.id !== undefined);
+    const edge = this.#prepared(edgeSql(plan)).get(after.at, after.place, this.#lookedThroughMax);
+    const sql = searchSql(plan, edge !== undefined);
     const bounds = edge && { edgeAt: edge.accepted_at ?? 0, edgeNumber: edge.number ?? 0 };
     const values = { ...plan.values, ...bounds, at: after.at, number: after.place };
     const found: Listed[] = [];
@@ -379,6 +404,18 @@ export class StoryEngine {
       last = cursorOf(row);
     }
     return { found, next: edge === undefined ? null : writeCursor(cursorOf(edge as SqlRow)) };
+  }
+
+  #searchNamed(query: EventQuery, id: string): { found: Listed[]; next: string | null } {
+    const after = query.after === undefined ? end : readCursor(query.after);
+    const isWanted = isFound(query);
+    const rows = this.#named(id).filter(
+      (row) => compare(cursorOf(row), after) < 0 && isWanted(listedOf(row)),
+    );
+    const page = rows.slice(0, query.limit);
+    const last = page.at(-1);
+    const isLast = last === undefined || page.length === rows.length;
+    return { found: page.map(listedOf), next: isLast ? null : writeCursor(cursorOf(last)) };
   }
 
   /** Few shapes of searches are ever asked for. */
@@ -396,6 +433,23 @@ const end: Cursor = { at: Number.MAX_SAFE_INTEGER, place: 0 };
 
 function cursorOf(row: SqlRow): Cursor {
   return { at: row.accepted_at as number, place: row.number as number };
+}
+
+function compare(one: Cursor, other: Cursor): number {
+  return one.at - other.at || one.place - other.place;
+}
+
+function binOf(entry: number): number {
+  return Math.floor(entry / binEntries);
+}
+
+/** FNV-1a over 32 bits: two ids with one hash cost a look more. */
+function hashOf(id: string): number {
+  let hash = 0x811c9dc5;
+  for (let place = 0; place < id.length; place++) {
+    hash = Math.imul(hash ^ id.charCodeAt(place), 0x01000193);
+  }
+  return hash;
 }
 
 /** What was done about its deliveries, applied in order; the answer is what is to be written. */

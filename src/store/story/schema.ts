@@ -14,7 +14,7 @@ export const storyMigrations: readonly string[] = [
   -- story: as JSON, what was known when it was first written; the rest is in parts.
   CREATE TABLE entries (
     number INTEGER PRIMARY KEY,
-    event TEXT NOT NULL UNIQUE,
+    event TEXT NOT NULL,
     id TEXT NOT NULL,
     topic TEXT NOT NULL,
     domain_topic TEXT,
@@ -26,11 +26,21 @@ export const storyMigrations: readonly string[] = [
     states TEXT NOT NULL,
     story TEXT NOT NULL
   );
-  CREATE INDEX entries_id ON entries (id, accepted_at, number);
   CREATE INDEX entries_time ON entries (accepted_at, number);
-  -- Most are settled when they are first written, and never come into these two.
+  -- Most are settled when they are first written, and never come into these.
   CREATE INDEX entries_unsettled ON entries (accepted_at, number) WHERE rank > 0;
   CREATE INDEX entries_given_up ON entries (accepted_at, number) WHERE rank = 1;
+  CREATE INDEX entries_event ON entries (event) WHERE rank > 0;
+
+  -- Both ids of each event, hashed. Ids are random, and a plain index of them would touch as many
+  -- pages as there are events in a batch. So they are filed in bins of consecutive entries: what
+  -- is written goes into the last one, and what is looked for is looked for in each.
+  CREATE TABLE ids (
+    bin INTEGER NOT NULL,
+    hash INTEGER NOT NULL,
+    entry INTEGER NOT NULL,
+    PRIMARY KEY (bin, hash, entry)
+  ) WITHOUT ROWID;
 
   -- What was noted later, as it came.
   CREATE TABLE parts (

@@ -25,7 +25,8 @@ export function prepareStories(database: DatabaseSync) {
     ),
 
     // Writing.
-    addEntry: sql("INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    addEntry: sql("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    addId: sql("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)"),
     putHead: sql(
       `UPDATE entries SET id = ?, topic = ?, domain_topic = ?, subject = ?, type = ?,
          accepted_at = ?, store_number = ? WHERE number = ?`,
@@ -40,11 +41,12 @@ export function prepareStories(database: DatabaseSync) {
     countTexts: sql("UPDATE rolls SET texts = texts + ? WHERE number = ?"),
 
     // Looking.
-    byEvent: sql(`SELECT ${head}, story FROM entries WHERE event = ?`),
-    byId: sql(
-      `SELECT ${head}, story FROM entries WHERE id = ?
-       ORDER BY accepted_at DESC, number DESC LIMIT 1`,
+    unsettled: sql(
+      `SELECT ${head}, story FROM entries INDEXED BY entries_event WHERE rank > 0 AND event = ?`,
     ),
+    entry: sql(`SELECT ${head}, story FROM entries WHERE number = ?`),
+    bins: sql("SELECT min(number) AS first, max(number) AS last FROM entries"),
+    inBin: sql("SELECT entry FROM ids WHERE bin = ? AND hash = ?"),
     parts: sql("SELECT story FROM parts WHERE entry = ? ORDER BY part"),
     text: sql(
       "SELECT roll, text, members FROM texts LEFT JOIN rolls ON number = roll WHERE entry = ?",
@@ -52,7 +54,7 @@ export function prepareStories(database: DatabaseSync) {
 
     // Forgetting and clearing.
     after: sql(
-      `SELECT number, accepted_at, rank FROM entries INDEXED BY entries_time
+      `SELECT number, event, id, accepted_at, rank FROM entries INDEXED BY entries_time
        WHERE (accepted_at, number) > (?, ?) ORDER BY accepted_at, number LIMIT ?`,
     ),
     unsettledAfter: sql(
@@ -60,9 +62,10 @@ export function prepareStories(database: DatabaseSync) {
        WHERE rank > 0 AND (accepted_at, number) > (?, ?) ORDER BY accepted_at, number LIMIT ?`,
     ),
     oldestGivenUp: sql(
-      `SELECT number FROM entries INDEXED BY entries_given_up
+      `SELECT number, event, id FROM entries INDEXED BY entries_given_up
        WHERE rank = 1 ORDER BY accepted_at, number LIMIT ?`,
     ),
+    removeId: sql("DELETE FROM ids WHERE bin = ? AND hash = ? AND entry = ?"),
     removeEntry: sql("DELETE FROM entries WHERE number = ?"),
     removeParts: sql("DELETE FROM parts WHERE entry = ?"),
     removeText: sql("DELETE FROM texts WHERE entry = ? RETURNING roll"),
@@ -71,16 +74,16 @@ export function prepareStories(database: DatabaseSync) {
 
 export type StoryStatements = ReturnType<typeof prepareStories>;
 
-/** A search as SQL. What it finds is still to be judged: it may find too much. */
+/**
+ * A search as SQL, but for ids, which are not searched for. What it finds is still to be judged: it
+ * may find too much.
+ */
 export interface SearchPlan {
   readonly index: "entries_time" | "entries_unsettled";
   /** Conditions beside the place in the order, each with its values. */
   readonly where: readonly string[];
   readonly values: Readonly<Record<string, SQLInputValue>>;
 }
-
-const withId = `number IN (SELECT number FROM entries WHERE event = :id
-  UNION ALL SELECT number FROM entries WHERE id = :id)`;
 
 export function planSearch(query: EventQuery, letterOf: (state: DeliveryState) => string) {
   const where: string[] = [];
@@ -89,8 +92,7 @@ export function planSearch(query: EventQuery, letterOf: (state: DeliveryState) =
     where.push(condition);
     values[name] = value;
   };
-  const { id, topic, type, subject, subscription, state, from, to } = query;
-  if (id !== undefined) add(withId, "id", id);
+  const { topic, type, subject, subscription, state, from, to } = query;
   if (from !== undefined) add("accepted_at >= :from", "from", from);
   if (to !== undefined) add("accepted_at <= :to", "to", to);
   if (topic !== undefined) add("topic = :topic COLLATE NOCASE", "topic", topic);
@@ -121,13 +123,13 @@ function likeOf(pattern: string): string {
 }
 
 /** `edge`: the place behind which nothing is looked at. */
-export function searchSql({ index, where }: SearchPlan, hasEdge: boolean, byId: boolean): string {
+export function searchSql({ index, where }: SearchPlan, hasEdge: boolean): string {
   const all = [
     "(accepted_at, number) < (:at, :number)",
     ...(hasEdge ? ["(accepted_at, number) >= (:edgeAt, :edgeNumber)"] : []),
     ...where,
   ];
-  return `SELECT ${head} FROM entries ${byId ? "" : `INDEXED BY ${index}`}
+  return `SELECT ${head} FROM entries INDEXED BY ${index}
     WHERE ${all.join(" AND ")} ORDER BY accepted_at DESC, number DESC`;
 }
 
