@@ -57,6 +57,8 @@ const vacuumPagesMax = 500;
 /** The store's numbers grow, so that the greatest is among the latest. */
 const entriesLookedBack = 10_000;
 
+/** Of one id; a publisher may give the same to all. */
+const namedMax = 10_000;
 /** How many entries share a bin of ids; see `ids` in schema.ts. */
 const binEntries = 8_192;
 
@@ -281,8 +283,7 @@ export class StoryEngine {
     let isFull = this.#isFull();
     let looked = 0;
     let removed = 0;
-    const rows = this.#statements.after.all(this.#floor.at, this.#floor.place, rowsMax);
-    for (const row of rows as SqlRow[]) {
+    for (const row of this.#oldest(before, isFull, rowsMax)) {
       const at = row.accepted_at as number;
       if (!isFull && at >= before) break;
       const place = row.number as number;
@@ -294,6 +295,18 @@ export class StoryEngine {
       if (removed % rowsBetweenLooks === 0) isFull = this.#isFull();
     }
     return looked;
+  }
+
+  /** Mostly none: then one row is looked at. */
+  #oldest(before: Instant, isFull: boolean, rowsMax: number): SqlRow[] {
+    const { at, place } = this.#floor;
+    if (isFull) return this.#statements.after.all(at, place, rowsMax) as SqlRow[];
+    const rows: SqlRow[] = [];
+    for (const row of this.#statements.after.iterate(at, place, rowsMax) as Iterable<SqlRow>) {
+      if ((row.accepted_at as number) >= before) break;
+      rows.push(row);
+    }
+    return rows;
   }
 
   #forgetGivenUp(rowsMax: number): number {
@@ -376,7 +389,7 @@ export class StoryEngine {
     if (first === null || last === null) return [];
     const hash = hashOf(id);
     const rows: SqlRow[] = [];
-    for (let bin = binOf(last); bin >= binOf(first); bin--) {
+    for (let bin = binOf(last); bin >= binOf(first) && rows.length < namedMax; bin--) {
       for (const { entry: number } of inBin.iterate(bin, hash)) {
         const row = entry.get(number as number) as SqlRow | undefined;
         if (row !== undefined && (row.event === id || row.id === id)) rows.push(row);
