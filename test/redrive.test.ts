@@ -24,7 +24,7 @@ import {
   startAt,
 } from "./fixtures/deadscene.ts";
 import { openReceiver, type Receiver } from "./fixtures/receiver.ts";
-import { freePort } from "./fixtures/webhook.ts";
+import { freePort, serve } from "./fixtures/webhook.ts";
 
 const oneAttempt = { retryPolicy: { maxDeliveryAttempts: 1 } };
 
@@ -159,6 +159,7 @@ test("what failed is listed, read, grouped, tried out and sent again, in Azurite
   assert.equal((await letterPage(scene, "?redriven=false")).value.length, 0);
   const [fact] = await scene.factsNamed("redrive.ended", 1);
   assert.deepEqual([fact?.state, fact?.sent, fact?.total], ["done", 2, 2]);
+  assert.equal((await scene.ask<Json>("GET", "/events/a")).acceptedWith, "redrive");
   const metrics = await (await fetch(`${scene.program.url}/metrics`)).text();
   assert.match(metrics, /posthorn_redriven_events_total\{[^}]*subscription="to-blob"[^}]*\} 1/);
 });
@@ -543,6 +544,7 @@ test("dead letters that Azure wrote are listed and sent again, and what is broke
 
 test("stores that cannot be read are told of beside those that can", async (t) => {
   const nobody = `http://127.0.0.1:${await freePort()}/away`;
+  const mute = await serve(t, () => {});
   const account = "DefaultEndpointsProtocol=http;AccountName=away;AccountKey=c2VjcmV0";
   const receiver = await openReceiver(t);
   receiver.answer = () => 400;
@@ -552,6 +554,7 @@ test("stores that cannot be read are told of beside those that can", async (t) =
     folder,
     storageAccounts: {
       away: { connectionString: `${account};BlobEndpoint=${nobody}` },
+      mute: { connectionString: `${account};BlobEndpoint=http://127.0.0.1:${mute.port}/mute` },
       letters: { folder: join(folder, "dead") },
     },
     topics: { orders: { subscriptions: { one: to("away"), two: to("letters") } } },
@@ -568,6 +571,16 @@ test("stores that cannot be read are told of beside those that can", async (t) =
   );
   assert.match(remarks[0] ?? "", /^away\/box: The store gave no answer: /);
   assert.ok(!JSON.stringify(remarks).includes("c2VjcmV0"));
+  const redrive = async (account: string) =>
+    scene.ask<RedriveView>("POST", "/redrives", { query: { account, container: "box" } }, 202);
+  const failing = await redrive("away");
+  await scene.advance("PT1S");
+  const failed = await redriveOf(scene, failing.id);
+  assert.deepEqual([failed.state, failed.total, failed.remarks.length], ["failed", 0, 1]);
+  const hanging = await redrive("mute");
+  await mute.reached(1);
+  const stopped = await scene.ask<RedriveView>("DELETE", `/redrives/${hanging.id}`);
+  assert.equal(stopped.state, "stopped", "a store that never answers holds nobody up");
 });
 
 test("bad ids, queries and orders are refused in words", async (t) => {

@@ -2,8 +2,8 @@
 // containers it leads to, and whose letter a record is. Nothing is read here.
 //
 // A path has the name of the subscription and no topic, and a name is unique within its topic only.
-// An Event Grid record names its topic, a CloudEvent does not. Where the subscription cannot be told
-// for sure, nobody is guessed.
+// An Event Grid record names its topic, a CloudEvent does not. Where the subscription cannot be
+// told for sure, nobody is guessed.
 
 import type { Letter } from "./letter.ts";
 import { type LetterPlace, subscriptionIn } from "./letterplace.ts";

@@ -25,7 +25,7 @@ export interface AcceptedNote {
   readonly subject: string;
   readonly type: string;
   readonly domainTopic: string | null;
-  /** `key1`, `key2`, `sas key1`, `bearer`, `none`, `notice`. */
+  /** `key1`, `key2`, `sas key1`, `bearer`, `none`, `notice`, `redrive`. */
   readonly acceptedWith: string;
   /** The store's, by which its ledger is asked; null: nobody wanted it, and it was not stored. */
   readonly number: number | null;

@@ -253,8 +253,8 @@ export interface Story extends EventSummary {
   readonly schema: string;
   readonly bytes: number;
   /**
-   * `key1`, `key2`, `sas key1`, `bearer`, `none` (without auth), `notice` (our own), or `unknown`
-   * when nothing was noted.
+   * `key1`, `key2`, `sas key1`, `bearer`, `none` (without auth), `notice` (our own), `redrive` (a
+   * dead letter sent again), or `unknown` when nothing was noted.
    */
   readonly acceptedWith: string;
   readonly traceparent: string | null;

@@ -3,7 +3,7 @@
 
 import type { Activity, BlobContainer, Clock, DeadLetterReader, NotRead } from "../core/ports.ts";
 
-/** One kind of store. Never rejects for something the world did; told to stop, it may say anything. */
+/** One kind of store. Never rejects for what the world did; told to stop, it may say anything. */
 export interface BlobShelf {
   list(
     container: BlobContainer,

@@ -2,6 +2,7 @@
 // names. What cannot be had is told and not thrown.
 
 import type { LetterPlace } from "../../core/letterplace.ts";
+import type { DeadLetterReader, NotRead } from "../../core/ports.ts";
 import { redriveLimits } from "../../core/redrive.ts";
 import {
   type Found,
@@ -16,6 +17,8 @@ import type { Order } from "./redriveorder.ts";
 export interface Ear {
   readonly signal: AbortSignal;
   remark(words: string): void;
+  /** Of a store, or a part of one, that may hold letters nobody knows of. */
+  miss(words: string): void;
   /** Of one letter that was meant. */
   skip(words: string): void;
 }
@@ -34,7 +37,7 @@ export async function* gatherLetters(
   let count = 0;
   for await (const found of findLetters(ground, letters.query)) {
     if (ear.signal.aborted) return;
-    if (found.kind === "remark") ear.remark(found.words);
+    if (found.kind === "remark") tellRemark(found, ear);
     if (found.kind !== "letter") continue;
     if (count === lettersMax) {
       ear.remark(`More than ${lettersMax} match; the rest is for another redrive.`);
@@ -69,6 +72,24 @@ export async function* lettersAt(
     if (one?.kind === "letter") yield one;
     else ear.skip(one?.kind === "remark" ? one.words : `${name}: There is no such record.`);
   }
+}
+
+function tellRemark({ index, words }: Extract<Found, { kind: "remark" }>, ear: Ear): void {
+  if (index === null) ear.miss(words);
+  else ear.remark(words);
+}
+
+/** The same reader, which waits for no store once the signal has aborted. */
+export function heeding(reader: DeadLetterReader, signal: AbortSignal): DeadLetterReader {
+  const stopped = Promise.withResolvers<NotRead>();
+  const stop = () =>
+    stopped.resolve({ kind: "notRead", why: "The redrive was stopped.", isMissing: false });
+  signal.addEventListener("abort", stop, { once: true });
+  return {
+    list: (container, page) => Promise.race([reader.list(container, page), stopped.promise]),
+    read: (container, path) => Promise.race([reader.read(container, path), stopped.promise]),
+    whyUnreachable: (container) => reader.whyUnreachable(container),
+  };
 }
 
 function isSameBlob(one: LetterPlace, other: LetterPlace): boolean {

@@ -57,6 +57,9 @@ export type Found =
   /** A blob has been gone through. */
   | { readonly kind: "blob"; readonly bookmark: Bookmark };
 
+const nowhere =
+  "No subscription names such a container for its dead letters; name any with account and container.";
+
 /** Blobs that are read at the same time. */
 const readsMax = 8;
 
@@ -68,6 +71,7 @@ export async function* findLetters(
 ): AsyncGenerator<Found, void, void> {
   const { account, container } = query;
   const containers = containersOf({ account, container }, ground.catalog(), ground.accounts);
+  if (containers.length === 0) yield { kind: "remark", words: nowhere, index: null };
   const walk = walkLetters(ground.reader, { ...query, containers, after });
   for await (const steps of inGroups(walk, readsMax)) {
     for (const read of await Promise.all(steps.map((step) => readStep(ground, step)))) {

@@ -1,7 +1,7 @@
-// Redrives: those under way and those that have ended, to be started, watched and stopped. They live
-// as long as the broker does: a stop ends them, and the next start knows nothing of them. How often
-// an event was sent again it does know, so the same order with `redriven: false` goes on with what
-// is left.
+// Redrives: those under way and those that have ended, to be started, watched and stopped. They
+// live as long as the broker does: a stop ends them, and the next start knows nothing of them. How
+// often an event was sent again it does know, so the same order with `redriven: false` goes on with
+// what is left.
 
 import type { Reply, Request, Route } from "../../core/ports.ts";
 import { redriveLimits } from "../../core/redrive.ts";

@@ -18,7 +18,7 @@ import { isSuccess, outcomeName } from "../../core/retry.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant, sleep } from "../../core/time.ts";
 import type { DeadLetterView, RedriveView } from "../../core/view.ts";
-import { type Ear, gatherLetters, lettersAt } from "./gathering.ts";
+import { type Ear, gatherLetters, heeding, lettersAt } from "./gathering.ts";
 import type { FoundLetter, LetterGround } from "./letterfile.ts";
 import {
   type Goal,
@@ -59,17 +59,22 @@ export class Redriving {
   #endedAt: Instant | null = null;
   readonly #counts = { total: 0, sent: 0, failed: 0, skipped: 0 };
   readonly #remarks: string[] = [];
+  #missed = 0;
   readonly #sample: DeadLetterView[] = [];
   readonly #ear: Ear = {
     signal: this.#stop.signal,
     remark: (words) => this.#remark(words),
+    miss: (words) => {
+      this.#missed += 1;
+      this.#remark(words);
+    },
     skip: (words) => this.#skip(words),
   };
   readonly #over = Promise.withResolvers<void>();
 
   /** `tell` is called after each change. */
   constructor(ground: RedriveGround, order: Order, tell: (view: RedriveView) => void) {
-    this.#ground = ground;
+    this.#ground = { ...ground, reader: heeding(ground.reader, this.#stop.signal) };
     this.#order = order;
     this.#tell = tell;
     this.#startedAt = ground.clock.now();
@@ -113,7 +118,9 @@ export class Redriving {
     try {
       const places = await this.#find();
       await this.#send(places);
-      this.#end(this.#stop.signal.aborted ? "stopped" : "done");
+      // Where nothing could be looked into, nothing was done.
+      const hasFailed = this.#counts.total === 0 && this.#missed > 0;
+      this.#end(this.#stop.signal.aborted ? "stopped" : hasFailed ? "failed" : "done");
     } catch (error) {
       this.#remark(String(error));
       this.#end("failed");
