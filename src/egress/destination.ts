@@ -21,6 +21,9 @@ import { relayAddress } from "./relay.ts";
 import { type Bus, openServiceBus } from "./servicebus.ts";
 import type { Address, Webhook } from "./webhook.ts";
 
+/** How long a bus may take to say goodbye; one that is away would take a minute. */
+const goodbyeMs = 1_000;
+
 /** Errands that may go on after their wait, over all destinations. */
 const lateMax = 256;
 
@@ -104,7 +107,11 @@ export function openDestinations(options: DestinationOptions): Destinations {
     },
     async close() {
       errands.close();
-      for (const bus of [...buses.all(), ...hubs.all()]) bus.close();
+      const closed = Promise.all([...buses.all(), ...hubs.all()].map((bus) => bus.close()));
+      const enough = Promise.withResolvers<void>();
+      const callOff = clock.after(goodbyeMs, enough.resolve);
+      await Promise.race([closed, enough.promise]);
+      callOff();
     },
   };
 }

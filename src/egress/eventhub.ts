@@ -40,9 +40,8 @@ export function openEventHubs({ connectionString }: Namespace): Bus {
         return busOutcome(error as Error);
       }
     },
-    close() {
-      // Nobody waits for the hub to say goodbye.
-      for (const producer of producers.values()) producer.close().catch(() => {});
+    async close() {
+      await Promise.all([...producers.values()].map((each) => each.close().catch(() => {})));
     },
   };
 }

@@ -13,7 +13,7 @@ import { renderEvent } from "../core/schema/convert.ts";
 import type { StorageAccount } from "../core/storage.ts";
 import type { StorageQueueDestination } from "../core/subscription.ts";
 import { once, storageClientOptions, storageOutcome } from "./azure.ts";
-import { silent } from "./exchange.ts";
+import { taken } from "./bus.ts";
 import { managedIdentity } from "./identity.ts";
 
 export interface Queues {
@@ -33,19 +33,17 @@ export function openQueues({ store, queueEncoding }: StorageAccount): Queues {
   });
   return {
     async send({ subscription, deliveries }, { queueName, ttlSeconds }, abortSignal) {
-      let outcome: Outcome = silent("connection", "There was nothing to send.");
       try {
         const queue = (await connected()).getQueueClient(queueName);
         for (const { event } of deliveries) {
           const { text } = renderEvent(event, subscription.deliverySchema);
           const encoded = queueEncoding === "text" ? text : Buffer.from(text).toString("base64");
-          const { _response } = await queue.sendMessage(encoded, {
+          await queue.sendMessage(encoded, {
             abortSignal,
             ...(ttlSeconds !== null && { messageTimeToLive: ttlSeconds }),
           });
-          outcome = { kind: "answered", status: _response.status };
         }
-        return outcome;
+        return taken;
       } catch (error) {
         return storageOutcome(error as Error);
       }

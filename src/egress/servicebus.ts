@@ -16,7 +16,8 @@ import { wordsOf } from "./wire.ts";
 export interface Bus {
   /** Never rejects for something the world did. */
   send(parcel: Parcel, entity: string, signal: AbortSignal): Promise<Outcome>;
-  close(): void;
+  /** Says goodbye, and waits for the answer. Never rejects. */
+  close(): Promise<void>;
 }
 
 /** One try, and a wait of its own that is longer than any of ours. */
@@ -69,9 +70,8 @@ export function openServiceBus({ connectionString }: Namespace): Bus {
         return busOutcome(error as Error);
       }
     },
-    close() {
-      // Nobody waits for the bus to say goodbye.
-      opened?.close().catch(() => {});
+    async close() {
+      await opened?.close().catch(() => {});
     },
   };
 }

@@ -28,6 +28,10 @@ export interface SinkWorld<D> {
   /** Accepts all that is held. */
   release(): void;
   closeEndpoint(): Promise<void>;
+  /** Where one request carries one event. */
+  readonly carriesOne?: boolean;
+  /** Where somebody else's client keeps it to itself that its connection has broken. */
+  readonly breaksSilently?: boolean;
 }
 
 export type OpenSinkWorld<D> = (ground: {
@@ -145,8 +149,8 @@ export function sinkContract<D>(name: string, openWorld: OpenSinkWorld<D>): void
   };
 
   test(`${name}: what the endpoint accepts is answered, and every event has arrived`, async (t) => {
-    const { sink, destination, received, clock, activity } = await open(t);
-    const texts = ['{"id":"a"}', '{"id":"b","data":"ü"}'];
+    const { sink, destination, received, clock, activity, carriesOne } = await open(t);
+    const texts = ['{"id":"b","data":"ü"}', ...(carriesOne ? [] : ['{"id":"a"}'])];
     const signal = new AbortController().signal;
     const outcome = await sink.send(parcelOf(texts), destination, { waitMs, lateMs, signal });
     assert.equal(outcome.kind, "answered");
@@ -164,10 +168,16 @@ export function sinkContract<D>(name: string, openWorld: OpenSinkWorld<D>): void
   });
 
   test(`${name}: an endpoint that breaks off, or is not there, is no reply`, async (t) => {
-    const { send, behave, nowhere, clock, activity } = await open(t);
+    const { send, behave, reached, received, nowhere, clock, activity, breaksSilently } =
+      await open(t);
     behave("breakOff");
-    assert.equal((await send()).kind, "noReply");
+    const broken = send({ lateMs: waitMs });
+    await reached(received().length + 1);
+    if (breaksSilently) clock.advance(waitMs);
+    assert.equal((await broken).kind, "noReply");
     assert.equal((await send({ to: nowhere })).kind, "noReply");
+    behave("accept");
+    assert.equal((await send()).kind, "answered", "and one that comes back is found again");
     assert.equal(activity.outside, 0);
     assert.equal(clock.alarms, 0);
   });
