@@ -66,6 +66,7 @@ import type { OwnPort } from "./runtime/portkeeper.ts";
 import { openSessions, sessionLifeMs } from "./runtime/sessions.ts";
 import { tellSuccesses } from "./runtime/successes.ts";
 import { openTally, type Tally } from "./runtime/tally.ts";
+import { openTelemetry } from "./runtime/telemetry/open.ts";
 import { openTokens, tokenLifeMs } from "./runtime/tokens.ts";
 import { trustAlso } from "./runtime/trust.ts";
 import { VirtualClock } from "./runtime/virtual.ts";
@@ -133,6 +134,9 @@ export async function openBroker(
     (open) => open.close(),
   );
   const meter = openMeter();
+  const telemetry = rooms.adopt(await openTelemetry({ log, version: versionOf() }), (open) =>
+    open.close(),
+  );
   const vitals = rooms.adopt(openVitals({ version: versionOf() }), (open) => open.close());
   const { tally, counted } = openTally(meter);
   const store = rooms.adopt(
@@ -201,6 +205,7 @@ export async function openBroker(
     chance,
     ids,
     log: failures === null ? facts : failures.beside(facts),
+    ...(telemetry.tracer && { tracer: telemetry.tracer }),
     chronicle,
     meter: counted,
   };
@@ -221,6 +226,7 @@ export async function openBroker(
     return meter.read([...gauges, ...vitals.samples()]);
   };
   const lettersAt = { reader: deadLetterSink.reader, accounts: azure.storageAccounts };
+  telemetry.exportMetrics(look);
   const api = openApi({
     ...{
       registry: store,

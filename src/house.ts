@@ -24,6 +24,7 @@ import type {
   Route,
   Sink,
   Switchboard,
+  Tracer,
   WholeStore,
 } from "./core/ports.ts";
 import type { ProfileName } from "./core/profile.ts";
@@ -55,6 +56,8 @@ export interface Ground {
   readonly meter: Meter;
   /** Without it no stories are kept. */
   readonly chronicle?: Chronicle;
+  /** Without it nothing is recorded as a span. */
+  readonly tracer?: Tracer;
 }
 
 /** The few settings the rooms need. */

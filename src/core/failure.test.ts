@@ -39,7 +39,14 @@ const attempted: AttemptedNote = {
   decision: {
     kind: "drop",
     reason: "MaxDeliveryAttemptsExceeded",
-    end: { saw: "404", attempts: 3, attemptsMax: 3, aliveMs: 60_000, limitMs: 86_400_000 },
+    end: {
+      saw: "404",
+      attempts: 3,
+      attemptsMax: 3,
+      aliveMs: 60_000,
+      heldMs: 0,
+      limitMs: 86_400_000,
+    },
   },
   counts: true,
   batch: 1,

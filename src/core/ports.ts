@@ -485,6 +485,35 @@ export interface Sample {
   readonly value: number;
 }
 
+/** Records what happened as spans, where somebody collects them. */
+export interface Tracer {
+  begin(span: SpanDraft): Span;
+}
+
+export interface SpanDraft {
+  readonly name: string;
+  /** `server`: somebody asked us; `client`: we asked somebody. */
+  readonly kind: "server" | "client";
+  readonly startedAt: Instant;
+  /** Null: a trace of its own begins. */
+  readonly parent: Trace | null;
+  /** What else it comes from. */
+  readonly links: readonly Trace[];
+  readonly attributes: SpanAttributes;
+}
+
+export type SpanAttributes = Readonly<Record<string, string | number>>;
+
+export interface Span {
+  /** For whatever follows from it. */
+  readonly trace: Trace;
+  /** Once. `error`: what went wrong in a word; null: nothing. */
+  end(
+    at: Instant,
+    how: { readonly error: string | null; readonly attributes?: SpanAttributes },
+  ): void;
+}
+
 // ── Requests and replies as plain values ──────────────────────────────────────────────────────
 
 export interface Request {

@@ -86,6 +86,6 @@ export function sharedTrace(traces: readonly (Trace | null)[]): Trace | null {
   return first !== null && others.every((other) => isSameTrace(first, other)) ? first : null;
 }
 
-function isSameTrace(one: Trace, other: Trace | null): boolean {
+export function isSameTrace(one: Trace, other: Trace | null): boolean {
   return other !== null && one.parent === other.parent && one.state === other.state;
 }

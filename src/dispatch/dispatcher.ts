@@ -37,12 +37,14 @@ import type {
   Queue,
   Settlement,
   Store,
+  Tracer,
   Want,
 } from "../core/ports.ts";
 import { decide, expire, isSuccess, outcomeName } from "../core/retry.ts";
 import { halfOf, isSplit, splitSizesMax, togetherMax } from "../core/split.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { sleep } from "../core/time.ts";
+import { attemptEnd, attemptSpan } from "../core/span.ts";
 import { sharedTrace } from "../core/trace.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Attempt, Report, settlementOf } from "./report.ts";
@@ -67,6 +69,7 @@ export interface DispatchGround {
   readonly log: Log;
   readonly meter: Meter;
   readonly chronicle?: Pick<Chronicle, "note">;
+  readonly tracer?: Tracer;
 }
 
 /** Of one send. */
@@ -376,19 +379,22 @@ export class Dispatcher {
   }
 
   async #send(way: Way, batch: readonly Delivery[], sentAt: Instant): Promise<void> {
-    const { endpoint, policy, subscription, ground } = this.#options;
+    const { endpoint, policy, subscription, queue, ground } = this.#options;
     const { waitMs, lateMs } = policy.profile;
     this.#sending += batch.length;
     endpoint.begin(sentAt);
     this.#valve.pass(batch.length, sentAt);
     const health = endpoint.words;
     const signal = this.#breakOff.signal;
-    const trace = sharedTrace(batch.map(({ event }) => event.trace));
+    const draft = { subscription, deliveries: batch, stage: queue.stage, startedAt: sentAt };
+    const span = ground.tracer?.begin(attemptSpan(draft));
+    const trace = span?.trace ?? sharedTrace(batch.map(({ event }) => event.trace));
     const parcel = { subscription, deliveries: batch, trace };
     const outcome = await way(parcel, { waitMs, lateMs, signal });
     const now = ground.clock.now();
     const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
     const isDelivered = isSuccess(policy.profile, outcome);
+    span?.end(now, attemptEnd(outcome, outcomeName(outcome, policy.profile), isDelivered));
     const times = { now, sentAt, health };
     // What spoils a batch is an event in it: such an answer says nothing about the endpoint.
     const isHalved = this.#isHalved(batch, outcome);

@@ -17,6 +17,7 @@ import type {
   Route,
   Routed,
   Store,
+  Tracer,
 } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Directory } from "../core/route.ts";
@@ -26,12 +27,12 @@ import { readEventGridEvents } from "../core/schema/eventgrid.ts";
 import { publishLimits } from "../core/schema/limits.ts";
 import { type Reading, schemaNames } from "../core/schema/reading.ts";
 import { type Topic, topicArmId } from "../core/topic.ts";
-import { readTrace, type Trace } from "../core/trace.ts";
 import { shownAs } from "../core/wording.ts";
 import { type AuthGround, authorize } from "./auth.ts";
 import { openContent } from "./content.ts";
 import { measureAccepted, measureRefused } from "./measure.ts";
 import { checkNetwork } from "./network.ts";
+import { PublishTracing, traceIn } from "./tracing.ts";
 
 export interface PublishGround extends AuthGround {
   /** The catalog as it is now. */
@@ -41,6 +42,7 @@ export interface PublishGround extends AuthGround {
   readonly log: Log;
   readonly meter: Meter;
   readonly chronicle?: Pick<Chronicle, "note">;
+  readonly tracer?: Tracer;
   /** Whether keys, signatures and tokens are asked for. */
   readonly auth: boolean;
   /** False once the broker is stopping. */
@@ -107,6 +109,8 @@ export async function publish(
   const { name, request, manner } = asked;
   const directory = ground.directory();
   const topic = findTopic(directory, name);
+  const { clock, tracer } = ground;
+  const tracing = tracer && new PublishTracing(tracer, request, clock.now());
   try {
     if (!ground.isOpen()) throw refuseStopping();
     if (topic === undefined) throw refuseTopic(name);
@@ -115,11 +119,14 @@ export async function publish(
     const credential = isOpen ? "none" : authorize(topic, request, ground);
     const acceptedWith = typeof credential === "string" ? credential : await credential;
     checkVersion(request);
-    await accept(ground, { directory, topic, request, manner, acceptedWith });
+    await accept(ground, { directory, topic, request, manner, acceptedWith, tracing });
+    tracing?.end(clock.now(), null, topic.name);
     return accepted;
   } catch (error) {
     if (error instanceof Refusal) tellRefused(ground, topic, error);
     else measureRefused(ground.meter, topic, "Internal");
+    const code = error instanceof Refusal ? error.code : "Internal";
+    tracing?.end(clock.now(), code, topic?.name ?? null);
     throw error;
   }
 }
@@ -130,6 +137,7 @@ interface Asking {
   readonly request: Request;
   readonly manner: Manner;
   readonly acceptedWith: string;
+  readonly tracing: PublishTracing | undefined;
 }
 
 interface Admission {
@@ -143,10 +151,10 @@ interface Admission {
 }
 
 async function accept(ground: PublishGround, asking: Asking) {
-  const { directory, topic, request, manner, acceptedWith } = asking;
+  const { directory, topic, request, manner, acceptedWith, tracing } = asking;
   const now = ground.clock.now();
   const content = openContent(request, publishLimits.requestBytesMax);
-  const published = read(topic, request.headers, content, {
+  const given = read(topic, request.headers, content, {
     topic: topic.name,
     topicArmId: manner.stampOf(topic),
     asModule: manner.asModule,
@@ -157,13 +165,10 @@ async function accept(ground: PublishGround, asking: Asking) {
     systemId: () => ground.ids.next(),
     limits: publishLimits,
   });
-  manner.check?.(published);
+  manner.check?.(given);
+  const published = tracing?.adopt(topic.name, given) ?? given;
   const bytes = content.byteCount;
   await admit(ground, { directory, topic, published, bytes, now, acceptedWith });
-}
-
-function traceIn({ headers: { traceparent, tracestate } }: Request): Trace | null {
-  return traceparent === undefined ? null : readTrace(traceparent, tracestate);
 }
 
 /** Routes what was read, and resolves when it is stored. Refusals: those of the store's append. */
