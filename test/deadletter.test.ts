@@ -106,7 +106,7 @@ test("after five minutes each schema is in Azurite and in a folder, in one form 
   const [wrapped] = JSON.parse(holding("my property"));
   assert.equal(
     holding("my property"),
-    `[{"id":"${wrapped.id}","eventTime":"2030-01-01T00:00:00.000Z","eventType":"fooEventType",` +
+    `[{"id":"${wrapped.id}","eventTime":"2030-01-01T00:00:00.0000000Z","eventType":"fooEventType",` +
       `"dataVersion":"1.0","metadataVersion":"1","topic":"${wrapped.topic}",` +
       `"subject":"subjectDefault",${remarks},"data":${custom}}]`,
   );

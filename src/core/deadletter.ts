@@ -11,7 +11,7 @@ import type { DeliverySchema, Event } from "./event.ts";
 import { findMembers } from "./json.ts";
 import type { Delivery, Instant, Parcel } from "./ports.ts";
 import { renderEvent } from "./schema/convert.ts";
-import { isoInstant } from "./time.ts";
+import { longInstant } from "./time.ts";
 
 /** What a record tells of a delivery. */
 export type GivenUp = Pick<Delivery, "event" | "last" | "reason">;
@@ -72,9 +72,8 @@ function remarksOn({ event, last, reason }: GivenUp): readonly Remark[] {
   ];
 }
 
-/** `2020-08-13T17:18:14.0260000Z` */
 function jsonTime(at: Instant): string {
-  return `"${isoInstant(at).slice(0, -1)}0000Z"`;
+  return `"${longInstant(at)}"`;
 }
 
 function joined(members: readonly Remark[]): string {

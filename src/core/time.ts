@@ -105,6 +105,11 @@ export function isoInstant(at: Instant): string {
   return new Date(at).toISOString();
 }
 
+/** With the seven digits of the service, of which we have three: `2030-01-01T00:00:00.0000000Z`. */
+export function longInstant(at: Instant): string {
+  return `${isoInstant(at).slice(0, -1)}0000Z`;
+}
+
 const units: readonly (readonly [string, number])[] = [
   ["d", dayMs],
   ["h", hourMs],

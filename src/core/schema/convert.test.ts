@@ -137,7 +137,7 @@ test("a custom event as a CloudEvent", () => {
   assert.equal(
     renderEvent(customEvent(), ce).text,
     `{"specversion":"1.0","id":"system-1","source":"${armId}","subject":"DefaultSubject",` +
-      '"type":"Created","time":"2030-01-31T13:05:09.007Z","dataschema":"#1.0",' +
+      '"type":"Created","time":"2030-01-31T13:05:09.0070000Z","dataschema":"#1.0",' +
       `"data":${customText}}`,
   );
 });

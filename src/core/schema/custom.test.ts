@@ -38,7 +38,7 @@ test("an event is kept as it was written, with the envelope that the mapping mak
         text: example,
         envelope:
           `{"id":"system-1","topic":"${armId}","subject":"DefaultSubject",` +
-          '"eventType":"Created","eventTime":"2030-01-31T13:05:09.007Z",' +
+          '"eventType":"Created","eventTime":"2030-01-31T13:05:09.0070000Z",' +
           '"dataVersion":"1.0","metadataVersion":"1"}',
         trace: null,
       },
@@ -106,7 +106,7 @@ test("an id or a time that the event lacks is made up", () => {
     id: { sourceField: "gone" },
     eventTime: { sourceField: "gone.too" },
   });
-  assert.deepEqual([id, eventTime], ["system-1", "2030-01-31T13:05:09.007Z"]);
+  assert.deepEqual([id, eventTime], ["system-1", "2030-01-31T13:05:09.0070000Z"]);
 });
 
 test("what is needed and neither there nor given a default is refused by its name", () => {

@@ -6,7 +6,7 @@
 // schema. The envelope is made here, once, with what it has to make up.
 
 import type { Event, Published } from "../event.ts";
-import { isoInstant } from "../time.ts";
+import { longInstant } from "../time.ts";
 import {
   findMapped,
   type InputMapping,
@@ -40,7 +40,7 @@ function readEvent(place: Place, reading: Reading, mapping: InputMapping): Publi
   const subject = needMapped(place, "subject", mapping.subject);
   const eventType = needMapped(place, "eventType", mapping.eventType);
   const dataVersion = needMapped(place, "dataVersion", mapping.dataVersion);
-  const eventTime = findTime(place, mapping) ?? mappedText(isoInstant(reading.publishedAt));
+  const eventTime = findTime(place, mapping) ?? mappedText(longInstant(reading.publishedAt));
   const domainTopic = reading.isDomain ? domainTopicOf(place, mapping) : null;
   const id = findMapped(place, mapping.id) ?? mappedText(reading.systemId());
   const topic = armIdOf(reading, domainTopic);
