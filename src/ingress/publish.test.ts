@@ -7,6 +7,7 @@ import { filterForAll } from "../core/filter.ts";
 import type { Instant, Reply, Routed } from "../core/ports.ts";
 import { Refusal, type RefusalCode } from "../core/refusal.ts";
 import { noMapping } from "../core/schema/mapping.ts";
+import { longInstant } from "../core/time.ts";
 import { localPlace, topicArmId } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
 
@@ -332,7 +333,7 @@ test("a custom topic maps what it is given", async () => {
     topic: topicArmId({ kind: "topic", name: "orders", place: localPlace }),
     subject: "DefaultSubject",
     eventType: "Created",
-    eventTime: new Date(openedAt).toISOString(),
+    eventTime: longInstant(openedAt),
     dataVersion: "1.0",
     metadataVersion: "1",
   });
