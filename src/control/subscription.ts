@@ -94,6 +94,12 @@ export function checkTerms(
   return terms;
 }
 
+/** What may stand in the place of a member, with an identity around it. */
+const withIdentity: Readonly<Record<string, string>> = {
+  destination: "deliveryWithResourceIdentity",
+  deadLetterDestination: "deadLetterWithResourceIdentity",
+};
+
 /** Of what is said now: what was said before the topic got its profile stays as it is. */
 function refuseIdle(
   terms: SubscriptionTerms,
@@ -110,7 +116,8 @@ function refuseIdle(
   },
 ): void {
   for (const idle of idleUnder(profile, terms)) {
-    if (!has(idle.members[0].split(".", 1)[0] as string)) continue;
+    const [root = ""] = idle.members[0].split(".", 1);
+    if (!has(root) && !has(withIdentity[root] ?? root)) continue;
     const member = idle.members.find((path) => isSaid(members, path)) ?? idle.members[0];
     const target = `${field}.${member}`;
     const words = `${target} must be left out: ${wordsOfIdle(profile, idle)}`;

@@ -586,6 +586,25 @@ test("what a profile does not know is refused, naming the profile (P-5, P-6, P-9
   }
 });
 
+test("a setting that a profile does not know is refused with an identity around it, too (P-11)", async (t) => {
+  const arm = await openArm(t);
+  await arm.good("PUT", ordersPath, { properties: { posthorn: { profile: "iot-edge" } } });
+  await write(arm, webhookBody());
+  const resourceId =
+    "/subscriptions/s/resourceGroups/r/providers/Microsoft.Storage/storageAccounts";
+  const { status, body } = await arm.ask("PATCH", scoped, {
+    deadLetterWithResourceIdentity: {
+      identity: { type: "SystemAssigned" },
+      deadLetterDestination: {
+        endpointType: "StorageBlob",
+        properties: { resourceId: `${resourceId}/letters`, blobContainerName: "box" },
+      },
+    },
+  });
+  assert.equal(status, 400);
+  assert.match(body.error.message, /the profile iot-edge does not know dead letters$/);
+});
+
 test("what Azure's clients write unasked is taken under every profile (P-5, P-6, P-9)", async (t) => {
   for (const profile of profileNames) {
     const arm = await openArm(t);

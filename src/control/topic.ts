@@ -85,6 +85,8 @@ export function withOwnMembers({ posthorn, ...members }: Members, field: string)
   if (posthorn === undefined) return members;
   const inside = `${field}.posthorn`;
   const own = checkMembers(posthorn ?? {}, inside, ownMembers);
+  if ((own.profile ?? null) !== null) checkProfile(own.profile, `${inside}.profile`);
+  if ((own.port ?? null) !== null) checkPort(own.port, `${inside}.port`);
   for (const name of Object.keys(own)) {
     if (!(name in members)) continue;
     const words = `${field}.${name} must be left out where ${inside}.${name} is given`;

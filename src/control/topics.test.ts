@@ -127,7 +127,7 @@ test("our own members of a topic travel under posthorn, and stay unless they are
   await arm.good("PUT", ordersPath, { properties: { posthorn: null } });
   assert.equal(await own(), undefined);
   for (const [posthorn, words] of [
-    [{ profile: "new" }, /^properties\.profile must be preview-2017/],
+    [{ profile: "new" }, /^properties\.posthorn\.profile must be preview-2017/],
     [{ profiles: "azure" }, /no member "profiles" in properties\.posthorn; did you mean profile\?/],
     [7, /^properties\.posthorn must be an object/],
   ] as const) {
