@@ -186,10 +186,10 @@ export class Operator {
       isOver = step.isOver;
     }
     if (systemId !== null && count === 0) throw refuseUnwaiting(systemId);
-    switchboard.hasten(id);
+    const isTested = switchboard.hasten(id, count > 0 ? now : null);
     const names = namesOf(subscription);
     const which = systemId === null ? {} : { event: systemId };
-    log.fact("info", "deliveries.hastened", { ...names, ...which, count });
+    log.fact("info", "deliveries.hastened", { ...names, ...which, count, tested: isTested });
     if (event !== null) await this.#tellHastened(subscription, event, now);
     return count;
   }

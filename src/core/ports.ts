@@ -453,8 +453,11 @@ export interface Switchboard {
   resetEndpoint(name: string, order: Closure): void;
   /** The subscription's dispatcher gives back what it holds, and takes nothing meanwhile. */
   hold(subscription: SubscriptionId): () => void;
-  /** Its next attempt may be made now, also at a sick endpoint. */
-  hasten(subscription: SubscriptionId): void;
+  /**
+   * Its next attempt may be made now, also at a sick endpoint. `dueAt`: of what was made due, if
+   * anything. Answers whether a sick endpoint is tested because of it.
+   */
+  hasten(subscription: SubscriptionId, dueAt: Instant | null): boolean;
 }
 
 // ── What is seen ──────────────────────────────────────────────────────────────────────────────

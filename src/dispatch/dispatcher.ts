@@ -125,6 +125,8 @@ export class Dispatcher {
   #isDoubtful = false;
   /** The earliest due time told by a wake during a claim, which may not have seen it. */
   #heardAt: Instant | null = null;
+  /** How often it was held. */
+  #holds = 0;
   /** The turn of a sick endpoint for which the expired have been cleared away. */
   #clearedTurn: Instant | null = null;
   #isClosed = false;
@@ -169,6 +171,7 @@ export class Dispatcher {
   /** Gives back what is in hand and takes nothing until the answer is called. */
   hold(): () => void {
     const release = this.#valve.hold();
+    this.#holds += 1;
     this.#look();
     return () => {
       release();
@@ -176,10 +179,18 @@ export class Dispatcher {
     };
   }
 
-  /** Someone wants an attempt now, also at a sick endpoint: then ours is the one that tests it. */
-  hasten(): void {
-    this.#options.endpoint.hasten(this.#options.ground.clock.now());
+  /**
+   * Someone wants an attempt now, also at a sick endpoint: then ours is the one that tests it, if
+   * we have any. `dueAt`: of what was made due. Answers whether the endpoint's turn has come so.
+   */
+  hasten(dueAt: Instant | null): boolean {
+    const { endpoint, ground } = this.#options;
+    const now = ground.clock.now();
+    if (dueAt !== null) this.#nextDueAt = earlier(this.#nextDueAt, dueAt);
+    const isDue = (this.#nextDueAt ?? never) <= now;
+    const isTested = isDue && endpoint.hasten(now);
     this.#look();
+    return isTested;
   }
 
   /** Resolves when nothing is under way any more. When the signal aborts, sends are broken off. */
@@ -216,8 +227,12 @@ export class Dispatcher {
         continue;
       }
       this.#heardAt = null;
+      const holds = this.#holds;
       try {
-        this.#claimed(plan, await ground.store.claim(queue, plan));
+        const claim = await ground.store.claim(queue, plan);
+        // What was claimed before a hold may have been done away with in it.
+        if (holds === this.#holds) this.#claimed(plan, claim);
+        else this.#disclaim(claim);
       } catch (error) {
         this.#report.storeFailed("claim", error);
         await this.#rest(ground.clock.now() + storeRetryMs);
@@ -273,6 +288,12 @@ export class Dispatcher {
     this.#take(claim.deliveries);
     const isAll = want.max > 0 && want.sinceBefore === undefined && !this.#isDoubtful;
     if (isAll && this.#valve.isDraining) this.#options.onDrained();
+  }
+
+  #disclaim({ deliveries }: Claim): void {
+    this.#standing = 0;
+    this.#nextDueAt = 0;
+    this.#giveBack(deliveries);
   }
 
   async #rest(until: Instant): Promise<void> {

@@ -159,10 +159,12 @@ export class Endpoint {
     this.#clear("reset", { at, because });
   }
 
-  /** Someone wants a send now: the turn of a sick endpoint has come. */
-  hasten(now: Instant): void {
+  /** Someone wants a send now: the turn of a sick endpoint has come, if that is what it waits for. */
+  hasten(now: Instant): boolean {
     const health = this.#health;
-    if (health.kind === "unhealthy" && health.until > now) this.#health = { ...health, until: now };
+    if (this.#closure !== null || health.kind !== "unhealthy" || health.until <= now) return false;
+    this.#health = { ...health, until: now };
+    return true;
   }
 
   #clear(order: "opened" | "reset", { at, because }: Closure): void {
@@ -181,6 +183,7 @@ export class Endpoint {
     const { name, log } = this.#options;
     const to = this.#kind;
     this.#changes = [...this.#changes.slice(1 - changesMax), { at, from, to, because }];
+    if (from === to) return;
     const until = to === "unhealthy" && "until" in this.#health ? this.#health.until : null;
     log.fact(to === "unhealthy" || to === "closed" ? "warn" : "info", "endpoint.changed", {
       ...{ endpoint: name, from, to, because },

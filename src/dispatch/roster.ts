@@ -8,7 +8,7 @@ import type { Closure } from "../core/bulletin.ts";
 import { type Course, plainCourse } from "../core/flow.ts";
 import type { HealthRules } from "../core/health.ts";
 import { type PolicyDefaults, policyOf } from "../core/policy.ts";
-import type { Catalog, Sink, Stage, Switchboard, Wake } from "../core/ports.ts";
+import type { Catalog, Instant, Sink, Stage, Switchboard, Wake } from "../core/ports.ts";
 import { type Profile, type ProfileName, profiles } from "../core/profile.ts";
 import {
   type DeadLetterDestination,
@@ -142,8 +142,8 @@ export class Roster implements Switchboard {
     return this.#posts.get(id)?.dispatchers.deliver.hold() ?? (() => {});
   }
 
-  hasten(id: SubscriptionId): void {
-    this.#posts.get(id)?.dispatchers.deliver.hasten();
+  hasten(id: SubscriptionId, dueAt: Instant | null): boolean {
+    return this.#posts.get(id)?.dispatchers.deliver.hasten(dueAt) ?? false;
   }
 
   /** One for each law that is followed there. */

@@ -360,7 +360,7 @@ test("what someone hastens at a sick endpoint is the send that tests it (H-2)", 
   const chosen = waiting.find(({ event }) => event.systemId === "e7");
   const now = ward.clock.now();
   await ward.store.hasten(queue, { event: chosen?.id.event ?? 0, now });
-  ward.roster.hasten(sub.id);
+  assert.ok(ward.roster.hasten(sub.id, now));
   await ward.advance(0);
   assert.deepEqual(ward.seen.slice(before, before + 1), [
     { atMs: 1_000, url: "http://endpoint.test/hook", ids: ["e7"], count: 1 },
