@@ -112,6 +112,30 @@ export interface Removal extends Mark {
   readonly subscription: SubscriptionId;
 }
 
+/** A subscription as the store has it from then on. */
+export interface RecordNote extends Mark {
+  readonly record: Subscription;
+}
+
+/** What an operator asked for. */
+export interface Act {
+  readonly kind: string;
+  readonly life: number;
+  readonly subscription: SubscriptionId | null;
+  readonly endpoint: string;
+  readonly asked: Mark;
+  /** Null: refused, or nobody knows. */
+  answered: Mark | null;
+  /** What it was answered with, if with a number. */
+  count: number | null;
+}
+
+/** The store remembers that an endpoint is closed, or does so no more. */
+export interface ClosureNote extends Mark {
+  readonly endpoint: string;
+  readonly isClosed: boolean;
+}
+
 /** An operator dropped what waited in a queue. */
 export interface Skip extends Mark, Queue {}
 
@@ -139,6 +163,9 @@ export class Book {
   readonly removals: Removal[] = [];
   readonly skips: Skip[] = [];
   readonly hastenings: Hastening[] = [];
+  readonly records: RecordNote[] = [];
+  readonly acts: Act[] = [];
+  readonly closures: ClosureNote[] = [];
   /** When the disk was not well. */
   readonly diskTroubles: { readonly from: Instant; readonly until: Instant }[] = [];
   /** Faults seen while the run was under way, in words. */
@@ -154,6 +181,7 @@ export class Book {
   /** Publications by the broker's id of the event, and by the store's number of it. */
   readonly #numbers = new Map<string, number>();
   readonly #stored = new Map<number, number>();
+  readonly #storeNumbers = new Map<string, number>();
   #seq = 0;
 
   readonly #isTraced: boolean;
@@ -208,6 +236,7 @@ export class Book {
       const { id, stage, lease } = delivery;
       const number = this.numberOf(delivery.event);
       this.#stored.set(id.event, number);
+      this.#storeNumbers.set(delivery.event.systemId, id.event);
       const queue = `${id.subscription} ${stage}`;
       this.say(() => `store: life ${life} leases ${queue}, lease ${lease}`, [number]);
     }
@@ -232,6 +261,20 @@ export class Book {
     }
   }
 
+  recorded(record: Subscription, mark = this.mark()): void {
+    this.records.push({ ...mark, record });
+  }
+
+  act(asked: Pick<Act, "kind" | "life" | "subscription" | "endpoint">): Act {
+    const act = { ...asked, asked: this.mark(), answered: null, count: null };
+    this.acts.push(act);
+    return act;
+  }
+
+  noted(endpoint: string, isClosed: boolean): void {
+    this.closures.push({ ...this.mark(), endpoint, isClosed });
+  }
+
   skipped(queue: Queue): void {
     this.skips.push({ ...this.mark(), ...queue });
     this.say(() => `store: skips ${queue.subscription} ${queue.stage}`);
@@ -241,6 +284,11 @@ export class Book {
     this.hastenings.push({ ...this.mark(), ...queue, ...which });
     const what = which.event === null ? "all" : "one";
     this.say(() => `store: hastens ${what} of ${queue.subscription} ${queue.stage}`);
+  }
+
+  /** The store's number of an event, as far as it was ever claimed. */
+  storeNumber(systemId: string): number | null {
+    return this.#storeNumbers.get(systemId) ?? null;
   }
 
   fact(life: number, name: string, fields: Readonly<Record<string, unknown>>): void {

@@ -29,6 +29,7 @@ export class Desk {
   readonly topics: readonly string[];
   readonly #options: DeskOptions;
   readonly #dice: Dice;
+  readonly #splitDice: Dice;
   /** The state of each subscription, by its name; what is asked for last comes last. */
   readonly #current = new Map<string, Version>();
   /** A change whose end nobody has seen yet. */
@@ -38,6 +39,7 @@ export class Desk {
   constructor(options: DeskOptions) {
     this.#options = options;
     this.#dice = new Dice(options.weather.seed, "desk");
+    this.#splitDice = new Dice(options.weather.seed, "halving");
     this.topics = Array.from(
       { length: options.weather.topics },
       (_, index) => `topic-${index + 1}`,
@@ -61,7 +63,9 @@ export class Desk {
     }
     for (let count = 0; count < weather.subscriptions; count += 1) {
       const draft = this.#draft(this.#newName(), this.#dice.pick(this.topics));
-      const { id, revision } = await bare.putSubscription(draft);
+      const written = await bare.putSubscription(draft);
+      const { id, revision } = written;
+      book.recorded(written);
       this.#add({ slot: draft.name, draft, id, revision, possibleFrom: 0 });
       book.say(() => `desk: ${draft.name} is ${id}: ${JSON.stringify(draft)}`);
     }
@@ -95,7 +99,7 @@ export class Desk {
     const isDone =
       to.draft === null
         ? found === undefined
-        : found !== undefined && found.revision !== from.revision;
+        : found !== undefined && saying(found) === saying(to.draft);
     if (isDone && found !== undefined) {
       to.id = found.id;
       to.revision = found.revision;
@@ -108,7 +112,13 @@ export class Desk {
       await store.removeSubscription(to.id as number);
       return;
     }
-    const { id, revision } = await store.putSubscription(to.draft);
+    // How it runs is the operator's to say: it stays as it is.
+    const stored = (await store.catalog()).subscriptions.find(({ name }) => name === to.slot);
+    const course = stored && { flow: stored.flow, pauses: stored.pauses };
+    const { id, revision } = await store.putSubscription(
+      { ...to.draft, ...course },
+      stored?.revision ?? 0,
+    );
     to.id = id;
     to.revision = revision;
   }
@@ -217,6 +227,7 @@ export class Desk {
       batch: dice.isHit(0.6)
         ? null
         : { maxEvents: dice.spread(1, 20), preferredBytes: dice.whole(1, 8) * 1024 },
+      splitOnFailure: this.#splitDice.isHit(this.#options.weather.splits),
       deadLetter: dice.isHit(0.5)
         ? null
         : { kind: "blob", resourceId: "/letters", container: `${name}-letters` },
@@ -227,4 +238,10 @@ export class Desk {
   #rest(ms: number): Promise<void> {
     return new Promise((go) => this.#options.clock.after(ms, go));
   }
+}
+
+/** What a subscription asks for, without how it runs. */
+function saying(draft: SubscriptionDraft): string {
+  const { destination, filter, retryPolicy, batch, deadLetter, splitOnFailure } = draft;
+  return JSON.stringify([destination, filter, retryPolicy, batch, deadLetter, splitOnFailure]);
 }

@@ -15,7 +15,7 @@ import type {
   Want,
 } from "../../src/core/ports.ts";
 import { Refusal } from "../../src/core/refusal.ts";
-import type { SubscriptionId } from "../../src/core/subscription.ts";
+import type { Subscription, SubscriptionId } from "../../src/core/subscription.ts";
 import { FrontStore } from "../../src/store/front.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
 import type { Answer, Op, Round } from "../../src/store/round.ts";
@@ -133,12 +133,22 @@ class MemoryDisk implements Disk {
       hasten: (queue, which) => write(() => this.#hasten(queue, which)),
       find: (systemId, after) => passage.through("look", () => bare.find(systemId, after), fail),
       notes: (kind) => passage.through("look", () => bare.notes(kind), fail),
-      putNote: (kind, key, record) => write(() => bare.putNote(kind, key, record)),
+      putNote: (kind, key, record) =>
+        write(() => {
+          this.#options.book.noted(key, record !== null);
+          return bare.putNote(kind, key, record);
+        }),
       redriven: (keys) => passage.through("look", () => bare.redriven(keys), fail),
       noteRedriven: (notes) => write(() => bare.noteRedriven(notes)),
       catalog: () => passage.through("look", () => bare.catalog(), fail),
       putTopic: (draft, revision) => write(() => bare.putTopic(draft, revision)),
-      putSubscription: (draft, revision) => write(() => bare.putSubscription(draft, revision)),
+      putSubscription: (draft, revision) =>
+        write(async () => {
+          const mark = this.#options.book.mark();
+          const written = await bare.putSubscription(draft, revision);
+          this.#options.book.recorded(written, mark);
+          return written;
+        }),
       removeTopic: (name) => write(() => bare.removeTopic(name)),
       removeSubscription: (id) =>
         write(() => {
@@ -306,6 +316,10 @@ class SqliteDisk implements Disk {
         book.settled(life.number, op.settlements, answer.value as readonly boolean[]);
       } else if (op.kind === "skip" && op.step === null) {
         book.skipped(op.queue);
+      } else if (op.kind === "putSubscription") {
+        book.recorded(answer.value as Subscription);
+      } else if (op.kind === "putNote") {
+        book.noted(op.key, op.record !== null);
       } else if (op.kind === "hasten") {
         book.hastened(op.queue, op);
       } else if (op.kind === "removeSubscription") {

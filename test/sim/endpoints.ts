@@ -5,7 +5,7 @@ import { fold, type Gate, gate, type Health, healthyStart } from "../../src/core
 import type { Instant } from "../../src/core/ports.ts";
 import { isSuccess } from "../../src/core/retry.ts";
 import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
-import type { LifeNote, SendNote, Version } from "./book.ts";
+import type { LifeNote, Mark, SendNote, Version } from "./book.ts";
 import { excuse, type History, type Span } from "./history.ts";
 
 /** A request that should not have been made when it was. */
@@ -22,12 +22,12 @@ export interface EndpointTale {
   readonly busy: ReadonlyMap<SubscriptionId, readonly Span[]>;
 }
 
-interface Moment {
-  readonly kind: "begun" | "ended" | "late";
-  readonly seq: number;
-  readonly at: Instant;
-  readonly send: SendNote;
-}
+type Moment = Mark &
+  (
+    | { readonly kind: "begun" | "ended" | "late"; readonly send: SendNote }
+    /** What an operator did to the endpoint. */
+    | { readonly kind: "closed" | "opened" | "hastened" }
+  );
 
 const alwaysOpen: Gate = { kind: "open", atOnce: Number.POSITIVE_INFINITY };
 
@@ -49,11 +49,31 @@ export function tellEndpoints(history: History): ReadonlyMap<string, EndpointTal
   }
   const tales = new Map<string, EndpointTale>();
   for (const [key, known] of moments) {
-    const watch = new Watch(history, known[0]?.send as SendNote);
-    for (const moment of known.toSorted((a, b) => a.seq - b.seq)) watch.see(moment);
+    const { send } = known.find((moment) => "send" in moment) as { readonly send: SendNote };
+    const watch = new Watch(history, send);
+    const all = [...known, ...ordersTo(history, send)];
+    for (const moment of all.toSorted((a, b) => a.seq - b.seq)) watch.see(moment);
     tales.set(key, watch.close());
   }
   return tales;
+}
+
+/** What operators did to the endpoint of this send, in its life; told by the broker's own facts. */
+function* ordersTo(history: History, { life, endpoint }: SendNote): Iterable<Moment> {
+  for (const { seq, at, name, fields, ...fact } of history.book.facts) {
+    if (fact.life !== life) continue;
+    if (name === "deliveries.hastened" && fields.tested === true) {
+      const slot = String(fields.subscription);
+      const isHere = history
+        .versions(slot, seq, seq)
+        .some(({ draft }) => draft !== null && endpointOf(draft.destination) === endpoint);
+      if (isHere) yield { kind: "hastened", seq, at };
+    } else if (fields.endpoint === endpoint) {
+      if (name === "endpoint.closed") yield { kind: "closed", seq, at };
+      if (name === "endpoint.opened" || name === "endpoint.reset")
+        yield { kind: "opened", seq, at };
+    }
+  }
 }
 
 /** Health and room are shared by all that send to one place under one law, in one life. */
@@ -73,6 +93,8 @@ class Watch {
   readonly #busy = new Map<SubscriptionId, Span[]>();
   readonly #flying = new Map<SubscriptionId, { count: number; window: number }>();
   #health: Health = healthyStart;
+  /** By an operator, before this life perhaps. */
+  #isClosed: boolean;
   #sends = 0;
   #at: Instant;
 
@@ -83,10 +105,18 @@ class Watch {
     const isKnown = isKnownThroughout(history, first);
     this.#knownUntil = isKnown ? Number.POSITIVE_INFINITY : this.#life.started.at;
     this.#at = this.#life.started.at;
+    const { seq } = this.#life.started;
+    this.#isClosed =
+      history.book.closures.findLast((one) => one.seq < seq && one.endpoint === first.endpoint)
+        ?.isClosed ?? false;
   }
 
   see(moment: Moment): void {
     this.#passTime(moment.at);
+    if (!("send" in moment)) {
+      this.#obey(moment);
+      return;
+    }
     const { send, at } = moment;
     const sentAt = send.begun.at;
     switch (moment.kind) {
@@ -101,16 +131,28 @@ class Watch {
         this.#fly(send, -send.deliveries.length);
         const { outcome } = send.ended as NonNullable<SendNote["ended"]>;
         const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
+        const isNeither = isBrokenOff || this.#history.isHalved(send);
         const kind = isSuccess(this.#history.terms(send).policy.profile, outcome)
           ? "succeeded"
           : "failed";
-        this.#health = fold(this.#health, isBrokenOff ? { kind: "unsent" } : { kind, at, sentAt });
+        this.#health = fold(this.#health, isNeither ? { kind: "unsent" } : { kind, at, sentAt });
         return;
       }
       case "late":
         this.#hearLate(send);
         this.#health = fold(this.#health, { kind: "succeeded", at, sentAt });
         return;
+    }
+  }
+
+  #obey({ kind, at }: Exclude<Moment, { send: SendNote }>): void {
+    const health = this.#health;
+    if (kind === "hastened") {
+      const isSick = health.kind === "unhealthy" && health.until > at;
+      if (isSick) this.#health = { ...health, until: at };
+    } else {
+      this.#isClosed = kind === "closed";
+      if (!this.#isClosed) this.#health = healthyStart;
     }
   }
 
@@ -132,6 +174,7 @@ class Watch {
   }
 
   #gate(now: Instant): Gate {
+    if (this.#isClosed) return { kind: "closed", until: Number.POSITIVE_INFINITY };
     return this.#delayed ? gate(this.#health, now) : alwaysOpen;
   }
 

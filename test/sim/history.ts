@@ -3,29 +3,39 @@
 // Invariants look here; nothing is judged yet.
 
 import type { BatchPolicy } from "../../src/core/batch.ts";
+import { heldMs } from "../../src/core/flow.ts";
 import { type Policy, policyOf } from "../../src/core/policy.ts";
 import type { Delivery, Instant, Settlement, Stage } from "../../src/core/ports.ts";
 import { profiles } from "../../src/core/profile.ts";
 import { isSuccess } from "../../src/core/retry.ts";
-import type { SubscriptionDraft, SubscriptionId } from "../../src/core/subscription.ts";
+import { isSplit } from "../../src/core/split.ts";
+import type {
+  Subscription,
+  SubscriptionDraft,
+  SubscriptionId,
+} from "../../src/core/subscription.ts";
 import type {
   Append,
   Book,
   ClaimNote,
   FactNote,
+  Hastening,
   LifeNote,
   Mark,
   Publication,
   SendNote,
   SettleNote,
+  Skip,
   Version,
 } from "./book.ts";
+import { Courses } from "./courses.ts";
 import type { Weather } from "./weather.ts";
 
 /** How a subscription is to be served. */
 export interface Terms {
   readonly policy: Policy;
   readonly batch: BatchPolicy | null;
+  readonly splitOnFailure: boolean;
 }
 
 /** What the store should hold of a delivery. */
@@ -34,6 +44,8 @@ export interface Standing {
   readonly dueAt: Instant;
   readonly attempts: number;
   readonly since: Instant;
+  /** An operator made it due then, or earlier. */
+  readonly isHastened?: boolean;
 }
 
 /** From its claim to its end. */
@@ -86,6 +98,8 @@ export interface Tale {
   readonly publication: Publication;
   readonly subscription: SubscriptionId;
   readonly removed: Mark | null;
+  /** When an operator dropped it. */
+  readonly skipped: Mark | null;
   readonly steps: readonly Step[];
   readonly sent: readonly Sent[];
   /** The settlement that counted, by the send. */
@@ -118,6 +132,8 @@ export class History {
   readonly book: Book;
   readonly weather: Weather;
   readonly tales: readonly Tale[];
+  readonly courses: Courses;
+  readonly #records: ReadonlyMap<string, Subscription>;
   readonly #lives: ReadonlyMap<number, LifeNote>;
   readonly #talesByKey: ReadonlyMap<string, Tale>;
   readonly #dropFacts = new Map<string, FactNote[]>();
@@ -126,6 +142,10 @@ export class History {
   constructor(book: Book, weather: Weather) {
     this.book = book;
     this.weather = weather;
+    this.courses = new Courses(book);
+    this.#records = new Map(
+      book.records.map(({ record }) => [`${record.id}/${record.revision}`, record]),
+    );
     this.#lives = new Map(book.lives.map((life) => [life.number, life]));
     this.tales = tellTales(book);
     this.#talesByKey = new Map(
@@ -159,15 +179,39 @@ export class History {
     const key = `${id}/${revision}`;
     const known = this.#terms.get(key);
     if (known !== undefined) return known;
-    const version = this.book.versions.find((one) => one.id === id && one.revision === revision);
-    const terms = this.termsOf(version?.draft ?? subscription);
+    const terms = this.termsOf(this.#records.get(key) ?? subscription);
     this.#terms.set(key, terms);
     return terms;
   }
 
+  /** What the store had at that revision. */
+  record({ id, revision }: Subscription): Subscription | undefined {
+    return this.#records.get(`${id}/${revision}`);
+  }
+
+  /** Whether its answer asks for it to be sent again in halves. */
+  isHalved(send: SendNote): boolean {
+    const heard = this.heard(send);
+    if (heard === null) return false;
+    const { policy, splitOnFailure } = this.terms(send);
+    const { deliveries, stage } = send;
+    return isSplit({ size: deliveries.length, stage, splitOnFailure }, policy, heard.outcome);
+  }
+
+  /** The shortest and the longest time that it may have been paused for, of all there was. */
+  heldMs(tale: Tale, from: Instant, mark: Mark): { readonly least: number; readonly most: number } {
+    const courses = this.courses.possible(tale.subscription, mark.seq, mark.seq);
+    const held = courses.map((course) => heldMs(course, from, mark.at));
+    return { least: Math.min(...held), most: Math.max(...held) };
+  }
+
   termsOf(draft: SubscriptionDraft): Terms {
     const profile = profiles[this.book.topicProfiles.get(draft.topic) ?? this.weather.profile];
-    return { policy: policyOf(draft, profile), batch: profile.batching ? draft.batch : null };
+    return {
+      policy: policyOf(draft, profile),
+      batch: profile.batching ? draft.batch : null,
+      splitOnFailure: draft.splitOnFailure,
+    };
   }
 
   /** How the send ended as far as the broker knows: nothing is heard by the dead. */
@@ -202,6 +246,8 @@ export class History {
 }
 
 type Entry = { readonly seq: number } & (
+  | { readonly kind: "skip"; readonly skip: Skip }
+  | { readonly kind: "hasten"; readonly hastening: Hastening }
   | { readonly kind: "claim"; readonly claim: ClaimNote }
   | { readonly kind: "settle"; readonly settle: SettleNote }
   | { readonly kind: "send"; readonly send: SendNote; readonly delivery: Delivery }
@@ -219,12 +265,28 @@ function tellTales(book: Book): Tale[] {
       const removed = removals.get(subscription) ?? null;
       if (removed !== null && removed.seq < append.seq) return [];
       const key = keyOf(append.routed.event.systemId, subscription);
-      const ordered = (entries.get(key) ?? []).toSorted((a, b) => a.seq - b.seq);
+      const steering = steeringOf(book, append, subscription);
+      const ordered = [...(entries.get(key) ?? []), ...steering].toSorted((a, b) => a.seq - b.seq);
       const publication = publications.get(append.publication);
       if (publication === undefined) throw new Error("an event came from nowhere");
       return { append, publication, subscription, removed, ...replay(append, ordered) };
     }),
   );
+}
+
+/** What operators did to the queue that it waits in first, after it had come. */
+function steeringOf(book: Book, append: Append, subscription: SubscriptionId): readonly Entry[] {
+  const isOf = (one: Skip | Hastening) =>
+    one.subscription === subscription && one.stage === "deliver" && one.seq > append.seq;
+  const number = book.storeNumber(append.routed.event.systemId);
+  return [
+    ...book.skips
+      .filter(isOf)
+      .map((skip) => ({ kind: "skip", seq: skip.seq, skip }) satisfies Entry),
+    ...book.hastenings
+      .filter((one) => isOf(one) && (one.event === null || one.event === number))
+      .map((hastening) => ({ kind: "hasten", seq: hastening.seq, hastening }) satisfies Entry),
+  ];
 }
 
 function entriesByDelivery(book: Book): ReadonlyMap<string, readonly Entry[]> {
@@ -260,13 +322,22 @@ function replay(append: Append, entries: readonly Entry[]) {
   let before: Standing = { stage: "deliver", dueAt: publishedAt, attempts: 0, since: publishedAt };
   let lease = null as Lease | null;
   let gone: Settled | null = null;
+  let skipped = null as Mark | null;
   const steps: Step[] = [];
   const sent: Sent[] = [];
   const lost: LostLease[] = [];
   const claims = new Map<number, Claimed>();
   const settledOf = new Map<SendNote, Settled>();
   for (const entry of entries) {
-    if (entry.kind === "claim") {
+    if (entry.kind === "skip" || entry.kind === "hasten") {
+      if (gone !== null || skipped !== null || before.stage !== "deliver") continue;
+      if (entry.kind === "skip") {
+        skipped = { seq: entry.seq, at: entry.skip.at };
+      } else if (before.dueAt > entry.hastening.now || entry.hastening.event !== null) {
+        const dueAt = Math.min(before.dueAt, entry.hastening.now);
+        before = { ...before, dueAt, isHastened: true };
+      }
+    } else if (entry.kind === "claim") {
       const { delivery, life, seq, at } = entry.claim;
       const mark = { seq, at };
       const step: Claimed = { kind: "claimed", mark, life, before, lease, delivery };
@@ -300,7 +371,7 @@ function replay(append: Append, entries: readonly Entry[]) {
       before = { stage, dueAt, attempts, since };
     }
   }
-  return { steps, sent, lost, settledOf, gone };
+  return { steps, sent, lost, settledOf, gone, skipped };
 }
 
 function keyOf(systemId: string, subscription: SubscriptionId): string {

@@ -9,6 +9,7 @@ import type { Book, Publication, SendNote, Version } from "./book.ts";
 import { about, aboutSend, aboutTale, type Finding, type Invariant } from "./finding.ts";
 import { excuse, History, type Settled, slackMs, type Tale } from "./history.ts";
 import * as lawful from "./lawful.ts";
+import * as steered from "./steered.ts";
 import * as stored from "./stored.ts";
 import type { Weather } from "./weather.ts";
 
@@ -26,6 +27,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   "once all is well, everything comes to its end": drained,
   ...lawful.invariants,
   ...stored.invariants,
+  ...steered.invariants,
 };
 
 export function judge(book: Book, weather: Weather): readonly Violation[] {
@@ -60,7 +62,7 @@ function* keptBeforeAnswer(history: History): Iterable<Finding> {
 
 function* accountedFor(history: History): Iterable<Finding> {
   for (const { publication, slot, tale } of promised(history)) {
-    if (tale === undefined || tale.removed !== null) continue;
+    if (tale === undefined || tale.removed !== null || tale.skipped !== null) continue;
     if (tale.sent.some(({ send }) => history.isTaken(send))) continue;
     if (history.dropFacts(tale).length > 0 || isLastWordLost(history, tale)) continue;
     yield about(publication, `neither delivered nor dead-lettered nor dropped for ${slot}`);
@@ -97,14 +99,14 @@ function* asked(history: History): Iterable<Finding> {
 function* upToDate(history: History): Iterable<Finding> {
   const { versions } = history.book;
   for (const send of history.book.sends) {
-    const { id, revision, name } = send.subscription;
-    const sender = versions.find((one) => one.id === id && one.revision === revision);
+    const { id, name } = send.subscription;
+    const sender = history.record(send.subscription) ?? null;
     const isPossible = versions.some(
       (one) =>
         one.id === id &&
         one.possibleUntil > send.begun.seq &&
         one.draft !== null &&
-        termsOf(one.draft) === termsOf(sender?.draft ?? null),
+        termsOf(one.draft) === termsOf(sender),
     );
     if (!isPossible) yield aboutSend(history, send, `sent by a state of ${name} that is over`);
   }
@@ -112,8 +114,8 @@ function* upToDate(history: History): Iterable<Finding> {
 
 /** What concerns sends; who is sent anything is decided by the publish. */
 function termsOf(draft: SubscriptionDraft | null): string {
-  const { destination, retryPolicy, batch, deadLetter } = draft ?? {};
-  return JSON.stringify({ destination, retryPolicy, batch, deadLetter });
+  const { destination, retryPolicy, batch, deadLetter, splitOnFailure } = draft ?? {};
+  return JSON.stringify({ destination, retryPolicy, batch, deadLetter, splitOnFailure });
 }
 
 function* dropsTold(history: History): Iterable<Finding> {
@@ -165,7 +167,7 @@ function* drained(history: History): Iterable<Finding> {
     yield { words: `a dispatcher is broken: ${fields.error}`, publication: null };
   }
   for (const tale of history.tales) {
-    const isOver = tale.gone !== null || tale.removed !== null;
+    const isOver = tale.gone !== null || tale.removed !== null || tale.skipped !== null;
     if (!isOver) yield aboutTale(tale, `not at its end for ${tale.subscription}`);
   }
 }

@@ -60,6 +60,9 @@ function judgeSent(history: History, step: Settled): string | null {
   if (outcome.kind === "noReply" && outcome.why === "canceled") {
     return settlement.kind === "back" ? null : `broken off, and settled as ${settlement.kind}`;
   }
+  if (history.isHalved(send)) {
+    return settlement.kind === "back" ? null : `to be halved, and settled as ${settlement.kind}`;
+  }
   const delivery = send.deliveries.find(({ lease }) => lease === settlement.lease);
   const { attempts = 0, since = 0, stage = "deliver" } = delivery ?? {};
   const standing = { stage, since, attempts: attempts + 1, policy };
@@ -118,6 +121,10 @@ function judgeUnsent(history: History, tale: Tale, step: Settled): string | null
   const policies = states.flatMap(({ draft }) =>
     draft === null ? [] : [history.termsOf(draft).policy],
   );
+  const { least: heldMs } = history.heldMs(tale, before.since, {
+    seq: step.claim?.mark.seq ?? mark.seq,
+    at: mark.at,
+  });
   const isRight = policies.some((policy) => {
     const limitMs = before.stage === "deliver" ? policy.ttlMs : policy.deadLetterLimitMs;
     const isUsedUp =
@@ -126,14 +133,16 @@ function judgeUnsent(history: History, tale: Tale, step: Settled): string | null
       before.attempts >= policy.attemptsMax;
     if (settlement.kind === "due") {
       const { stage, at, since, reason } = settlement;
-      const isOver = isUsedUp || since - before.since >= limitMs;
+      const ageMs = since - before.since - (before.stage === "deliver" ? heldMs : 0);
+      const isOver = isUsedUp || ageMs >= limitMs;
       const isLater = policy.deadLetter && at === since + policy.deadLetterPauseMs;
       const isGivenUp = before.stage === "deliver" && stage === "deadLetter";
       const why = isUsedUp ? "MaxDeliveryAttemptsExceeded" : "TimeToLiveExceeded";
       const isDue = since >= before.dueAt;
       return isOver && isDue && isLater && isGivenUp && reason === why;
     }
-    const isOver = (isUsedUp || mark.at - before.since >= limitMs) && mark.at >= before.dueAt;
+    const ageMs = mark.at - before.since - (before.stage === "deliver" ? heldMs : 0);
+    const isOver = (isUsedUp || ageMs >= limitMs) && mark.at >= before.dueAt;
     if (before.stage === "deliver") return isOver && !policy.deadLetter;
     return !policy.deadLetter || (isOver && before.attempts > 0);
   });
@@ -150,6 +159,7 @@ function* notEarly(history: History): Iterable<Finding> {
       const earlier = tale.sent[index - 1];
       if (earlier === undefined || earlier.send.stage !== send.stage) continue;
       if (tale.settledOf.get(earlier.send)?.settlement.kind !== "due") continue;
+      if (before.isHastened === true) continue;
       const heard = history.heard(earlier.send);
       if (heard === null) continue;
       const { since, attempts } = earlier.delivery;
@@ -179,6 +189,7 @@ function* punctual(history: History): Iterable<Finding> {
         ...(endpoint?.busy.get(tale.subscription) ?? []),
         ...hands.fullHands(step.life, tale.subscription),
         ...awaySpans(history, tale, step),
+        ...steeredSpans(history, tale, step),
       ];
       const latest = excuse(step.before.dueAt, spans) + slackMs;
       if (step.mark.at > latest) {
@@ -190,10 +201,33 @@ function* punctual(history: History): Iterable<Finding> {
   }
 }
 
+/** Pauses and drains, what was done to the queue, and sends after which it was given back. */
+function steeredSpans(history: History, tale: Tale, { mark }: Sent): readonly Span[] {
+  const { acts, lives } = history.book;
+  const skips = acts.flatMap(({ kind, subscription, asked, answered, life }) => {
+    if (kind !== "skip" || subscription !== tale.subscription) return [];
+    const until = answered?.at ?? lives[life - 1]?.ended?.at ?? Number.POSITIVE_INFINITY;
+    return { from: asked.at, until };
+  });
+  const sends = tale.sent.flatMap(({ send }) => {
+    const isBack = tale.settledOf.get(send)?.settlement.kind === "back";
+    if (!isBack || send.begun.seq >= mark.seq) return [];
+    return { from: send.begun.at, until: send.ended?.at ?? send.begun.at };
+  });
+  return [...history.courses.held(tale.subscription), ...skips, ...sends];
+}
+
 /** The time before this life was ready, before these terms held, and of leases that were lost. */
 function awaySpans(history: History, { lost }: Tale, { life, mark, send }: Sent): readonly Span[] {
-  const { id, revision } = send.subscription;
-  const version = history.book.versions.find((one) => one.id === id && one.revision === revision);
+  const record = history.record(send.subscription);
+  // A write by an operator changes the revision, and what the desk asked for holds on.
+  const version = history.book.versions.findLast(
+    ({ id, draft, possibleFrom }) =>
+      id === send.subscription.id &&
+      draft !== null &&
+      possibleFrom < mark.seq &&
+      JSON.stringify(draft.destination) === JSON.stringify(record?.destination),
+  );
   const isKept = (lease: LostLease) =>
     lease.until <= mark.at &&
     (history.weather.store === "shared" || lease.life === life) &&
@@ -271,7 +305,7 @@ function* alive(history: History): Iterable<Finding> {
       yield aboutTale(tale, "its publish time is not when it was published");
     }
     for (const { send, mark } of tale.sent) {
-      const ageMs = mark.at - publishedAt;
+      const ageMs = mark.at - publishedAt - history.heldMs(tale, publishedAt, mark).most;
       const { ttlMs } = history.terms(send).policy;
       if (send.stage === "deliver" && ageMs >= ttlMs) {
         yield aboutTale(tale, `sent at the age of ${ageMs} ms with ${ttlMs} to live`);
@@ -305,7 +339,7 @@ function* finalIsFinal(history: History): Iterable<Finding> {
       const outcome = history.heard(send)?.outcome;
       const { profile, destinationKind } = history.terms(send).policy;
       const codes: readonly number[] = profile.neverRetried[destinationKind];
-      const isSettled = tale.settledOf.get(step.send) !== undefined;
+      const isSettled = tale.settledOf.get(step.send) !== undefined && !history.isHalved(step.send);
       if (outcome?.kind === "answered" && codes.includes(outcome.status) && isSettled) {
         final = outcome.status;
       }

@@ -43,6 +43,8 @@ export interface NetworkOptions {
   readonly book: Book;
   readonly trouble: Trouble<EndpointMood>;
   readonly strayFaults: number;
+  /** Whether an event spoils the batch it is in. */
+  readonly spoils: (publication: number) => boolean;
   /** Statuses that are failures and may be tried again. */
   readonly errors: readonly number[];
   readonly from: Instant;
@@ -53,6 +55,7 @@ export interface NetworkOptions {
 
 class Endpoint {
   readonly #dice: Dice;
+  readonly #patience: Dice;
   readonly #episodes: readonly Episode<EndpointMood>[];
   readonly #capacity: number;
   readonly #options: NetworkOptions;
@@ -62,15 +65,17 @@ class Endpoint {
   constructor(name: string, options: NetworkOptions) {
     this.#options = options;
     this.#dice = new Dice(options.seed, `endpoint ${name}`);
+    this.#patience = new Dice(options.seed, `patience of ${name}`);
     this.#episodes = drawEpisodes(this.#dice, options.trouble, options);
     this.#capacity = this.#dice.whole(1, 3);
   }
 
-  draw(waitMs: number): Fate {
-    const { calmAt, clock, strayFaults } = this.#options;
+  draw(waitMs: number, publications: readonly number[]): Fate {
+    const { calmAt, clock, strayFaults, spoils } = this.#options;
     const now = clock.now();
     if (now >= calmAt()) return this.#fate("well", waitMs, [200]);
     const mood = episodeAt(this.#episodes, now)?.mood ?? "well";
+    if (mood === "well" && publications.some(spoils)) return this.#says(400);
     return this.#fate(this.#dice.isHit(strayFaults) ? "flapping" : mood, waitMs, successes);
   }
 
@@ -107,8 +112,13 @@ class Endpoint {
 
   #says(status: number): Fate {
     const answerMs = this.#dice.whole(0, 500);
-    const retryAfterMs = this.#dice.isHit(0.2) ? { retryAfterMs: 1_000 } : {};
+    const retryAfterMs = this.#dice.isHit(0.2) ? { retryAfterMs: this.#drawPatience() } : {};
     return { answerMs, outcome: { kind: "answered", status, ...retryAfterMs }, isTaken: false };
+  }
+
+  /** Mostly short, and now and then longer than anyone heeds. */
+  #drawPatience(): number {
+    return this.#patience.isHit(0.5) ? 1_000 : this.#patience.spread(1_000, 6 * 3_600_000);
   }
 
   #isSilent(answerMs: number, isTaken: boolean): Fate {
@@ -152,14 +162,16 @@ export class Network {
     const { book, clock } = this.#options;
     const endpoint = this.#endpoint(what.name);
     endpoint.open += 1;
-    const fate = endpoint.draw(limits.waitMs);
+    const { deliveries } = what.parcel;
+    const numbers = deliveries.map(({ event }) => book.numberOf(event));
+    const fate = endpoint.draw(limits.waitMs, numbers);
     const note: SendNote = {
       begun: book.mark(),
       life: what.life,
       subscription: what.parcel.subscription,
       stage: what.stage,
       endpoint: what.name,
-      deliveries: what.parcel.deliveries,
+      deliveries,
       limits: { waitMs: limits.waitMs, lateMs: limits.lateMs },
       ended: null,
       late: null,

@@ -3,6 +3,7 @@
 
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { Claim, Delivery, Settlement, Sink } from "../../src/core/ports.ts";
+import type { Subscription } from "../../src/core/subscription.ts";
 import type { Ground } from "../../src/house.ts";
 import type { Everything } from "./life.ts";
 import type { Weather } from "./weather.ts";
@@ -116,6 +117,51 @@ export const plantedFaults: readonly PlantedFault[] = [
       profile: "azure",
       network: { ...drawn.network, moods: ["refusing"], share: 0.9 },
     }),
+  },
+  {
+    name: "a pause that nobody hears of",
+    rule: "nothing is sent while",
+    plant: { ground: changesRecords((one) => ({ ...one, flow: { kind: "running" } })) },
+    weather: (drawn) => ({ ...drawn, acts: 20 }),
+  },
+  {
+    name: "pauses in which events grow older",
+    rule: "R-1 to R-6",
+    plant: {
+      ground: changesRecords(({ flow, ...one }) => ({
+        ...one,
+        flow: flow.kind === "paused" ? { ...flow, since: flow.since + 48 * 3_600_000 } : flow,
+        pauses: [],
+      })),
+    },
+    weather: (drawn) => ({
+      ...drawn,
+      acts: 40,
+      safetyMs: 72 * 3_600_000,
+      network: { ...drawn.network, moods: ["erring"], share: 0.9 },
+    }),
+  },
+  {
+    name: "a batch that is given up because of one event",
+    rule: "R-1 to R-6",
+    plant: { ground: changesRecords((one) => ({ ...one, splitOnFailure: false })) },
+    weather: (drawn) => ({ ...drawn, splits: 1, poison: 0.3, profile: "azure" }),
+  },
+  {
+    name: "a skip that keeps some",
+    rule: "a skip drops",
+    plant: {
+      store: (store) => ({ ...bound(store), skip: async () => ({ dropped: 0, next: null }) }),
+    },
+    weather: (drawn) => ({ ...drawn, acts: 40 }),
+  },
+  {
+    name: "a closed endpoint that a restart opens",
+    rule: "H-1",
+    plant: {
+      ground: (ground) => ({ ...ground, store: { ...ground.store, notes: async () => [] } }),
+    },
+    weather: (drawn) => ({ ...drawn, acts: 40, stopsPerDay: 12, profile: "azure" }),
   },
   {
     name: "alarms that ring late",
@@ -292,6 +338,17 @@ function growsBatches(store: Everything): Everything {
       }));
       return { ...catalog, subscriptions };
     },
+  };
+}
+
+/** As the broker reads them. */
+function changesRecords(change: (subscription: Subscription) => Subscription) {
+  return (ground: Ground): Ground => {
+    const catalog = async () => {
+      const { topics, subscriptions } = await ground.store.catalog();
+      return { topics, subscriptions: subscriptions.map(change) };
+    };
+    return { ...ground, store: { ...ground.store, catalog } };
   };
 }
 

@@ -23,14 +23,13 @@ function* faithful(history: History): Iterable<Finding> {
     const { before } = step;
     const isSame =
       stage === before.stage &&
-      dueAt === before.dueAt &&
+      (dueAt === before.dueAt || (before.isHastened === true && dueAt < before.dueAt)) &&
       attempts === before.attempts &&
       since === before.since;
     if (!isSame) yield aboutTale(tale, `claimed as ${JSON.stringify({ stage, dueAt, attempts })}`);
     if (dueAt > step.mark.at) yield aboutTale(tale, `claimed ${dueAt - step.mark.at} ms too early`);
-    if (tale.gone !== null && tale.gone.mark.seq < step.mark.seq) {
-      yield aboutTale(tale, "claimed after its end");
-    }
+    const end = tale.gone?.mark ?? tale.skipped;
+    if (end !== null && end.seq < step.mark.seq) yield aboutTale(tale, "claimed after its end");
   }
 }
 
@@ -53,6 +52,7 @@ function* fenced(history: History): Iterable<Finding> {
       const { settlement, lease, mark, isCounted } = step;
       const isThere =
         (tale.gone === null || tale.gone.mark.seq >= mark.seq) &&
+        (tale.skipped === null || tale.skipped.seq > mark.seq) &&
         (tale.removed === null || tale.removed.seq > mark.seq);
       const isLatest = lease?.number === settlement.lease;
       const isUsedUp = settlement.kind === "back" && lease?.isOver === true;
@@ -70,7 +70,9 @@ function* removalsTold(history: History): Iterable<Finding> {
   for (const { subscription, seq, at } of book.removals) {
     const waiting = history.tales.filter(
       (tale) =>
-        tale.subscription === subscription && (tale.gone === null || tale.gone.mark.seq > seq),
+        tale.subscription === subscription &&
+        (tale.gone === null || tale.gone.mark.seq > seq) &&
+        (tale.skipped === null || tale.skipped.seq > seq),
     );
     const facts = book.facts.filter(
       ({ name, fields }) => name === "deliveries.dropped" && fields.subscription === subscription,

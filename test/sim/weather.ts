@@ -57,6 +57,11 @@ export interface Weather {
   readonly answersLostToPublishers: number;
   /** Subscriptions added, changed and removed on the way. */
   readonly changes: number;
+  /** What operators do on the way. */
+  readonly acts: number;
+  /** Of the subscriptions, how many have spoilt batches halved; of the events, how many spoil. */
+  readonly splits: number;
+  readonly poison: number;
   readonly crashes: {
     readonly perPortCall: number;
     readonly perDay: number;
@@ -87,6 +92,7 @@ export function drawWeather(seed: number, store?: StoreKind): Weather {
   const drawnStore = dice.pick(storeKinds);
   const safetyMs = dice.spread(2 * hourMs, 72 * hourMs);
   const eventsPerPublishMax = dice.pick([1, 3, 12, 40]);
+  const steering = new Dice(seed, "steering");
   return {
     seed,
     store: store ?? drawnStore,
@@ -102,6 +108,9 @@ export function drawWeather(seed: number, store?: StoreKind): Weather {
     publishersPatience: dice.whole(1, 8),
     answersLostToPublishers: dice.pick([0, 0, 0.1]),
     changes: dice.pick([0, 0, 3, 12]),
+    acts: steering.pick([0, 0, 4, 20]),
+    splits: steering.pick([0, 0.5, 1]),
+    poison: steering.pick([0, 0, 0.05, 0.3]),
     crashes: {
       perPortCall: dice.pick([0, 0, 0.0002, 0.001, 0.005]),
       perDay: dice.pick([0, 0, 2, 12]),
@@ -148,6 +157,9 @@ export const fairWeather: Weather = {
   publishersPatience: 3,
   answersLostToPublishers: 0,
   changes: 0,
+  acts: 0,
+  splits: 0,
+  poison: 0,
   crashes: { perPortCall: 0, perDay: 0, max: 0 },
   stopsPerDay: 0,
   downMsMax: 1_000,
@@ -169,6 +181,8 @@ export function tellWeather(weather: Weather): string {
     `${wordsOfMs(weather.safetyMs)} of trouble, then calm`,
     `${weather.topics} topics, ${weather.subscriptions} subscriptions and ${weather.changes} ` +
       `changes of them, ${weather.endpoints} endpoints with ${weather.endpointSendsMax} sends each`,
+    `${weather.acts} acts of operators, ${weather.splits * 100} % of subscriptions halve, ` +
+      `${weather.poison * 100} % of events spoil`,
     `${weather.publishes} publishes of up to ${weather.eventsPerPublishMax} events, ` +
       `${weather.publishersPatience} tries each`,
     `crashes: ${crashes.perPortCall} per port call, ${crashes.perDay} per day; ` +

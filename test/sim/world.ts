@@ -16,6 +16,7 @@ import { excuse, slackMs } from "./history.ts";
 import { judge, type Violation } from "./invariants.ts";
 import { type Everything, Life } from "./life.ts";
 import { Network } from "./network.ts";
+import { Operator } from "./operator.ts";
 import { erraticMsMax, slowMsMax } from "./passage.ts";
 import { Publishers } from "./publishers.ts";
 import { type DiskMood, drawEpisodes, type Episode, type Weather } from "./weather.ts";
@@ -86,6 +87,7 @@ class World {
   readonly #crashDice: Dice;
   readonly #disk: Disk;
   readonly #desk: Desk;
+  readonly #operator: Operator;
   readonly #network: Network;
   readonly #letters: Network;
   readonly #publishers: Publishers;
@@ -125,17 +127,20 @@ class World {
     this.#disk = openDisk(plant === undefined ? disk : { ...disk, plant });
     const ready = () => this.#ready();
     this.#desk = new Desk({ weather, book, clock, life: ready });
+    this.#operator = new Operator({ weather, book, clock, life: ready });
     const network = { seed, clock, book, ...phase, calmAt: () => book.calmAt };
     this.#network = new Network({
       ...network,
       trouble: weather.network,
       strayFaults: weather.network.strayFaults,
+      spoils: (publication) => new Dice(seed, `poison ${publication}`).isHit(weather.poison),
       errors: [...errors, 205],
     });
     this.#letters = new Network({
       ...network,
       trouble: weather.deadLetters,
       strayFaults: 0,
+      spoils: () => false,
       errors,
     });
     this.#publishers = new Publishers({
@@ -162,6 +167,7 @@ class World {
     await clock.run(startAt + this.#weather.safetyMs, isEndless);
     book.calmAt = clock.now();
     book.say(() => "all is well from now on");
+    void this.#operator.calm();
     await clock.run(book.calmAt + calmMsMax, isEndless);
     if (isEndless()) book.fault(`more than ${sendsMax} sends, and no end`);
     await this.#finish();
@@ -280,7 +286,7 @@ class World {
   // Everything that was decided beforehand.
 
   #schedule(): void {
-    const { seed, safetyMs, publishes, changes, crashes, stopsPerDay } = this.#weather;
+    const { seed, safetyMs, publishes, changes, acts, crashes, stopsPerDay } = this.#weather;
     const dice = new Dice(seed, "schedule");
     let at = 0;
     const busyTimes: number[] = [];
@@ -300,6 +306,13 @@ class World {
         : Math.min(dice.pick(busyTimes) + dice.spread(1, 120_000), safetyMs - 1);
     for (let count = 0; count < changes; count += 1) {
       this.#clock.after(drawTime(), () => void this.#desk.change());
+    }
+    const steering = new Dice(seed, "when operators act");
+    for (let count = 0; count < acts; count += 1) {
+      const someTime = steering.whole(0, safetyMs - 1);
+      const soon = steering.pick(busyTimes) + steering.spread(1, 120_000);
+      const at = steering.isHit(0.4) ? someTime : Math.min(soon, safetyMs - 1);
+      this.#clock.after(at, () => void this.#operator.act());
     }
     const days = safetyMs / dayMs;
     const strike = () => {

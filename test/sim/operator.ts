@@ -1,0 +1,129 @@
+// Whoever steers the simulated broker while it runs: pauses, resumes and drains subscriptions, skips
+// and hastens what waits, closes and opens endpoints. Each act is written into the book with the
+// moments at which it was asked for and answered. When all is well, everything is let go on.
+
+import type { Clock } from "../../src/core/ports.ts";
+import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
+import type { House } from "../../src/house.ts";
+import type { Act, Book } from "./book.ts";
+import { Dice } from "./dice.ts";
+import type { Life } from "./life.ts";
+import type { Weather } from "./weather.ts";
+
+export interface OperatorOptions {
+  readonly weather: Weather;
+  readonly book: Book;
+  readonly clock: Clock;
+  /** The life that is ready for work now, or null. */
+  readonly life: () => { readonly life: Life; readonly house: House } | null;
+}
+
+const kinds = [
+  ...(["pause", "pause", "pause", "resume", "resume", "drain", "drain"] as const),
+  ...(["skip", "hasten", "hastenOne", "close", "open", "reset"] as const),
+];
+const retryMs = 1_000;
+
+export class Operator {
+  readonly #options: OperatorOptions;
+  readonly #dice: Dice;
+
+  constructor(options: OperatorOptions) {
+    this.#options = options;
+    this.#dice = new Dice(options.weather.seed, "operator");
+  }
+
+  /** One act, if the broker is there for it. */
+  async act(): Promise<void> {
+    const ready = this.#options.life();
+    if (ready === null) return;
+    const kind = this.#dice.pick(kinds);
+    const { subscriptions } = ready.house.catalog();
+    if (subscriptions.length === 0) return;
+    const { id, name, destination } = this.#dice.pick(subscriptions);
+    const endpoint = endpointOf(destination);
+    const { operator } = ready.house;
+    const { book } = this.#options;
+    const rate = this.#dice.pick([0.2, 1, 5, 40]);
+    const event = book.appends.length === 0 ? null : this.#dice.pick(book.appends);
+    const act = book.act({ kind, life: ready.life.number, subscription: id, endpoint });
+    book.say(() => `operator: ${kind} ${name}`);
+    await this.#carry(ready.life, act, async () => {
+      switch (kind) {
+        case "pause":
+          return nothing(await operator.pause(id));
+        case "resume":
+          return nothing(await operator.resume(id));
+        case "drain":
+          return nothing(await operator.drain(id, rate));
+        case "skip":
+          return await operator.skip(id);
+        case "hasten":
+          return nothing(await operator.hasten(id, null));
+        case "hastenOne":
+          return nothing(await operator.hasten(id, event?.routed.event.systemId ?? "none"));
+        case "close":
+          return nothing(await operator.close(endpoint, ""));
+        case "open":
+          return nothing(await operator.open(endpoint, ""));
+        case "reset":
+          return nothing(await operator.reset(endpoint, ""));
+        default:
+          return kind satisfies never;
+      }
+    });
+  }
+
+  /** Lets everything go on, until it does. */
+  async calm(): Promise<void> {
+    for (;;) {
+      const ready = this.#options.life();
+      if (ready !== null && (await this.#letGo(ready))) return;
+      await new Promise<void>((go) => this.#options.clock.after(retryMs, go));
+    }
+  }
+
+  async #letGo({ life, house }: { life: Life; house: House }): Promise<boolean> {
+    const { operator } = house;
+    for (const { id, flow } of house.catalog().subscriptions) {
+      if (flow.kind === "running") continue;
+      if (!(await this.#resume(life, house, id))) return false;
+    }
+    for (const endpoint of [...operator.closures().keys()]) {
+      const act = this.#note(life, { kind: "open", subscription: null, endpoint });
+      if (!(await this.#carry(life, act, async () => nothing(await operator.open(endpoint, "")))))
+        return false;
+    }
+    return life.isAlive;
+  }
+
+  #resume(life: Life, { operator }: House, id: SubscriptionId): Promise<boolean> {
+    const act = this.#note(life, { kind: "resume", subscription: id, endpoint: "" });
+    return this.#carry(life, act, async () => nothing(await operator.resume(id)));
+  }
+
+  #note(life: Life, act: Pick<Act, "kind" | "subscription" | "endpoint">): Act {
+    return this.#options.book.act({ ...act, life: life.number });
+  }
+
+  /** False when it was refused, or nobody knows. */
+  async #carry(life: Life, act: Act, make: () => Promise<number | null>) {
+    const { book } = this.#options;
+    try {
+      const answer = await life.outlive(make());
+      if (answer.kind === "lost") return false;
+      act.answered = book.mark();
+      act.count = answer.value;
+      book.say(() => `operator: ${act.kind} is done`);
+      return true;
+    } catch (error) {
+      book.say(() => `operator: ${act.kind} is refused: ${error}`);
+      return false;
+    }
+  }
+}
+
+/** What an act is answered with that counts nothing. */
+function nothing(_answer: unknown): null {
+  return null;
+}
