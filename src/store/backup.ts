@@ -9,6 +9,7 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
+import type { StoreFacts } from "../core/diagnosis.ts";
 import { Refusal } from "../core/refusal.ts";
 import { migrations } from "./schema.ts";
 
@@ -56,6 +57,24 @@ export function restoreStore(given: {
   }
   renameSync(draft, path);
   return { former };
+}
+
+/** Of a store that no broker has open; null: there is none, or it is in use. */
+export function lookAtStore(path: string): StoreFacts | null {
+  if (!existsSync(path)) return null;
+  const database = new DatabaseSync(path);
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK");
+    const verdict = String(only(database, "PRAGMA quick_check"));
+    const version = Number(only(database, "PRAGMA user_version"));
+    return { path, verdict, version, versionKnown: migrations.length };
+  } catch (error) {
+    const words = String(error);
+    if (/locked/.test(words)) return null;
+    return { path, verdict: words, version: 0, versionKnown: migrations.length };
+  } finally {
+    database.close();
+  }
 }
 
 /** Refusal: InvalidSetting. */

@@ -18,7 +18,13 @@ export type Fault = string;
 const LINE_COLUMNS_MAX = 100;
 
 /** The files that know the rooms: the floor plan, and the process that opens it. */
-const KNOWS_ROOMS = ["src/broker.ts", "src/house.ts", "src/main.ts", "src/testing/"];
+const KNOWS_ROOMS = [
+  "src/broker.ts",
+  "src/doctor.ts",
+  "src/house.ts",
+  "src/main.ts",
+  "src/testing/",
+];
 
 /** Benchmarks of a law alone, which no broker serves by itself. */
 const MEASURES_LAWS = ["bench/matching.ts"];
@@ -67,6 +73,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:path": [
     "src/main.ts",
     "src/broker.ts",
+    "src/doctor.ts",
     "src/egress/folder.ts",
     "src/egress/foldershelf.ts",
     "src/store/",
