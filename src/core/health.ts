@@ -125,7 +125,10 @@ export function fold(health: Health, fact: HealthFact, rules: HealthRules = heal
 export function sayHealth(health: Health): string {
   switch (health.kind) {
     case "healthy":
-      return health.failures === 0 ? "healthy" : `healthy, ${health.failures} failures in a row`;
+      if (health.failures === 0) return "healthy";
+      return health.failures === 1
+        ? "healthy, the last attempt failed"
+        : `healthy, ${health.failures} failures in a row`;
     case "recovering":
       return `recovering, ${health.atOnce} at once`;
     default:

@@ -402,7 +402,7 @@ test("a decision explains itself in one sentence with its numbers", () => {
   const table: [Decision | null, string][] = [
     [
       decide(standing({}, { attempts: 2 }), answered(503), { now: start + 2 * min, chance: 0.5 }),
-      "503: at least 30 s; step 2 of the schedule is 30 s; random addition 1 s 500 ms; " +
+      "503: at least 30 s; step 2 of the schedule is 30 s; random addition 1.5 s; " +
         "next attempt 2030-01-01T00:02:31.500Z; 28 attempts and 23 h 58 min left",
     ],
     [

@@ -209,10 +209,15 @@ function explainRetry(
     `${wait.smallestBecause}${smallest}`,
     ...sayRetryAfter(wait),
     `step ${wait.step} of the schedule is ${wordsOfMs(wait.scheduleMs)}`,
-    `random addition ${wordsOfMs(wait.additionMs)}`,
+    `random addition ${inTenths(wait.additionMs)}`,
     `next attempt ${say(at)}`,
     `${attempts}${wordsOfMs(left.ms)} left${tooLate}`,
   ].join("; ");
+}
+
+/** `3.1 s`: it is below a minute, and when the next attempt is due says it exactly. */
+function inTenths(ms: number): string {
+  return `${Math.floor(ms / 100) / 10} s`;
 }
 
 function sayRetryAfter({ retryAfterMs }: Wait): readonly string[] {

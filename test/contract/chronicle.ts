@@ -114,7 +114,7 @@ export function chronicleContract(
           batch: 3,
           decision: "retry",
           words:
-            "503: at least 30 s; step 1 of the schedule is 10 s; random addition 1 s 500 ms; " +
+            "503: at least 30 s; step 1 of the schedule is 10 s; random addition 1.5 s; " +
             "next attempt 2021-07-01T12:00:32.000Z; 29 attempts and 23 h 59 min left",
           nextDueAt: startAt + 32_000,
           reason: null,
