@@ -8,6 +8,7 @@ import {
   parseStorageId,
   placeOfAccount,
   storageArmId,
+  whyNoQueues,
 } from "./storage.ts";
 
 const group = { subscriptionId: "s-1", resourceGroup: "rg" };
@@ -74,6 +75,17 @@ test("what cannot be an account is refused in words that name it and hide its ke
     [{ letters: { connectionString: key.slice(key.indexOf("Account")) } }, /and is a text/],
     [{ letters: { connectionString: key.replace("EndpointSuffix", "Suffix") } }, /and is a text/],
     [{ letters: { folder: "x" }, [id]: { folder: "y" } }, /has "letters" twice$/],
+    [{ letters: { managedIdentity: "yes" } }, /managedIdentity must be true or \{ "clientId"/],
+    [{ letters: { managedIdentity: {} } }, /managedIdentity\.clientId must be the client id/],
+    [
+      { letters: { managedIdentity: true, blobEndpoint: "http://b.test" } },
+      /\.blobEndpoint must be an https URL without a query/,
+    ],
+    [
+      { letters: { folder: "x", queueEndpoint: "https://q.test" } },
+      /\.queueEndpoint must be left out: it goes with managedIdentity alone$/,
+    ],
+    [{ letters: { folder: "x", queueEncoding: "hex" } }, /\.queueEncoding must be base64 or text/],
   ];
   for (const [section, words] of table) {
     assert.throws(
@@ -98,6 +110,44 @@ test("connection strings are taken in every form that a client can be made of", 
   ]) {
     const [account] = parseStorageAccounts({ letters: { connectionString } });
     assert.deepEqual(account?.store, { kind: "blob", connectionString });
+  }
+});
+
+test("an account may be reached as a managed identity, at its usual endpoints or at others", () => {
+  const [usual, other] = parseStorageAccounts({
+    letters: { managedIdentity: true },
+    other: {
+      managedIdentity: { clientId: "c-1" },
+      blobEndpoint: "https://blobs.test/other",
+      queueEndpoint: "https://queues.test/",
+    },
+  });
+  assert.deepEqual(usual?.store, {
+    ...{ kind: "identity", clientId: null },
+    blobEndpoint: "https://letters.blob.core.windows.net/",
+    queueEndpoint: "https://letters.queue.core.windows.net/",
+  });
+  assert.deepEqual(other?.store, {
+    ...{ kind: "identity", clientId: "c-1" },
+    ...{ blobEndpoint: "https://blobs.test/other", queueEndpoint: "https://queues.test/" },
+  });
+});
+
+test("an account has queues unless it is a folder or has no endpoint for them", () => {
+  const blobs = "BlobEndpoint=https://b.test;SharedAccessSignature=sv=1";
+  const table: readonly (readonly [object, RegExp | null])[] = [
+    [{ connectionString: key }, null],
+    [{ connectionString: "UseDevelopmentStorage=true" }, null],
+    [{ connectionString: `${blobs};QueueEndpoint=https://q.test` }, null],
+    [{ managedIdentity: true }, null],
+    [{ connectionString: blobs }, /^whose connectionString in .*\.letters has no QueueEndpoint$/],
+    [{ folder: "./dead" }, /^which is a folder, and folders have no queues$/],
+  ];
+  for (const [given, words] of table) {
+    const [account] = parseStorageAccounts({ letters: given });
+    const why = account ? whyNoQueues(account) : "";
+    if (words === null) assert.equal(why, null);
+    else assert.match(why ?? "", words);
   }
 });
 
