@@ -159,7 +159,7 @@ export class Endpoint {
     this.#clear("reset", { at, because });
   }
 
-  /** Someone wants a send now: the turn of a sick endpoint has come, if that is what it waits for. */
+  /** Someone wants a send now. Answers whether a sick endpoint's turn has come because of it. */
   hasten(now: Instant): boolean {
     const health = this.#health;
     if (this.#closure !== null || health.kind !== "unhealthy" || health.until <= now) return false;
