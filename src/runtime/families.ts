@@ -120,6 +120,7 @@ export const families: readonly Family[] = [
   counter("posthorn_dead_lettered_events_total", "Events written to a dead-letter destination."),
   counter("posthorn_dropped_events_total", "Events given up without a dead letter, by reason."),
   counter("posthorn_halved_batches_total", "Batches sent again in halves to find a bad event."),
+  counter("posthorn_redriven_events_total", "Dead letters sent again, by whose they are."),
   counter("posthorn_lost_notices_total", "Notices of dead-letter blobs that could not be kept."),
   histogram(
     "posthorn_delivery_latency_seconds",

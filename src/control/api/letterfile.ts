@@ -60,6 +60,9 @@ export type Found =
 const nowhere =
   "No subscription names such a container for its dead letters; name any with account and container.";
 
+/** The store's thread is not to be kept busy by one blob. */
+const keysPerLook = 1_000;
+
 /** Blobs that are read at the same time. */
 const readsMax = 8;
 
@@ -144,7 +147,10 @@ async function* siftBlob(
   const catalog = ground.catalog();
   const records = readLetters(read.text);
   const keys = records.map((each) => (each.kind === "letter" ? letterKey(path, each.letter) : ""));
-  const times = await ground.redriven.redriven(keys);
+  const times: number[] = [];
+  for (let from = 0; from < keys.length; from += keysPerLook) {
+    times.push(...(await ground.redriven.redriven(keys.slice(from, from + keysPerLook))));
+  }
   const seen = after !== null && after.path === path && isIn(read.container, after);
   for (const [index, each] of records.entries()) {
     if (seen && index <= after.index) continue;
