@@ -41,13 +41,14 @@ import type {
   Want,
 } from "../core/ports.ts";
 import { decide, expire, isSuccess, outcomeName } from "../core/retry.ts";
-import { halfOf, isSplit, splitSizesMax, togetherMax } from "../core/split.ts";
+import { attemptEnd, attemptSpan } from "../core/span.ts";
+import { isSplit } from "../core/split.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { sleep } from "../core/time.ts";
-import { attemptEnd, attemptSpan } from "../core/span.ts";
 import { sharedTrace } from "../core/trace.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Attempt, Report, settlementOf } from "./report.ts";
+import { Suspects } from "./suspects.ts";
 import { Valve } from "./valve.ts";
 
 /** The longest a delivery waits in hand before its lease has to be renewed. */
@@ -113,8 +114,7 @@ export class Dispatcher {
   /** Leased and not yet sent, in the order they came. */
   #hand: Delivery[] = [];
   #charsInHand = 0;
-  /** How large a batch each event may travel in, of those that were in one that was halved. */
-  readonly #splitSizes = new Map<number, number>();
+  readonly #suspects = new Suspects();
   /** Deliveries in sends under way, settlement included. */
   #sending = 0;
   /** How many the store may still lease to our standing claim. */
@@ -357,16 +357,8 @@ export class Dispatcher {
     const { batch } = this.#options;
     if (batch === null) return this.#pick(1);
     const [first] = formBatches(this.#hand, { policy: batch, bytesOf: textBytes });
-    return this.#pick(Math.min(first?.length ?? 0, this.#together(), this.#valve.room(now)));
-  }
-
-  /** How many at the head of the hand are under the same suspicion, or under none. */
-  #together(): number {
-    if (this.#splitSizes.size === 0) return this.#hand.length;
-    return togetherMax(
-      this.#hand.map(({ id }) => id.event),
-      this.#splitSizes,
-    );
+    const together = this.#suspects.together(this.#hand);
+    return this.#pick(Math.min(first?.length ?? 0, together, this.#valve.room(now)));
   }
 
   #pick(count: number): Delivery[] {
@@ -392,7 +384,7 @@ export class Dispatcher {
     const heldMs = this.#valve.heldMs(since, now);
     const decision = expire({ stage, attempts, since, heldMs, policy }, now);
     if (decision === null) return true;
-    this.#splitSizes.delete(delivery.id.event);
+    this.#suspects.clear(delivery);
     this.#finish([settlementOf(delivery, decision, null, now)], ([counts]) => {
       if (counts) this.#report.expired(delivery, decision, now);
     });
@@ -438,14 +430,7 @@ export class Dispatcher {
 
   /** The halves are claimed again, and are the same attempt. */
   #halve(batch: readonly Delivery[], outcome: Outcome): void {
-    for (const { id } of batch) {
-      this.#splitSizes.delete(id.event);
-      this.#splitSizes.set(id.event, halfOf(batch.length));
-    }
-    for (const event of this.#splitSizes.keys()) {
-      if (this.#splitSizes.size <= splitSizesMax) break;
-      this.#splitSizes.delete(event);
-    }
+    this.#suspects.halve(batch);
     this.#report.halved(batch, outcome);
     this.#giveBack(batch);
   }
@@ -470,7 +455,7 @@ export class Dispatcher {
       const heldMs = this.#valve.heldMs(since, now);
       const standing = { stage, attempts: number, since, heldMs, policy };
       const decision = decide(standing, outcome, { now, chance });
-      if (decision.kind !== "retry") this.#splitSizes.delete(delivery.id.event);
+      if (decision.kind !== "retry") this.#suspects.clear(delivery);
       const attempt: Attempt = {
         number,
         startedAt: sentAt,
