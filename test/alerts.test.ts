@@ -1,5 +1,5 @@
-// What we give to those who watch: alert rules and a dashboard. Prometheus' own tool checks them, and
-// every metric they speak of is one that a real broker tells.
+// What we give to those who watch: alert rules and a dashboard. Prometheus' own tool checks them,
+// and every metric they speak of is one that a real broker tells.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -3,7 +3,8 @@
 // a URL nor anything of an event but its id is told.
 //
 // An attempt is a child of the publish it follows from, however much later it is made. A batch of
-// events from several traces cannot be a child of all: it begins a trace of its own, linked to each.
+// events from several traces cannot be a child of all: it begins a trace of its own, linked to
+// each.
 
 import type { Outcome } from "./outcome.ts";
 import type { Delivery, Instant, SpanAttributes, SpanDraft, Stage } from "./ports.ts";

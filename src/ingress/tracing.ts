@@ -1,5 +1,5 @@
-// One publish as a span. It begins when the events have been read, as of when the request came: only
-// then is it known where they come from. From there on the span is what they follow from.
+// One publish as a span. It begins when the events have been read, as of when the request came:
+// only then is it known where they come from. From there on the span is what they follow from.
 
 import type { Published } from "../core/event.ts";
 import type { Instant, Request, Span, Tracer } from "../core/ports.ts";

@@ -15,7 +15,7 @@ export interface Family {
   readonly help: string;
   /** Upper bounds of a histogram's buckets, the smallest first. */
   readonly buckets?: readonly number[];
-  /** What becomes of gauges whose labels are too many to be told apart: their sum, or the largest. */
+  /** Of gauges whose labels are too many to be told apart: their sum is told, or the largest. */
   readonly fold?: "sum" | "max";
   /** The family whose counts are told here under other labels. */
   readonly from?: { readonly name: string; labels(given: Labels): Labels };
