@@ -382,6 +382,7 @@ test("the module's TLS policy is the default of the listeners, and no more", () 
     return [http?.port ?? "off", https?.port ?? "off"];
   };
   assert.deepEqual(listeners("strict"), ["off", 4438]);
+  assert.deepEqual(listeners("Strict"), ["off", 4438]);
   assert.deepEqual(listeners("enabled"), [5888, 4438]);
   assert.deepEqual(listeners("disabled"), [5888, "off"]);
   assert.deepEqual(listeners("strict", ["--http", "127.0.0.1:80"]), [80, 4438]);

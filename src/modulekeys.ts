@@ -4,7 +4,14 @@
 // The module's configuration took `:` for `__` and did not mind letter case; so does ours.
 
 import { edgeRetryRanges } from "./core/profile.ts";
-import { type Kind, oneOf, seconds, text, trueOrFalse, wholeNumber } from "./core/setting.ts";
+import {
+  type Kind,
+  oneOfAnyCase,
+  seconds,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from "./core/setting.ts";
 import { type Setting, setting } from "./setting.ts";
 
 function moduleKey<T, D extends string | null>(given: {
@@ -73,7 +80,7 @@ export const moduleKeys = {
   }),
   moduleTlsPolicy: moduleKey({
     name: "inbound__serverAuth__tlsPolicy",
-    kind: oneOf(["strict", "enabled", "disabled"]),
+    kind: oneOfAnyCase(["strict", "enabled", "disabled"]),
     default: null,
     example: "strict",
     about:
@@ -198,6 +205,7 @@ export function idleKeysIn(env: Readonly<Record<string, string | undefined>>): r
 
 /** What becomes of the listeners that are not set, by the module's policy. */
 export function tlsDefaults(policy: unknown): Readonly<Record<string, string>> {
-  if (policy === "strict") return { http: "off" };
-  return policy === "disabled" ? { https: "off" } : {};
+  const word = String(policy).toLowerCase();
+  if (word === "strict") return { http: "off" };
+  return word === "disabled" ? { https: "off" } : {};
 }

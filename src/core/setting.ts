@@ -36,6 +36,12 @@ export function oneOf<const T extends string>(words: readonly T[]): Kind<T> {
   return kind(listed(words), (text) => words.find((word) => word === text));
 }
 
+/** As other programs write it: `Strict` is as good as `strict`. */
+export function oneOfAnyCase<const T extends string>(words: readonly T[]): Kind<T> {
+  const { allowed, parse } = oneOf(words);
+  return { allowed, parse: (text, field) => parse(text.toLowerCase(), field) };
+}
+
 export function onOrOff(): Kind<boolean> {
   const { allowed, parse } = oneOf(["on", "off"]);
   return { allowed, parse: (text, field) => parse(text, field) === "on" };
