@@ -56,7 +56,7 @@ async function noteLost({ chronicle, ledger, clock, signal }: RecollectionGround
         const some = held.slice(place, place + pageMax);
         const seen = await ledger.look(some);
         for (const [index, { name, subscription }] of some.entries()) {
-          if (seen[index] !== null) continue;
+          if (seen[index]?.event.systemId === name) continue;
           chronicle.note({ kind: "lost", at: clock.now(), event: name, subscription });
           lost += 1;
         }

@@ -99,11 +99,11 @@ interface Named {
 /** What the store says of each delivery that the notes hold to be waiting, in one question. */
 async function liveOf(
   ground: EventsGround,
-  listed: readonly (Pick<Listed, "number"> & Named)[],
+  listed: readonly (Pick<Listed, "event" | "number"> & Named)[],
 ): Promise<LiveStates[]> {
-  const asked = listed.flatMap(({ number, fates }, index) =>
+  const asked = listed.flatMap(({ event: name, number, fates }, index) =>
     fates.flatMap(({ subscription, state }) =>
-      number === null || !isOpen(state) ? [] : [{ index, event: number, subscription }],
+      number === null || !isOpen(state) ? [] : [{ index, name, event: number, subscription }],
     ),
   );
   const states = listed.map(() => new Map<SubscriptionId, Live>());
@@ -112,8 +112,11 @@ async function liveOf(
   for (let place = 0; place < asked.length; place += lookMax) {
     const some = asked.slice(place, place + lookMax);
     const seen = await ground.ledger.look(some);
-    for (const [at, { index, subscription }] of some.entries()) {
-      states[index]?.set(subscription, describe(subscription, seen[at] ?? null));
+    for (const [at, { index, name, subscription }] of some.entries()) {
+      const waiting = seen[at] ?? null;
+      // A store that was restored from a backup may give its numbers a second time.
+      const isIt = waiting?.event.systemId === name;
+      states[index]?.set(subscription, describe(subscription, isIt ? waiting : null));
     }
   }
   return states;

@@ -83,6 +83,8 @@ export interface Aftermath {
   readonly cut: number;
   /** There is more to forget or to clear: another step is due. */
   readonly more: boolean;
+  /** Rolls that nothing refers to any more, by the numbers of the process that told of them. */
+  readonly rolls: readonly number[];
 }
 
 type Fates = Map<SubscriptionId, Fate>;
@@ -100,6 +102,7 @@ export class StoryEngine {
   readonly #lookedThroughMax: number;
   /** The numbers of rolls here, by those of the process that tells of them. */
   readonly #rolls = new Map<number, number>();
+  readonly #rollsTold = new Map<number, number>();
   /** How many texts more or less a roll has, not yet written. */
   readonly #deltas = new Map<number, number>();
   #entriesMade: number;
@@ -129,7 +132,9 @@ export class StoryEngine {
   write(batch: Batch, now: Instant): Aftermath {
     return this.#transact(() => {
       for (const { number, members } of batch.rolls) {
-        this.#rolls.set(number, ++this.#rollsMade);
+        this.#rollsMade += 1;
+        this.#rolls.set(number, this.#rollsMade);
+        this.#rollsTold.set(this.#rollsMade, number);
         this.#statements.addRoll.run(this.#rollsMade, members);
       }
       const { tellings, clearances } = gather(batch);
@@ -155,16 +160,18 @@ export class StoryEngine {
     this.#database.close();
   }
 
-  #transact<T>(act: () => T): T {
+  #transact(act: () => Omit<Aftermath, "rolls">): Aftermath {
     this.#database.exec("BEGIN IMMEDIATE");
     try {
-      const value = act();
-      this.#writeDeltas();
+      const aftermath = act();
+      const rolls = this.#writeDeltas();
       this.#database.exec("COMMIT");
-      return value;
+      return { ...aftermath, rolls };
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       this.#deltas.clear();
+      // What was forgotten is there again.
+      this.#floor = beginning;
       throw error;
     }
   }
@@ -242,11 +249,21 @@ export class StoryEngine {
     this.#deltas.set(roll, (this.#deltas.get(roll) ?? 0) + delta);
   }
 
-  #writeDeltas(): void {
+  /** Which rolls have gone with the last text that referred to them. */
+  #writeDeltas(): readonly number[] {
+    const told: number[] = [];
     for (const [roll, delta] of this.#deltas) {
-      if (delta !== 0) this.#statements.countTexts.run(delta, roll);
+      const left = this.#statements.countTexts.get(delta, roll)?.texts as number | undefined;
+      if (left === undefined || left > 0) continue;
+      this.#statements.removeRoll.run(roll);
+      const number = this.#rollsTold.get(roll);
+      this.#rollsTold.delete(roll);
+      if (number === undefined) continue;
+      this.#rolls.delete(number);
+      told.push(number);
     }
     this.#deltas.clear();
+    return told;
   }
 
   // Forgetting and clearing, a little at a time.
@@ -259,7 +276,7 @@ export class StoryEngine {
     }
   }
 
-  #step(now: Instant, rowsMax: number): Aftermath {
+  #step(now: Instant, rowsMax: number): Omit<Aftermath, "rolls"> {
     const isClearing = this.#clear();
     const settled = this.#forgetSettled(now, rowsMax);
     // Only when nothing settled is left.

@@ -17,6 +17,7 @@ import {
   deliveryOf,
   eventNamed,
   ok,
+  roll,
   warehouse,
 } from "../../../test/fixtures/notes.ts";
 import type { Instant } from "../../core/ports.ts";
@@ -138,6 +139,32 @@ test("without room, texts are left out first, then what succeeded, and failures 
   packer.add(accepted("c"));
   assert.equal(packer.take().dropped, 0, "there is room again");
   engine.close();
+});
+
+test("who was asked is written once, and told again when it was forgotten", async () => {
+  const engine = new StoryEngine({ path: ":memory:", retention });
+  const inline = openStoryInline(engine);
+  const told: number[] = [];
+  const ask = (asked: StoryAsk) => {
+    if (asked.kind === "write") told.push(asked.batch.rolls.length);
+    return inline.ask(asked);
+  };
+  const { chronicle, setNow } = openFront({ ...inline, ask });
+  const note = async (name: string, at: Instant) => {
+    const members = [...roll.members];
+    chronicle.note(accepted(name, { at, to: [], roll: { members } }));
+    assert.equal((await chronicle.find(name))?.roll?.length, 2, name);
+  };
+  await note("a", startAt);
+  await note("b", startAt);
+  const laterAt = startAt + 2 * retention.keptMs;
+  setNow(laterAt);
+  await chronicle.find("a");
+  assert.equal(await chronicle.find("a"), null, "forgotten, and with it who was asked");
+  await note("c", laterAt);
+  await note("d", laterAt);
+  assert.deepEqual(told, [1, 0, 1, 0]);
+  await chronicle.close();
 });
 
 test("a disk that fails costs stories and nothing else", async () => {

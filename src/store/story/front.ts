@@ -122,11 +122,13 @@ export class StoryFront implements Chronicle {
     if (dropped > 0) log.fact("warn", "story.missed", { notes: dropped, reason: "overloaded" });
     try {
       const ask: StoryAsk = batch.notes > 0 ? { kind: "write", batch, now } : { kind: "step", now };
-      const { cut, more } = (await link.ask(ask)) as Aftermath;
+      const { cut, more, rolls } = (await link.ask(ask)) as Aftermath;
+      this.#packer.forget(rolls);
       if (cut > 0) log.fact("warn", "story.cut", { events: cut });
       this.#isFailing = false;
       return more;
     } catch (error) {
+      this.#packer.forget(batch.rolls.map(({ number }) => number));
       // Told once, until it is well again: with a full disk every batch fails.
       const level = this.#isFailing ? "debug" : "warn";
       this.#isFailing = true;

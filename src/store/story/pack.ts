@@ -58,6 +58,10 @@ export class Packer {
   /** Events published before may have been accepted unseen. */
   readonly #openedAt: Instant;
   readonly #rolls = new WeakMap<Roll, number>();
+  /** A catalog that was read anew has new values; most of them are the same as before. */
+  readonly #signatures = new Map<string, number>();
+  /** Those the other side knows. */
+  readonly #rollsSent = new Set<number>();
   #rollsMade = 0;
   #seats = new Map<Subscription, number>();
   #packedSeats: PackedSeat[] = [];
@@ -191,15 +195,33 @@ export class Packer {
   }
 
   #roll(roll: Roll): number {
-    const known = this.#rolls.get(roll);
-    if (known !== undefined) return known;
-    this.#rollsMade += 1;
-    this.#rolls.set(roll, this.#rollsMade);
-    const members = JSON.stringify(membersOf(roll));
-    this.#packedRolls.push({ number: this.#rollsMade, members });
-    return this.#rollsMade;
+    const number = this.#rolls.get(roll) ?? this.#number(roll);
+    if (!this.#rollsSent.has(number)) {
+      this.#rollsSent.add(number);
+      this.#packedRolls.push({ number, members: JSON.stringify(membersOf(roll)) });
+    }
+    return number;
+  }
+
+  #number(roll: Roll): number {
+    const signature = roll.members.map(({ id, revision }) => `${id}@${revision}`).join();
+    const number = this.#signatures.get(signature) ?? ++this.#rollsMade;
+    this.#rolls.set(roll, number);
+    this.#signatures.set(signature, number);
+    const oldest = this.#signatures.keys().next().value;
+    if (this.#signatures.size > signaturesMax && oldest !== undefined) {
+      this.#signatures.delete(oldest);
+    }
+    return number;
+  }
+
+  /** The other side has forgotten them: whoever needs one tells it again. */
+  forget(rolls: readonly number[]): void {
+    for (const number of rolls) this.#rollsSent.delete(number);
   }
 }
+
+const signaturesMax = 1_000;
 
 /** Takes values off a batch in the order they were put on. */
 export class Reader {

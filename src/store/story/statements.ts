@@ -38,7 +38,8 @@ export function prepareStories(database: DatabaseSync) {
     ),
     addText: sql("INSERT OR REPLACE INTO texts VALUES (?, ?, ?)"),
     addRoll: sql("INSERT INTO rolls VALUES (?, 0, ?)"),
-    countTexts: sql("UPDATE rolls SET texts = texts + ? WHERE number = ?"),
+    countTexts: sql("UPDATE rolls SET texts = texts + ? WHERE number = ? RETURNING texts"),
+    removeRoll: sql("DELETE FROM rolls WHERE number = ?"),
 
     // Looking.
     unsettled: sql(
