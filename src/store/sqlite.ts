@@ -23,7 +23,6 @@ import type {
   Routed,
   Seen,
   Settlement,
-  SkipStep,
   Stage,
   Want,
 } from "../core/ports.ts";
@@ -41,13 +40,11 @@ import { Line } from "./line.ts";
 import { type Answer, type Op, type Push, type Round, stageNumber, stageOf } from "./round.ts";
 import { migrations } from "./schema.ts";
 import { prepare, type Statements } from "./statements.ts";
+import { Steer } from "./steer.ts";
 
 /** Numbers given out between two openings; see `openings` in schema.ts. */
 const numbersPerOpening = 2 ** 32;
 const sweepRowsMax = 200;
-/** Rows that one step of steering changes, and rows that it looks at. */
-const steerRowsMax = 500;
-const findRowsMax = 20_000;
 const sweepPagesMax = 200;
 /** Free pages are given back to the disk when they are as many, and more than half the file. */
 const freePagesMin = 16_384;
@@ -66,6 +63,7 @@ export interface SqliteOptions {
 export class SqliteEngine {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
+  readonly #steer: Steer;
   readonly #lines = new Map<SubscriptionId, readonly [deliver: Line, deadLetter: Line]>();
   /** Lines and counts that the round under way has touched. */
   readonly #touched = new Set<Line>();
@@ -89,6 +87,15 @@ export class SqliteEngine {
     this.#leasesMade = opening * numbersPerOpening;
     this.#revisionsMade = opening * numbersPerOpening;
     this.#statements = prepare(this.#database);
+    this.#steer = new Steer(this.#statements, {
+      lastEvent: () => this.#eventsMade,
+      line: (queue) => {
+        const line = this.#line(queue);
+        return line && this.#touch(line);
+      },
+      count: (queue, delta) => this.#count(queue, delta),
+      wake: (queue, dueAt) => this.#wake(queue, dueAt),
+    });
     this.#drawLines(this.#subscriptionIds());
     this.#removing = this.#statements.firstRemoval.get() !== undefined;
   }
@@ -179,11 +186,11 @@ export class SqliteEngine {
       case "look":
         return op.ids.map((id) => this.#look(id));
       case "skip":
-        return this.#skip(op.queue, op.step);
+        return this.#steer.skip(op.queue, op.step);
       case "hasten":
-        return this.#hasten(op.queue, op);
+        return this.#steer.hasten(op.queue, op);
       case "find":
-        return this.#find(op.systemId, op.after);
+        return this.#steer.find(op.systemId, op.after);
       case "notes":
         return this.#statements.notes
           .all(op.of)
@@ -466,84 +473,6 @@ export class SqliteEngine {
     if (!this.#lines.has(subscription)) return null;
     const row = this.#statements.look.get(event, subscription);
     return row === undefined ? null : deliveryOf(row);
-  }
-
-  // Steering, a little at a time.
-
-  /**
-   * Walks through the queue in its order. What is settled meanwhile may come to stand behind the
-   * walk; so it is walked through again, until nothing more is found.
-   */
-  #skip(queue: Queue, step: SkipStep | null): { dropped: number; next: SkipStep | null } {
-    const line = this.#line(queue);
-    if (line === undefined) return { dropped: 0, next: null };
-    const start = { dueAt: Number.MIN_SAFE_INTEGER, event: 0, hasDropped: false };
-    const from = step ?? { ...start, through: this.#eventsMade };
-    const { subscription } = queue;
-    const places = this.#statements.somePlaces.all({
-      subscription,
-      stage: stageNumber[queue.stage],
-      fromDueAt: from.dueAt,
-      fromEvent: from.event,
-      limit: steerRowsMax,
-    });
-    let dropped = 0;
-    for (const place of places) {
-      const event = place.event as number;
-      if (event > from.through) continue;
-      this.#statements.removeDelivery.run(event, subscription);
-      this.#statements.removeEvent.run(event, event);
-      this.#touch(line).release(event);
-      dropped += 1;
-    }
-    this.#count(queue, -dropped);
-    const hasDropped = from.hasDropped || dropped > 0;
-    const last = places.at(-1);
-    if (last !== undefined && places.length === steerRowsMax) {
-      const place = { dueAt: last.due_at as number, event: last.event as number };
-      return { dropped, next: { ...from, ...place, hasDropped } };
-    }
-    return { dropped, next: hasDropped ? { ...from, ...start } : null };
-  }
-
-  #hasten(
-    queue: Queue,
-    { event, now }: { readonly event: number | null; readonly now: Instant },
-  ): { hastened: number; isOver: boolean } {
-    const { subscription } = queue;
-    const stage = stageNumber[queue.stage];
-    if (event !== null) return { hastened: this.#hastenOne(queue, event, now), isOver: true };
-    if (!this.#lines.has(subscription)) return { hastened: 0, isOver: true };
-    const rows = this.#statements.someLater.all(subscription, stage, now, steerRowsMax);
-    for (const row of rows) {
-      this.#statements.putDueAt.run(now, row.event as number, subscription);
-      this.#line(queue)?.free({ dueAt: now, event: row.event as number });
-    }
-    if (rows.length > 0) this.#wake(queue, now);
-    return { hastened: rows.length, isOver: rows.length < steerRowsMax };
-  }
-
-  #hastenOne(queue: Queue, event: number, now: Instant): number {
-    const { subscription } = queue;
-    const stage = stageNumber[queue.stage];
-    const row = this.#statements.fence.get(event, subscription);
-    if (row === undefined || row.stage !== stage || !this.#lines.has(subscription)) return 0;
-    const head = this.#statements.somePlaces.get({
-      ...{ subscription, stage, fromDueAt: Number.MIN_SAFE_INTEGER, fromEvent: 0, limit: 1 },
-    });
-    const isFirst = head === undefined || head.event === event;
-    const firstAt = isFirst ? now : Math.min(now, (head.due_at as number) - 1);
-    const at = Math.min(row.due_at as number, firstAt);
-    this.#statements.putDueAt.run(at, event, subscription);
-    this.#free(queue, { dueAt: at, event });
-    return 1;
-  }
-
-  #find(systemId: string, after: number): { event: number | null; next: number | null } {
-    const row = this.#statements.findEvent.get({ systemId, after, limit: findRowsMax });
-    const event = (row?.found ?? null) as number | null;
-    const isOver = event !== null || row?.seen !== findRowsMax;
-    return { event, next: isOver ? null : (row?.last as number) };
   }
 
   #putNote(kind: string, key: string, record: object | null): void {
