@@ -248,6 +248,7 @@ export async function openBroker(
     settings: settingsOf(config),
     simulation: {
       defaults: rules.defaults,
+      ...(rules.health !== undefined && { rules: rules.health }),
       sendsMax: rules.endpointSendsMax,
       seeded: seededChance,
     },
