@@ -55,13 +55,24 @@ const besideEvent = [
 const wrappingNames = ["deadletterproperties", "brokerproperties"];
 const besideWrapping = [...wrappingNames, "customdeliveryproperties"];
 
-const eventGridNames = [
-  ...["id", "topic", "subject", "data", "eventType", "eventTime", "dataVersion"],
-  "metadataVersion",
-];
+/** By themselves in lower case. */
+const eventGridNames: ReadonlyMap<string, string> = new Map(
+  [
+    "id",
+    "topic",
+    "subject",
+    "data",
+    "eventType",
+    "eventTime",
+    "dataVersion",
+    "metadataVersion",
+  ].map((name) => [name.toLowerCase(), name]),
+);
 
 interface Part {
   readonly name: string;
+  /** The same in lower case. */
+  readonly lower: string;
   readonly json: string;
   /** Where the value ends in the text it was cut from. */
   readonly end: number;
@@ -144,7 +155,7 @@ function unwrapped(record: string, parts: readonly Part[]): string {
  * elsewhere, the members that are left are joined.
  */
 function without(record: string, parts: readonly Part[], names: readonly string[]): string {
-  const isAdded = ({ name }: Part) => names.includes(name.toLowerCase());
+  const isAdded = ({ lower }: Part) => names.includes(lower);
   const first = parts.findIndex(isAdded);
   if (first < 0) return record;
   const last = parts[first - 1];
@@ -157,8 +168,8 @@ function without(record: string, parts: readonly Part[], names: readonly string[
 /** Names in the letter case of the schema; a member it does not know stays as it is. */
 function asEventGrid(text: string, parts: readonly Part[]): string {
   const names = new Set(parts.map(({ name }) => name));
-  const properName = ({ name }: Part) => {
-    const proper = eventGridNames.find((known) => known.toLowerCase() === name.toLowerCase());
+  const properName = ({ name, lower }: Part) => {
+    const proper = eventGridNames.get(lower);
     return proper === undefined || names.has(proper) ? name : proper;
   };
   if (parts.every((part) => properName(part) === part.name)) return text;
@@ -168,17 +179,20 @@ function asEventGrid(text: string, parts: readonly Part[]): string {
 /** The service's own example has no version; without it nobody would know the event for one. */
 function asCloudEvent(text: string, parts: readonly Part[]): string {
   if (parts.some(({ name }) => name === "specversion")) return text;
-  return joined([{ name: "specversion", json: '"1.0"', end: 0 }, ...parts]);
+  const name = "specversion";
+  return joined([{ name, lower: name, json: '"1.0"', end: 0 }, ...parts]);
 }
 
 /** `text`: valid JSON of an object. */
 function partsOf(text: string): readonly Part[] {
   const members = findMembers(text, text.indexOf("{"))?.members ?? [];
-  return members.map(({ name, start, end }) => ({ name, json: text.slice(start, end), end }));
+  return members.map(({ name, start, end }) => {
+    return { name, lower: name.toLowerCase(), json: text.slice(start, end), end };
+  });
 }
 
 function find(parts: readonly Part[], names: readonly string[]): Part | undefined {
-  return parts.find(({ name }) => names.includes(name.toLowerCase()));
+  return parts.find(({ lower }) => names.includes(lower));
 }
 
 function joined(parts: readonly Part[]): string {
@@ -197,8 +211,10 @@ function countOf(part: Part | undefined): number | null {
 }
 
 function instantOf(part: Part | undefined): Instant | null {
+  const text = textOf(part);
+  if (text === "") return null;
   try {
-    return parseInstant(textOf(part), "time");
+    return parseInstant(text, "time");
   } catch {
     return null;
   }

@@ -145,6 +145,8 @@ async function* siftBlob(
     return;
   }
   const catalog = ground.catalog();
+  // The letters of a blob mostly have one topic; it is looked for once.
+  const homes = new Map<string, Home>();
   const records = readLetters(read.text);
   const keys = records.map((each) => (each.kind === "letter" ? letterKey(path, each.letter) : ""));
   const times: number[] = [];
@@ -161,7 +163,9 @@ async function* siftBlob(
       continue;
     }
     const { letter, record } = each;
-    const home = homeOf(place, letter, catalog, ground.accounts);
+    const from = `${letter.form} ${letter.source}`;
+    const home = homes.get(from) ?? homeOf(place, letter, catalog, ground.accounts);
+    homes.set(from, home);
     const view = viewOf({ place, letter, home, redriven: times[index] ?? 0 }, read.blob);
     if (!matchesLetter(query, { ...view, letter })) continue;
     const bookmark = { ...place, until: read.until };
