@@ -1,5 +1,6 @@
-// What is counted and measured of one subscription's deliveries, under its own labels. Labels are
-// made once and kept: the meter knows them at sight, and an attempt costs a few additions.
+// What is counted and measured of one subscription's deliveries, under its own labels. Those of
+// what happens all the time are made once and kept: the meter knows them at sight, and an attempt
+// that succeeds costs a few additions.
 
 import type { Outcome } from "../core/outcome.ts";
 import type { Delivery, Instant, Meter } from "../core/ports.ts";
@@ -21,8 +22,8 @@ export class Measure {
   readonly #names: Labels;
   /** As Azure Monitor calls them. */
   readonly #azure: Labels;
-  /** By what is added to the names; there are few. */
-  readonly #kept = new Map<string, Labels>();
+  /** Of attempts, by outcome; there are few. */
+  readonly #attempts = new Map<string, Labels>();
 
   constructor(subscription: Subscription, meter: Meter) {
     const { topic, domainTopic, name } = subscription;
@@ -36,8 +37,7 @@ export class Measure {
 
   attempted({ stage }: Delivery, attempt: Measured, isDelivered: boolean): void {
     const { outcome, outcomeName } = attempt;
-    const labels = this.#with(this.#names, { outcome: outcomeName });
-    this.#meter.count("posthorn_delivery_attempts_total", labels);
+    this.#meter.count("posthorn_delivery_attempts_total", this.#labelsOf(outcomeName));
     if (stage !== "deliver") return;
     const seconds = Math.max(0, attempt.endedAt - attempt.startedAt) / 1000;
     this.#meter.observe?.(
@@ -47,7 +47,7 @@ export class Measure {
     );
     if (isDelivered) return;
     const error = { error: outcomeName, error_type: errorType(outcome) };
-    const failed = this.#with(this.#azure, error);
+    const failed = { ...this.#azure, ...error };
     this.#meter.count("eventgrid_delivery_attempt_fail_count_total", failed);
   }
 
@@ -59,12 +59,12 @@ export class Measure {
 
   deadLettered(reason: string): void {
     this.#meter.count("posthorn_dead_lettered_events_total", this.#names);
-    const labels = this.#with(this.#azure, { dead_letter_reason: reason });
+    const labels = { ...this.#azure, dead_letter_reason: reason };
     this.#meter.count("eventgrid_dead_lettered_count_total", labels);
   }
 
   dropped(reason: string): void {
-    this.#meter.count("posthorn_dropped_events_total", this.#with(this.#names, { reason }));
+    this.#meter.count("posthorn_dropped_events_total", { ...this.#names, reason });
   }
 
   halved(): void {
@@ -75,13 +75,11 @@ export class Measure {
     this.#meter.count("posthorn_store_failures_total", { verb });
   }
 
-  #with(names: Labels, more: Labels): Labels {
-    let key = "";
-    for (const label in more) key += `${label}\u0000${more[label]}\u0000`;
-    let labels = this.#kept.get(key);
+  #labelsOf(outcome: string): Labels {
+    let labels = this.#attempts.get(outcome);
     if (labels === undefined) {
-      labels = { ...names, ...more };
-      this.#kept.set(key, labels);
+      labels = { ...this.#names, outcome };
+      this.#attempts.set(outcome, labels);
     }
     return labels;
   }
