@@ -58,7 +58,7 @@ import {
 } from "./runtime/failures.ts";
 import { openFrontage } from "./runtime/frontage.ts";
 import { makeKey, realIds } from "./runtime/ids.ts";
-import { keepSecret } from "./runtime/keepsake.ts";
+import { keepSecret, leaveText } from "./runtime/keepsake.ts";
 import { openKeys } from "./runtime/keys.ts";
 import { type LogStream, type OpenLog, openLog } from "./runtime/log.ts";
 import { openMeter, textOf } from "./runtime/meter.ts";
@@ -316,6 +316,8 @@ export async function openBroker(
     (open) => open.close(),
   );
   const { http, https } = frontage;
+  // How the command line finds a broker on its machine.
+  rooms.defer(leaveText(join(config.dataFolder, "address"), http ?? https ?? ""));
   await frontage.offer(portsIn(house.catalog()));
   house.watch((catalog) => void frontage.offer(portsIn(catalog)));
   for (const key of config.idleKeys) log.fact("warn", "setting.idle", { ...key });

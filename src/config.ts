@@ -160,7 +160,7 @@ function readOptions(args: readonly string[], problems: Refusal[]): FoundByName 
 }
 
 /** For commands that speak to a broker; whoever runs one may have it set. */
-const forClients = ["POSTHORN_SERVER"];
+const forClients = ["POSTHORN_SERVER", "POSTHORN_KEY"];
 
 /** What Kubernetes tells every container about a service that happens to be called posthorn. */
 const fromKubernetes = /^POSTHORN_(SERVICE_(HOST|PORT)|PORT)(_|$)/;

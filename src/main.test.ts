@@ -37,8 +37,14 @@ function openWorld(changes: Partial<World> & { isTTY?: boolean } = {}) {
     wire: {
       readInput: async () => "",
       fetch: () => Promise.reject(new TypeError("fetch failed")),
+      now: () => 0,
       sleep: async () => {},
       trust: () => {},
+      makeId: () => "id",
+      chance: () => 0.5,
+      seeded: () => ({ draw: () => 0.5 }),
+      openReceiver: () => Promise.reject(new Error("nobody listens")),
+      settingNames: [],
     },
     ...changes,
   };
@@ -214,10 +220,21 @@ test("an unknown command is answered with the nearest known one, and code 2", as
 });
 
 test("help is shown when it is asked for, and when nothing is", async () => {
-  for (const args of [[], ["help"], ["--help"], ["serve", "--help"], ["config", "list", "-h"]]) {
+  const ofAll = /^posthorn, .*\n\nUsage:\n/;
+  const ofSettings = /^Run the broker.*\n\nUsage:\n {2}posthorn serve/;
+  const table: [string[], RegExp][] = [
+    [[], ofAll],
+    [["help"], ofAll],
+    [["--help"], ofAll],
+    [["serve", "--help"], ofSettings],
+    [["config", "list", "-h"], ofSettings],
+    [["help", "serve"], ofSettings],
+    [["help", "topic", "create"], /Usage:\n {2}posthorn topic create \[options\]/],
+  ];
+  for (const [args, words] of table) {
     const { world, out, opened } = openWorld({ args });
     assert.equal(await run(world), 0);
-    assert.match(out(), /^posthorn, .*\n\nUsage:\n/);
+    assert.match(out(), words);
     assert.deepEqual(opened, []);
   }
 });

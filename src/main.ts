@@ -2,22 +2,27 @@
 // the whole program on a world that is handed in, so that a test can start the very same thing;
 // `main` runs it on the real one. Nothing happens on import.
 //
-// Exit codes: 0 when all is well or after a signal; 2 for a command or setting that cannot be, in
-// one line; 1 for anything else.
+// Here are the commands that are the process itself, serve and config; all others are the hand's,
+// in cli/. Exit codes: 0 when all is well or after a signal; 2 for a command or setting that cannot
+// be, in one line; 1 for anything else; 3 from the hand for what is not there.
 
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import type { Wire } from "./cli/client.ts";
+import type { Outside, Wire } from "./cli/client.ts";
 import { type Config, type ConfigInput, listConfig, parseConfig } from "./config.ts";
 import { Refusal } from "./core/refusal.ts";
 import { refuseName } from "./core/wording.ts";
 import { configurationDoc, helpText } from "./manual.ts";
+import { seededChance } from "./runtime/chance.ts";
+import { settingList } from "./settings.ts";
 
 export interface Output {
   readonly fd?: number;
   readonly isTTY?: boolean;
+  readonly columns?: number;
   write(text: string): unknown;
 }
 
@@ -44,7 +49,6 @@ export interface World {
   readonly wire: Wire;
 }
 
-const commands = ["serve", "import", "export", "config", "help", "--version"];
 const configCommands = ["config list", "config doc"];
 
 /** Answers with the exit code. */
@@ -58,10 +62,10 @@ export async function run(world: World): Promise<number> {
 }
 
 async function obey(world: World): Promise<number> {
-  const [command = "help", ...rest] = world.args;
-  if (command === "import" || command === "export") return await speak(world, command, rest);
-  const wantsHelp = rest.includes("--help") || rest.includes("-h");
-  if (wantsHelp || ["help", "--help", "-h"].includes(command)) {
+  const [command, ...rest] = world.args;
+  const asksHelp = rest.includes("--help") || rest.includes("-h");
+  const about = command === "help" ? rest[0] : asksHelp ? command : undefined;
+  if (about === "serve" || about === "config") {
     world.stdout.write(helpText());
     return 0;
   }
@@ -74,32 +78,42 @@ async function obey(world: World): Promise<number> {
     case "version":
       world.stdout.write(`${versionOf(world)}\n`);
       return 0;
-    default:
-      throw refuseName({ what: "command", name: command, known: commands });
+    default: {
+      // Loaded when it is needed: a broker has no use for it.
+      const { runCommand } = await import("./cli/run.ts");
+      return await runCommand(world.args, outsideOf(world));
+    }
   }
 }
 
-/** To a running broker. Loaded when it is needed: a broker has no use for it. */
-async function speak(
-  world: World,
-  command: "import" | "export",
-  args: readonly string[],
-): Promise<number> {
-  const { importHelp, exportHelp } = await import("./cli/options.ts");
-  if (args.includes("--help") || args.includes("-h")) {
-    world.stdout.write(command === "import" ? importHelp : exportHelp);
-    return 0;
-  }
-  const { env, readFile, wire } = world;
-  const print = (line: string) => world.stdout.write(line);
-  const outside = { ...wire, env, readFile, print };
-  if (command === "import") {
-    const { importResources } = await import("./cli/import.ts");
-    return await importResources(args, outside);
-  }
-  const { exportResources } = await import("./cli/export.ts");
-  return await exportResources(args, outside);
+const columnsDefault = 80;
+
+/** The world as the commands see it that speak to a running broker. */
+function outsideOf({ env, readFile, wire, stdout, stderr, onSignal, exit }: World): Outside {
+  return {
+    ...wire,
+    env,
+    readFile,
+    print: (text) => void stdout.write(text),
+    tell: (text) => void stderr.write(text),
+    complain: (text) => void stderr.write(text),
+    isTerminal: stdout.isTTY === true,
+    isTold: stderr.isTTY === true,
+    columns: stdout.columns ?? columnsDefault,
+    onSignal(listener) {
+      let firstAt: number | null = null;
+      return onSignal((signal) => {
+        const now = Date.now();
+        if (firstAt === null) listener(signal);
+        else if (now - firstAt > echoMsMax) exit(interruptedCode);
+        firstAt ??= now;
+      });
+    },
+  };
 }
+
+/** What shells expect of a program that a second interrupt has ended. */
+const interruptedCode = 130;
 
 /** A terminal sends its interrupt to npm and to us, and npm passes it on: one wish, heard twice. */
 const echoMsMax = 200;
@@ -205,8 +219,15 @@ export async function main(): Promise<void> {
     wire: {
       readInput: () => text(process.stdin),
       fetch,
+      now: () => Date.now(),
       sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       trust: (pem) => setDefaultCACertificates([...getCACertificates("default"), pem]),
+      makeId: () => randomUUID(),
+      chance: () => Math.random(),
+      seeded: seededChance,
+      openReceiver: async (options) =>
+        (await import("./runtime/receiver.ts")).openReceiver(options),
+      settingNames: settingList.filter(({ isOption }) => isOption).map(({ name }) => name),
     },
   });
   await new Promise<void>((resolve) => process.stdout.write("", () => resolve()));

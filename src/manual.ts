@@ -8,16 +8,13 @@ import { settingList } from "./settings.ts";
 const columnsMax = 90;
 
 export function helpText(): string {
-  return `posthorn, a self-hosted event broker: Azure Event Grid on the wire, durable underneath
+  return `Run the broker, or show the settings it would run with.
 
 Usage:
   posthorn serve [options]         run the broker
-  posthorn import FILE… [options]  apply templates or lists of the Azure CLI to a running broker
-  posthorn export [options]        print what a running broker has, for import or for Azure
   posthorn config list [options]   show the settings in force, and where each comes from
   posthorn config doc              write the page about settings, as Markdown
-  posthorn help                    show this
-  posthorn --version               show the version
+  posthorn help                    show all other commands
 
 Options:
 ${settingList

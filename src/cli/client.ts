@@ -4,20 +4,32 @@
 
 import { join } from "node:path";
 import type { Members } from "../core/members.ts";
+import type { Chance } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import { isLoopback } from "../core/setting.ts";
 import { refuseValue } from "../core/wording.ts";
+import { Complaint, wordsOf } from "./complaint.ts";
 import { isObject } from "./expression.ts";
 import type { Secrets } from "./likeness.ts";
+import type { OpenReceiver } from "./receiver.ts";
+import { type ServerSent, serverSent } from "./serversent.ts";
 import { signingOf } from "./signing.ts";
 
 /** What the process alone can do. */
 export interface Wire {
   readonly readInput: () => Promise<string>;
   readonly fetch: typeof fetch;
+  readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   /** Trusts an authority, given as PEM, beside the usual ones. */
   readonly trust: (pem: string) => void;
+  readonly makeId: () => string;
+  /** In [0, 1). */
+  readonly chance: () => number;
+  readonly seeded: (seed: number) => Chance;
+  readonly openReceiver: OpenReceiver;
+  /** What `serve` takes, for completion. */
+  readonly settingNames: readonly string[];
 }
 
 /** What a command stands on. */
@@ -25,6 +37,16 @@ export interface Outside extends Wire {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => string;
   readonly print: (text: string) => void;
+  /** Beside what is printed: warnings and progress. */
+  readonly tell: (text: string) => void;
+  /** The same for what went wrong, which is always told. */
+  readonly complain: (text: string) => void;
+  readonly isTerminal: boolean;
+  /** Whether a person sees what is told, and it can be told anew in the same place. */
+  readonly isTold: boolean;
+  readonly columns: number;
+  /** Calls back when someone wants the command to end. The answer stops that. */
+  readonly onSignal: (listener: (signal: string) => void) => () => void;
 }
 
 export interface Answer {
@@ -37,12 +59,20 @@ export interface Answer {
 export interface Client {
   readonly server: string;
   ask(method: string, path: string, body?: object): Promise<Answer>;
+  /** What an answer holds whose status says yes. Throws Complaint for any other. */
+  get(path: string): Promise<Members>;
+  send(method: string, path: string, body?: object): Promise<Answer>;
+  /** As anyone could, without the admin key: for publishing. */
+  post(path: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer>;
+  /** Server-sent events, as they come, until the signal aborts. Throws Complaint. */
+  stream(path: string, signal: AbortSignal): AsyncIterable<ServerSent>;
   /** All pages of a list. Refusal: Unavailable. */
   list(path: string): Promise<readonly Members[]>;
   /** Waits for what a write began; null when all went well, else why not. */
   follow(answer: Answer): Promise<string | null>;
 }
 
+/** Beside ours, which has its version in its path. */
 const apiVersion = "2025-02-15";
 const serverDefault = "http://127.0.0.1:5888";
 const dataDefault = "./posthorn-data";
@@ -56,30 +86,58 @@ export function openClient(
   outside: Outside,
 ): Client {
   const { env } = outside;
-  const server = serverOf(given.one("server") ?? (env.POSTHORN_SERVER || serverDefault));
   const folder = given.one("data") ?? (env.POSTHORN_DATA || dataDefault);
-  const key = given.one("key") ?? (env.POSTHORN_ADMIN_KEY || keyIn(folder, server, outside));
+  const server = serverOf(
+    given.one("server") ?? (env.POSTHORN_SERVER || addressIn(folder, outside) || serverDefault),
+  );
+  const key =
+    given.one("key") ??
+    (env.POSTHORN_KEY || env.POSTHORN_ADMIN_KEY || keyIn(folder, server, outside));
   if (server.protocol === "https:") trustOwn(given.one("ca"), folder, outside);
   const base = server.href.replace(/\/+$/, "");
-  const ask: Client["ask"] = async (method, path, body) => {
+  const call = async (path: string, init: RequestInit): Promise<Response> => {
     const url = new URL(`${base}${path}`);
-    if (!url.searchParams.has("api-version")) url.searchParams.set("api-version", apiVersion);
-    const response = await reach(base, outside, url, {
-      method,
-      redirect: "error",
-      headers: {
-        accept: "application/json",
-        ...(key !== null && { authorization: `Bearer ${key}` }),
-        ...(body !== undefined && { "content-type": "application/json" }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+    const isOurs = path.startsWith("/api/");
+    if (!isOurs && !url.searchParams.has("api-version")) {
+      url.searchParams.set("api-version", apiVersion);
+    }
+    const authorization = key !== null && { authorization: `Bearer ${key}` };
+    const headers = { accept: "application/json", ...authorization, ...init.headers };
+    const response = await reach(base, outside, url, { redirect: "error", ...init, headers });
     if (response.status === 401) throw refuseKey(base, key);
     return response;
+  };
+  const ask: Client["ask"] = async (method, path, body) =>
+    await answerOf(
+      await call(path, {
+        method,
+        ...(body !== undefined && {
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(body),
+        }),
+      }),
+    );
+  const send: Client["send"] = async (method, path, body) => {
+    const answer = await ask(method, path, body);
+    if (answer.status >= 300) throw new Complaint(answer.status, answer.body);
+    return answer;
   };
   return {
     server: base,
     ask,
+    send,
+    get: async (path) => (await send("GET", path)).body,
+    async post(path, headers, body) {
+      const init: RequestInit = { method: "POST", redirect: "error", headers, body };
+      return await answerOf(await reach(base, outside, new URL(`${base}${path}`), init));
+    },
+    async *stream(path, signal) {
+      const response = await call(path, { headers: { accept: "text/event-stream" }, signal });
+      if (response.status >= 300) {
+        throw new Complaint(response.status, parseBody(await response.text()));
+      }
+      yield* serverSent(textIn(response, signal));
+    },
     async list(path) {
       const all: Members[] = [];
       let next: string | null = path;
@@ -156,17 +214,25 @@ export function readNamed(file: string, readFile: Outside["readFile"]): string {
   }
 }
 
+/** What a broker that runs here has left of its address. */
+function addressIn(folder: string, { readFile }: Outside): string | null {
+  return readOr(() => readFile(join(folder, "address")).trim());
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const operation = response.headers.get("azure-asyncoperation");
+  return { status: response.status, body: parseBody(text), operation };
+}
+
 async function reach(
   base: string,
   { fetch }: Outside,
   url: URL,
   init: RequestInit,
-): Promise<Answer> {
+): Promise<Response> {
   try {
-    const response = await fetch(url, init);
-    const text = await response.text();
-    const operation = response.headers.get("azure-asyncoperation");
-    return { status: response.status, body: parseBody(text), operation };
+    return await fetch(url, init);
   } catch (error) {
     const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
     const why = cause?.code ?? cause?.message ?? (error as Error).message;
@@ -176,9 +242,21 @@ async function reach(
   }
 }
 
+/** Until the signal aborts, which is no error. */
+async function* textIn(response: Response, signal: AbortSignal): AsyncIterable<string> {
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of response.body ?? []) yield decoder.decode(chunk, { stream: true });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** A list is an object with a value, as it is everywhere else. */
 function parseBody(text: string): Members {
   try {
     const value: unknown = JSON.parse(text);
+    if (Array.isArray(value)) return { value };
     return isObject(value) ? value : {};
   } catch {
     return {};
@@ -194,7 +272,7 @@ function pathOf(link: string, base: string): string {
 function refuseKey(base: string, key: string | null): Refusal {
   const why =
     key === null
-      ? "asks for its admin key: give --key, POSTHORN_ADMIN_KEY or its data folder with --data"
+      ? "asks for its admin key: give --key, POSTHORN_KEY or its data folder with --data"
       : "does not take this admin key";
   return new Refusal("Unauthorized", `the broker at ${base} ${why}`);
 }
@@ -202,12 +280,6 @@ function refuseKey(base: string, key: string | null): Refusal {
 function refuseAnswer(base: string, path: string, status: number): Refusal {
   const words = `${base} answered ${status} to ${path.split("?")[0]}, as no Posthorn would`;
   return new Refusal("Unavailable", words);
-}
-
-/** What an answer says is wrong, in one line. */
-export function wordsOf({ error }: Members, otherwise: string): string {
-  const words = isObject(error) && typeof error.message === "string" ? error.message : otherwise;
-  return words.replace(/\s+/g, " ");
 }
 
 /** The segments of an id, written so that a URL can hold them. */

@@ -5,20 +5,15 @@
 import type { Members } from "../core/members.ts";
 import { refuseValue } from "../core/wording.ts";
 import { isSameText } from "./address.ts";
-import { type Client, type Outside, openClient, pathTo, secretsOf } from "./client.ts";
-import { exportOptions, parseOptions } from "./options.ts";
+import { type Client, openClient, pathTo, secretsOf } from "./client.ts";
+import type { Run } from "./command.ts";
 import { type Exported, type ExportedSubscription, listedOf, templateOf } from "./printout.ts";
 
-/** The exit code. Refusals: InvalidSetting, Unavailable, Unauthorized. */
-export async function exportResources(args: readonly string[], outside: Outside): Promise<number> {
-  const options = parseOptions(args, exportOptions);
+/** Refusals: InvalidSetting, Unavailable, Unauthorized. */
+export const exportResources: Run = async (options, outside) => {
   const format = options.one("format") ?? "arm";
   if (format !== "arm" && format !== "az") {
     throw refuseValue({ field: "--format", value: format, allowed: "arm or az" });
-  }
-  if (options.files[0] !== undefined) {
-    const allowed = "left out: export writes to the output";
-    throw refuseValue({ field: "a file", value: options.files[0], allowed });
   }
   const client = openClient(options, outside);
   const exported = await readAll(client, options.one("resource-group"));
@@ -28,8 +23,8 @@ export async function exportResources(args: readonly string[], outside: Outside)
     isOneGroup: options.has("resource-group"),
   };
   outside.print(`${JSON.stringify(print(exported, choice), null, 2)}\n`);
-  return 0;
-}
+  return {};
+};
 
 async function readAll(client: Client, onlyGroup: string | null): Promise<Exported> {
   const [topics, domainTopics, subscriptions]: [Members[], Members[], Members[]] = [[], [], []];

@@ -3,7 +3,6 @@
 // asked again, too. One that fails does not keep the others from being made.
 
 import type { Members } from "../core/members.ts";
-import { Refusal } from "../core/refusal.ts";
 import { localPlace } from "../core/topic.ts";
 import { refuseName } from "../core/wording.ts";
 import { isSameText } from "./address.ts";
@@ -15,21 +14,22 @@ import {
   pathTo,
   readNamed,
   secretsOf,
-  wordsOf,
 } from "./client.ts";
+import type { Run } from "./command.ts";
+import { wordsOf } from "./complaint.ts";
 import { isTemplate, parseDocument, readDocument, readParameters } from "./document.ts";
 import { isObject } from "./expression.ts";
 import { isAlike, isHidden } from "./likeness.ts";
-import { importOptions, type Parsed, pairsIn, parseOptions } from "./options.ts";
+import type { Given } from "./option.ts";
+import { pairsIn } from "./options.ts";
 import { type Need, type Plan, planFor, type Wanted } from "./plan.ts";
 import { declaredParameters, type Found } from "./template.ts";
 
 /** How many endpoints may be waited for at once. */
 const followedMax = 16;
 
-/** The exit code: 1 when something could not be made. Refusals: InvalidSetting, Unavailable, …. */
-export async function importResources(args: readonly string[], outside: Outside): Promise<number> {
-  const options = parseOptions(args, importOptions);
+/** Exit code 1 when something could not be made. Refusals: InvalidSetting, Unavailable, …. */
+export const importResources: Run = async (options, outside) => {
   const plan = await planIn(options, outside);
   const client = openClient(options, outside);
   const isDryRun = options.has("dry-run");
@@ -49,8 +49,8 @@ export async function importResources(args: readonly string[], outside: Outside)
     for (const line of await Promise.all(begun)) print(line);
   }
   plan.passedOver.forEach(print);
-  return hasFailed ? 1 : 0;
-}
+  return { exitCode: hasFailed ? 1 : 0 };
+};
 
 interface Line {
   readonly word: string;
@@ -62,12 +62,7 @@ function lineOf({ word, what, why }: Line): string {
   return `${word.padEnd(9)}  ${what}${why === undefined ? "" : `: ${why}`}`;
 }
 
-type ImportOptions = Parsed<keyof typeof importOptions>;
-
-async function planIn(options: ImportOptions, outside: Outside): Promise<Plan> {
-  if (options.files.length === 0) {
-    throw new Refusal("InvalidSetting", "import must be followed by files, or by - for the input");
-  }
+async function planIn(options: Given, outside: Outside): Promise<Plan> {
   const readFile = (file: string) => readNamed(file, outside.readFile);
   const additions = {
     endpoints: pairsIn(options.all("endpoint"), "--endpoint SUBSCRIPTION=URL"),
@@ -82,7 +77,7 @@ async function planIn(options: ImportOptions, outside: Outside): Promise<Plan> {
   };
   const parameters = readParameters(options.all("parameters"), readFile);
   const documents: [string, unknown][] = [];
-  for (const name of options.files) {
+  for (const name of options.operands) {
     const file = name === "-" ? "the input" : name;
     const text = name === "-" ? await outside.readInput() : readFile(name);
     documents.push([file, parseDocument(text, file)]);

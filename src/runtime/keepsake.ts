@@ -1,7 +1,15 @@
 // What is made once and kept in a file: keys and certificates. A file is never seen half written,
 // and of two makers at the same moment one wins and both go on with what that one made.
 
-import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 
 /** Only the broker's own user may read it. */
@@ -39,6 +47,19 @@ export function keepPublic(path: string, text: string): void {
 /** The same for the broker's own eyes. */
 export function keepSecretText(path: string, text: string): void {
   renameSync(writeDraft(path, text, secretMode), path);
+}
+
+/**
+ * Leaves a text in the file for as long as the broker runs, for programs on the same machine. The
+ * answer takes it away, unless someone else has left theirs meanwhile. A folder that is not there
+ * is not made for it.
+ */
+export function leaveText(path: string, text: string): () => void {
+  if (!existsSync(dirname(path))) return () => {};
+  keepPublic(path, text);
+  return () => {
+    if (readKept(path) === text) unlinkSync(path);
+  };
 }
 
 /** Null when there is no such file, or nothing in it. */

@@ -57,7 +57,15 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   undici: ["src/egress/webhook.ts", "src/egress/connections.ts"],
   yaml: ["src/cli/output.ts"],
   "node:buffer": ["src/ingress/", "src/runtime/"],
-  "node:crypto": ["src/ingress/", "src/egress/", "src/control/", "src/store/", "src/runtime/"],
+  "node:crypto": [
+    "src/main.ts",
+    "src/ingress/",
+    "src/egress/",
+    "src/control/",
+    "src/store/",
+    "src/runtime/",
+    "src/cli/signature.ts",
+  ],
   "node:fs": [
     "src/main.ts",
     "src/broker.ts",

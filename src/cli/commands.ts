@@ -1,0 +1,76 @@
+// The table of commands: all that `posthorn` knows, in the order in which help shows it. What a
+// command does is loaded when it is run. A command of the process itself (serve, config) is here
+// for help and completion, and main.ts runs it.
+
+import { azureCommands } from "./azurecommands.ts";
+import type { Command, Run } from "./command.ts";
+import { deliveryCommands } from "./deliverycommands.ts";
+import { exportOptions, importOptions } from "./options.ts";
+import { toolCommands } from "./toolcommands.ts";
+
+/** Whoever comes here has gone past the process that should have run it. */
+const byProcess = async (): Promise<Run> => {
+  throw new Error("this command is run by the process itself");
+};
+
+const processCommands: readonly Command[] = [
+  {
+    words: "serve",
+    about: "Run the broker.",
+    options: {},
+    examples: ["posthorn serve --http 127.0.0.1:5888 --data ./posthorn-data"],
+    prints: "text",
+    isLocal: true,
+    load: byProcess,
+  },
+  {
+    words: "config list",
+    about: "Show the settings in force, and where each comes from.",
+    options: {},
+    examples: ["posthorn config list --config posthorn.json"],
+    prints: "text",
+    isLocal: true,
+    load: byProcess,
+  },
+  {
+    words: "config doc",
+    about: "Write the page about settings, as Markdown.",
+    options: {},
+    examples: ["posthorn config doc > configuration.md"],
+    prints: "text",
+    isLocal: true,
+    load: byProcess,
+  },
+];
+
+const moveCommands: readonly Command[] = [
+  {
+    words: "import",
+    about: "Apply templates or lists of the Azure CLI to a running broker.",
+    more:
+      "A file is an ARM template (what `az bicep build` makes of Bicep is one), or what the Azure " +
+      "CLI lists. One line is printed for each resource: created, updated, unchanged, failed or " +
+      "skipped.",
+    operands: { name: "FILE", isMany: true, isRequired: true, about: "a file, or - for the input" },
+    options: importOptions,
+    examples: ["posthorn import main.json --parameters environment=dev --dry-run"],
+    prints: "text",
+    load: async () => (await import("./import.ts")).importResources,
+  },
+  {
+    words: "export",
+    about: "Print what a running broker has, for import or for Azure.",
+    options: exportOptions,
+    examples: ["posthorn export > template.json"],
+    prints: "text",
+    load: async () => (await import("./export.ts")).exportResources,
+  },
+];
+
+export const commands: readonly Command[] = [
+  ...processCommands,
+  ...azureCommands,
+  ...deliveryCommands,
+  ...toolCommands,
+  ...moveCommands,
+];

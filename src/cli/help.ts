@@ -1,0 +1,211 @@
+// The help of the command line, made from the table of commands: an overview, a page for each noun,
+// and one for each command with its options and examples. And the reference in docs/cli.md.
+
+import { nearest } from "../core/wording.ts";
+import type { Command } from "./command.ts";
+import type { Option, Options } from "./option.ts";
+import { manners, outputOptions, whereOptions } from "./options.ts";
+
+const columnsMax = 90;
+
+/** What the nouns are, for lists of commands. */
+const nouns: Readonly<Record<string, string>> = {
+  topic: "Topics, which publishers post to.",
+  "topic key": "The keys of a topic.",
+  "topic event-subscription": "The subscriptions of a topic.",
+  domain: "Domains: many topics under one roof.",
+  "domain key": "The keys of a domain.",
+  "domain topic": "The topics of a domain.",
+  "domain topic event-subscription": "The subscriptions of a topic of a domain.",
+  "domain event-subscription": "The subscriptions of a domain.",
+  "event-subscription": "Subscriptions of whatever there is, by its id.",
+  "topic-type": "What can be subscribed to.",
+  event: "Events that were published.",
+  deadletter: "Events that were given up and kept.",
+  redrive: "Dead letters that are being sent again.",
+  endpoint: "Where events are sent, and how it is.",
+  config: "The settings of the broker.",
+};
+
+/** Null: there is neither a command nor a noun of that name. */
+export function helpFor(commands: readonly Command[], words: readonly string[]): string | null {
+  const name = words.join(" ");
+  if (name === "") return overview(commands);
+  const command = commands.find((each) => each.words === name);
+  if (command !== undefined) return commandHelp(command);
+  return isNoun(commands, name) ? nounHelp(commands, name) : null;
+}
+
+export function isNoun(commands: readonly Command[], name: string): boolean {
+  return commands.some(({ words }) => words.startsWith(`${name} `));
+}
+
+/** What may follow these words. */
+export function wordsAfter(commands: readonly Command[], name: string): readonly string[] {
+  const start = name === "" ? "" : `${name} `;
+  const next = commands.flatMap(({ words }) =>
+    words.startsWith(start) && words !== name
+      ? [words.slice(start.length).split(" ", 1)[0] ?? ""]
+      : [],
+  );
+  return [...new Set(next)];
+}
+
+function overview(commands: readonly Command[]): string {
+  const rows = wordsAfter(commands, "").map((word) => [word, aboutOf(commands, word)] as const);
+  return `posthorn, a self-hosted event broker: Azure Event Grid on the wire, durable underneath
+
+Usage:
+  posthorn COMMAND [options]
+  posthorn help COMMAND            show the options of a command, with examples
+  posthorn --version
+
+Commands:
+${table([...rows, ["help", "Show this."]])}
+
+Commands and options are those of \`az eventgrid\`: a script needs only its first word changed.
+On the machine of a broker its address and its admin key are found in its data folder;
+elsewhere --server and --key say them, or POSTHORN_SERVER and POSTHORN_KEY.
+`;
+}
+
+function aboutOf(commands: readonly Command[], name: string): string {
+  return nouns[name] ?? commands.find(({ words }) => words === name)?.about ?? "";
+}
+
+function nounHelp(commands: readonly Command[], name: string): string {
+  const rows = wordsAfter(commands, name).map((word) => {
+    const whole = `${name} ${word}`;
+    return [word, aboutOf(commands, whole)] as const;
+  });
+  return `${nouns[name] ?? ""}
+
+Usage:
+  posthorn ${name} COMMAND [options]
+
+Commands:
+${table(rows)}
+`;
+}
+
+function table(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([word]) => word.length)) + 2;
+  return rows
+    .flatMap(([word, about]) => {
+      const [first = "", ...rest] = wrap(about, columnsMax - width - 2);
+      return [
+        `  ${word.padEnd(width)}${first}`,
+        ...rest.map((line) => " ".repeat(width + 2) + line),
+      ];
+    })
+    .join("\n");
+}
+
+/** All options a command takes, its own first. */
+export function optionsOf({ options, prints, isLocal = false }: Command): Options {
+  return {
+    ...options,
+    ...(prints === "value" && outputOptions),
+    ...(prints === "stream" && { output: streamOutput }),
+    ...(!isLocal && whereOptions),
+    ...manners,
+  };
+}
+
+const streamOutput: Option = {
+  ...outputOptions.output,
+  choices: ["table", "json"],
+  about: "Lines for people, or an object on each line; the first on a terminal.",
+};
+
+function commandHelp(command: Command): string {
+  const { words, about, more, operands, options, examples } = command;
+  const after = operands === undefined ? "" : ` ${operandsOf(operands)}`;
+  const all = Object.entries(optionsOf(command));
+  const isOwn = ([name]: readonly [string, Option]) => Object.hasOwn(options, name);
+  const own = all.filter(isOwn);
+  const sections = [
+    wrap(about, columnsMax).join("\n"),
+    ...(more === undefined ? [] : [wrap(more, columnsMax).join("\n")]),
+    `Usage:\n  posthorn ${words}${after} [options]`,
+    ...(operands === undefined ? [] : [`  ${operands.name}  ${operands.about}`]),
+    ...(own.length === 0 ? [] : [`Options:\n${own.map(entry).join("\n")}`]),
+    `Options of all:\n${all
+      .filter((each) => !isOwn(each))
+      .map(entry)
+      .join("\n")}`,
+    `Examples:\n${examples.map((line) => `  ${line}`).join("\n")}`,
+  ];
+  return `${sections.join("\n\n")}\n`;
+}
+
+function operandsOf({
+  name,
+  isMany = false,
+  isRequired = false,
+}: NonNullable<Command["operands"]>) {
+  const some = isMany ? `${name}…` : name;
+  return isRequired ? some : `[${some}]`;
+}
+
+function entry([name, option]: readonly [string, Option]): string {
+  const { takes, aliases = [], isList, isRequired, choices, about } = option;
+  const names = [`--${name}`, ...aliases].join(", ");
+  const notes = [
+    about,
+    ...(choices === undefined || takes === null ? [] : [`One of ${choices.join(", ")}.`]),
+    ...(isList === true ? ["May be given several times."] : []),
+    ...(isRequired === true ? ["Required."] : []),
+  ];
+  const lines = wrap(notes.join(" "), columnsMax - 6).map((line) => `      ${line}`);
+  return [`  ${names}${takes === null ? "" : ` ${takes}`}`, ...lines].join("\n");
+}
+
+function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = "";
+    }
+    line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+/** What was probably meant, with the words before it. */
+export function meantBy(commands: readonly Command[], name: string, word: string): string | null {
+  const found = nearest(word, wordsAfter(commands, name));
+  return found === null ? null : `${name} ${found}`.trim();
+}
+
+/** Nouns that have the verbs of another, and only say otherwise which topic is meant. */
+const likewise = [
+  "topic event-subscription",
+  "domain event-subscription",
+  "domain topic event-subscription",
+];
+
+/** The reference, as Markdown: every command with its options. */
+export function reference(commands: readonly Command[]): string {
+  const shown = commands.filter(
+    ({ words }) => !likewise.some((noun) => words.startsWith(`${noun} `)),
+  );
+  const sections = shown.map((command) => {
+    const { words, about, operands, options } = command;
+    const after = operands === undefined ? "" : ` ${operandsOf(operands)}`;
+    const own = Object.entries(options).map(([name, { takes, isRequired }]) => {
+      const text = `--${name}${takes === null ? "" : ` ${takes}`}`;
+      return isRequired === true ? `**\`${text}\`**` : `\`${text}\``;
+    });
+    const list = own.length === 0 ? [] : [`Options: ${own.join(", ")}.`];
+    return [`### \`${words}${after}\``, about, ...list].join("\n\n");
+  });
+  const more = likewise.map((noun) => `\`${noun}\``).join(", ");
+  return [
+    ...sections,
+    `The verbs of \`event-subscription\` are also those of ${more}, which say by ` +
+      "`--topic-name`, `--domain-name` and `--domain-topic-name` what is meant.",
+  ].join("\n\n");
+}

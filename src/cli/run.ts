@@ -1,0 +1,114 @@
+// Runs a command: finds it by its words, reads its options, and prints what it answers. Exit codes
+// are those of `az`: 0, 1 when something went wrong, 2 for a command line that cannot be, 3 for
+// what is not there. Whatever goes wrong is told in one line; only a bug of ours brings its trace.
+
+import { Refusal } from "../core/refusal.ts";
+import { listed } from "../core/setting.ts";
+import type { Outside } from "./client.ts";
+import { type Command, type Form, forms } from "./command.ts";
+import { commands } from "./commands.ts";
+import { Complaint } from "./complaint.ts";
+import { helpFor, isNoun, meantBy, optionsOf, wordsAfter } from "./help.ts";
+import { type Given, readOptions } from "./option.ts";
+import { checkQuery, textOf } from "./output.ts";
+import { isColoured } from "./paint.ts";
+
+/** Answers with the exit code. Never rejects. */
+export async function runCommand(args: readonly string[], outside: Outside): Promise<number> {
+  try {
+    return await obey(args, outside);
+  } catch (error) {
+    outside.complain(`posthorn: ${wordsOf(error)}\n`);
+    if (error instanceof Complaint) return error.exitCode;
+    return error instanceof Refusal && error.code === "InvalidSetting" ? 2 : 1;
+  }
+}
+
+async function obey(args: readonly string[], outside: Outside): Promise<number> {
+  const isHelp = args[0] === "help";
+  const words = isHelp ? args.slice(1) : args;
+  const { command, name, rest } = find(words[0] === "eventgrid" ? words.slice(1) : words);
+  const wantsHelp = isHelp || rest.some((word) => word === "--help" || word === "-h");
+  if (command === null || wantsHelp) {
+    outside.print(helpFor(commands, name === "" ? [] : name.split(" ")) ?? "");
+    return 0;
+  }
+  const given = readOptions(rest, optionsOf(command), command.operands ?? null);
+  const query = given.one("query");
+  if (query !== null) await checkQuery(query);
+  const form = formIn(given, command, outside);
+  const run = await command.load();
+  const about = { ...withManners(given, outside), form, commands };
+  const { value, rows, exitCode = 0 } = await run(given, about);
+  outside.print(await textOf(value, rows, { form, query, isColoured: isColoured(outside) }));
+  return exitCode;
+}
+
+/** The command that the words begin with; null: they name a noun, or nothing at all. */
+function find(args: readonly string[]): {
+  readonly command: Command | null;
+  readonly name: string;
+  readonly rest: readonly string[];
+} {
+  const firstOption = args.findIndex((word) => word.startsWith("-"));
+  const words = firstOption < 0 ? args : args.slice(0, firstOption);
+  for (let count = words.length; count > 0; count--) {
+    const name = words.slice(0, count).join(" ");
+    const command = commands.find((each) => each.words === name);
+    if (command !== undefined) return { command, name, rest: args.slice(count) };
+    if (!isNoun(commands, name)) continue;
+    if (count < words.length) throw refuseWord(name, words[count] ?? "");
+    return { command: null, name, rest: args.slice(count) };
+  }
+  if (words.length > 0) throw refuseWord("", words[0] ?? "");
+  return { command: null, name: "", rest: args };
+}
+
+function refuseWord(name: string, word: string): Refusal {
+  const meant = meantBy(commands, name, word);
+  const whole = `${name} ${word}`.trim();
+  const hint =
+    meant === null
+      ? `known are ${wordsAfter(commands, name).join(", ")}`
+      : `did you mean ${meant}?`;
+  return new Refusal("InvalidSetting", `there is no command ${JSON.stringify(whole)}; ${hint}`);
+}
+
+/** What is asked for, else what az was told to use, else what suits whoever reads. */
+function formIn(given: Given, { prints }: Command, { env, isTerminal }: Outside): Form {
+  const usual = isTerminal ? "table" : "json";
+  const asked = given.one("output");
+  if (asked !== null) return asked as Form;
+  const configured = prints === "value" ? (env.AZURE_CORE_OUTPUT ?? "").toLowerCase() : "";
+  if (configured === "") return usual;
+  const known = forms.find((form) => form === configured);
+  if (known !== undefined) return known;
+  const words = `AZURE_CORE_OUTPUT must be ${listed(forms)}, and is ${JSON.stringify(configured)}`;
+  throw new Refusal("InvalidSetting", words);
+}
+
+function withManners(given: Given, outside: Outside): Outside {
+  const isQuiet = given.isOn("only-show-errors") === true;
+  const isVerbose = given.isOn("verbose") === true || given.isOn("debug") === true;
+  return {
+    ...outside,
+    ...(isQuiet && { isTold: false, tell: () => {} }),
+    ...(isVerbose && {
+      async fetch(input: string | URL | Request, init?: RequestInit) {
+        const startedAt = outside.now();
+        const response = await outside.fetch(input, init);
+        const tookMs = Math.round(outside.now() - startedAt);
+        const what = `${init?.method ?? "GET"} ${input}`;
+        outside.complain(`posthorn: ${what} → ${response.status}, ${tookMs} ms\n`);
+        return response;
+      },
+    }),
+  };
+}
+
+/** A refusal or an error of the system is one line; a bug brings its trace. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isKnown = error instanceof Refusal || error instanceof Complaint || "syscall" in error;
+  return isKnown ? error.message.replace(/\s*\n\s*/g, " ") : (error.stack ?? error.message);
+}

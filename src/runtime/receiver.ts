@@ -1,0 +1,91 @@
+// A small server for `posthorn listen`: whole requests in, and for each an answer or a connection
+// broken off, as the command says. Beside http.ts, which serves the broker, because a receiver must
+// be able to behave badly.
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** Larger than any delivery. */
+const bodyBytesMax = 8 * 1024 * 1024;
+
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export type ReceiverResponse =
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+    }
+  | { readonly kind: "drop" };
+
+export interface ReceiverOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly respond: (request: ReceivedRequest) => Promise<ReceiverResponse>;
+}
+
+/** Rejects when the address cannot be had. */
+export async function openReceiver({
+  host,
+  port,
+  respond,
+}: ReceiverOptions): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const server = createServer((incoming, outgoing) => {
+    void answer(incoming, outgoing, respond).catch(() => incoming.destroy());
+  });
+  // An answer may be held back for longer than Node would wait for it.
+  server.requestTimeout = 0;
+  const listening = Promise.withResolvers<void>();
+  server.once("error", listening.reject);
+  server.listen(port, host, listening.resolve);
+  await listening.promise;
+  const { port: taken } = server.address() as AddressInfo;
+  const name = host.includes(":") ? `[${host}]` : host;
+  return {
+    url: `http://${name}:${taken}`,
+    close() {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+async function answer(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  respond: ReceiverOptions["respond"],
+): Promise<void> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bodyBytesMax) {
+      incoming.destroy();
+      return;
+    }
+    chunks.push(chunk);
+  }
+  const response = await respond({
+    method: incoming.method ?? "GET",
+    path: incoming.url ?? "/",
+    headers: headersOf(incoming),
+    body: Buffer.concat(chunks).toString("utf8"),
+  });
+  if (response.kind === "drop") incoming.destroy();
+  else outgoing.writeHead(response.status, response.headers).end(response.body);
+}
+
+function headersOf({ headers }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : (value ?? ""),
+    ]),
+  );
+}
