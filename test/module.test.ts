@@ -223,6 +223,7 @@ test("keys that mean nothing here are told at start, and nothing else is", async
     "inbound:clientAuth:clientCert:enabled": "true",
     outbound__webhook__httpsOnly: "true",
   });
+  await program.told("setting.idle");
   const idle = program.facts.filter(({ fact }) => fact === "setting.idle");
   assert.deepEqual(
     idle.map(({ name }) => name),
