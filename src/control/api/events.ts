@@ -2,7 +2,7 @@
 // decision in words, and where it is now. Notes tell what happened (core/story.ts); the store tells
 // what is true now, and is asked about whatever the notes hold to be waiting.
 
-import type { Entry, Fate, Listed, Retention } from "../../core/chronicle.ts";
+import type { Fate, Listed, Retention } from "../../core/chronicle.ts";
 import { isOpen, sayRetention, searchRange } from "../../core/chronicle.ts";
 import { heldMs } from "../../core/flow.ts";
 import { type PolicyDefaults, policyOf } from "../../core/policy.ts";
@@ -71,35 +71,56 @@ export function eventRoutes(ground: EventsGround): Route[] {
 
 async function search(ground: EventsGround, query: EventQuery): Promise<Page<EventSummary>> {
   const { found, next } = await ground.chronicle.search(query);
+  const states = await liveOf(ground, found);
   const value: EventSummary[] = [];
-  for (const [index, live] of (await liveOf(ground, found)).entries()) {
-    value.push(tellListed(found[index] as Listed, live));
+  for (const [index, listed] of found.entries()) {
+    const live = states[index] ?? nothingLive;
+    if (!hasVanished(listed, live)) value.push(tellListed(listed, live));
+    else {
+      const again = await look(ground, listed.event);
+      value.push(again === null ? tellListed(listed, live) : tellListed(again, again.live));
+    }
   }
   return { value, next };
 }
 
 /** Refusal: NotFound. */
 async function tell(ground: EventsGround, id: string): Promise<Story> {
-  const entry = await ground.chronicle.find(id);
-  if (entry === null) {
-    const words = `There is no event ${shownAs(id)}, or nothing is kept of it any more.`;
-    const kept = sayRetention(ground.retention, ground.clock.now());
-    throw new Refusal("NotFound", `${words} ${kept}`);
+  const seen = await look(ground, id);
+  if (seen !== null) {
+    const again = hasVanished(seen, seen.live) ? await look(ground, seen.event) : seen;
+    return tellStory(again ?? seen, (again ?? seen).live);
   }
-  const [live] = await liveOf(ground, [
-    { ...entry, fates: entry.passages } satisfies Entry & Named,
-  ]);
-  return tellStory(entry, live ?? new Map());
+  const words = `There is no event ${shownAs(id)}, or nothing is kept of it any more.`;
+  const kept = sayRetention(ground.retention, ground.clock.now());
+  throw new Refusal("NotFound", `${words} ${kept}`);
 }
 
-interface Named {
-  readonly fates: readonly Fate[];
+async function look(ground: EventsGround, id: string) {
+  const entry = await ground.chronicle.find(id);
+  if (entry === null) return null;
+  const listed = { ...entry, fates: entry.passages };
+  const [live = nothingLive] = await liveOf(ground, [listed]);
+  return { ...listed, live };
+}
+
+const nothingLive: LiveStates = new Map();
+
+/**
+ * Whether something waited when the notes were read and no more when the store was asked: then it
+ * ended in between, and its note is there by now.
+ */
+function hasVanished({ fates }: { readonly fates: readonly Fate[] }, live: LiveStates): boolean {
+  return fates.some(({ subscription, state }) => {
+    const now = live.get(subscription);
+    return isOpen(state) && now?.waiting === null && now.isSubscribed;
+  });
 }
 
 /** What the store says of each delivery that the notes hold to be waiting, in one question. */
 async function liveOf(
   ground: EventsGround,
-  listed: readonly (Pick<Listed, "event" | "number"> & Named)[],
+  listed: readonly Pick<Listed, "event" | "number" | "fates">[],
 ): Promise<LiveStates[]> {
   const asked = listed.flatMap(({ event: name, number, fates }, index) =>
     fates.flatMap(({ subscription, state }) =>
