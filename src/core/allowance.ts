@@ -84,19 +84,22 @@ const writtenByClients: RetryPolicy = {
  */
 export function usualRetryPolicy(name: ProfileName, given: RetryPolicy): RetryPolicy {
   const { attemptsMax, ttlMs } = profiles[name];
-  const { maxDeliveryAttempts, eventTimeToLiveMs } = given;
-  const isUsual = (value: number | null, usual: readonly (number | null)[]) =>
-    usual.includes(value);
   return {
-    maxDeliveryAttempts:
-      attemptsMax.range === null &&
-      isUsual(maxDeliveryAttempts, [attemptsMax.default, writtenByClients.maxDeliveryAttempts])
-        ? null
-        : maxDeliveryAttempts,
-    eventTimeToLiveMs:
-      ttlMs.range === null &&
-      isUsual(eventTimeToLiveMs, [ttlMs.default, writtenByClients.eventTimeToLiveMs])
-        ? null
-        : eventTimeToLiveMs,
+    maxDeliveryAttempts: chosen(given.maxDeliveryAttempts, {
+      isFree: attemptsMax.range !== null,
+      usual: [attemptsMax.default, writtenByClients.maxDeliveryAttempts],
+    }),
+    eventTimeToLiveMs: chosen(given.eventTimeToLiveMs, {
+      isFree: ttlMs.range !== null,
+      usual: [ttlMs.default, writtenByClients.eventTimeToLiveMs],
+    }),
   };
+}
+
+/** Null for what nobody chose. */
+function chosen(
+  value: number | null,
+  { isFree, usual }: { readonly isFree: boolean; readonly usual: readonly (number | null)[] },
+): number | null {
+  return !isFree && usual.includes(value) ? null : value;
 }
