@@ -129,7 +129,6 @@ test("the page tells Event Grid's metrics and ours, and promtool has nothing to 
   has(text, `eventgrid_dropped_event_count_total{drop_reason="${reason}",${of("bad")}} 1`);
   has(text, `eventgrid_dead_lettered_count_total{dead_letter_reason="${reason}",${of("given")}} 1`);
   has(text, `posthorn_endpoint_state{state="healthy",subscription="good",${given}} 1`);
-  has(text, `posthorn_endpoint_state{state="unhealthy",subscription="good",${given}} 0`);
   has(text, `posthorn_delivery_latency_seconds_count{${given}} 1`);
   has(text, "posthorn_ready 1");
   for (const name of ["store_commit_seconds", "store_round_operations"]) {

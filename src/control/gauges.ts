@@ -6,7 +6,7 @@
 
 import type { Catalog, Clock, Instant, Ledger, QueueCount, Sample } from "../core/ports.ts";
 import type { Subscription, SubscriptionId } from "../core/subscription.ts";
-import type { EndpointView, HealthView } from "../core/view.ts";
+import type { EndpointView } from "../core/view.ts";
 
 export interface GaugeGround {
   readonly ledger: Ledger;
@@ -18,26 +18,20 @@ export interface GaugeGround {
   readonly whyNotReady: () => string | null;
 }
 
-const states: readonly HealthView["kind"][] = [
-  "healthy",
-  "unhealthy",
-  "probing",
-  "recovering",
-  "closed",
-];
+const stages = ["deliver", "deadLetter"] as const;
 
 /** A store that does not answer leaves its own out: the rest may tell why. */
 export async function readGauges(ground: GaugeGround): Promise<readonly Sample[]> {
   const { topics, subscriptions } = ground.catalog();
   const [queues, endpoints] = await Promise.all([
-    ground.ledger.counts().catch(() => []),
+    ground.ledger.counts().catch(() => null),
     ground.endpoints().catch(() => []),
   ]);
   return [
     one("posthorn_ready", ground.whyNotReady() === null ? 1 : 0),
     one("posthorn_topics", topics.length),
     one("posthorn_subscriptions", subscriptions.length),
-    ...ofQueues(queues, subscriptions, ground.clock.now()),
+    ...(queues === null ? [] : ofQueues(queues, subscriptions, ground.clock.now())),
     ...ofFilters(ground.evaluations, subscriptions),
     ...endpoints.flatMap(ofEndpoint),
     one(
@@ -51,7 +45,7 @@ function one(name: string, value: number): Sample {
   return { name, labels: {}, value };
 }
 
-/** Of every subscription in both stages, so that a queue that is empty is seen to be. */
+/** Empty queues are told, too; those of dead letters only where there may be some. */
 function ofQueues(
   queues: readonly QueueCount[],
   subscriptions: readonly Subscription[],
@@ -59,8 +53,10 @@ function ofQueues(
 ): readonly Sample[] {
   const found = new Map(queues.map((queue) => [`${queue.subscription}/${queue.stage}`, queue]));
   return subscriptions.flatMap((subscription) =>
-    (["deliver", "deadLetter"] as const).flatMap((stage) => {
+    stages.flatMap((stage) => {
       const queue = found.get(`${subscription.id}/${stage}`);
+      const hasNone = stage === "deadLetter" && subscription.deadLetter === null;
+      if (queue === undefined && hasNone) return [];
       const labels = { ...labelsOf(subscription), stage };
       const ageMs = queue === undefined ? 0 : Math.max(0, now - queue.oldestAt);
       return [
@@ -84,14 +80,13 @@ function ofFilters(
   });
 }
 
+/** The state it is in, and no others: many zeroes would say as little. */
 function ofEndpoint({ health, subscriptions }: EndpointView): readonly Sample[] {
-  return subscriptions.flatMap((subscription) =>
-    states.map((state) => ({
-      name: "posthorn_endpoint_state",
-      labels: { ...labelsOf({ ...subscription }), state },
-      value: state === health.kind ? 1 : 0,
-    })),
-  );
+  return subscriptions.map((subscription) => ({
+    name: "posthorn_endpoint_state",
+    labels: { ...labelsOf(subscription), state: health.kind },
+    value: 1,
+  }));
 }
 
 /** Within a domain a name is not enough. */

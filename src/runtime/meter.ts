@@ -55,6 +55,8 @@ interface Series {
   readonly byGiven: Map<string, Cell>;
   /** By labels as they are told. */
   readonly byTold: Map<string, Cell>;
+  /** Of a look: what is beyond the limit. */
+  other?: Cell;
 }
 
 export function openMeter(): OpenMeter {
@@ -88,7 +90,7 @@ export function openMeter(): OpenMeter {
         const family = knownFamilies.get(name) ?? { ...unknownFamily(name), kind: "gauge" };
         const series = looked.get(name) ?? openSeries(family);
         looked.set(name, series);
-        const cell = cellOf(series, labels);
+        const cell = lookedCell(series, labels);
         cell.value = family.fold === "max" ? Math.max(cell.value, value) : cell.value + value;
       }
       const told = [...[...all.values(), ...looked.values()].map(readingOf), ...retold(all)];
@@ -147,19 +149,31 @@ function findCell(series: Series, labels: Labels): Cell {
   for (const label in labels) given += `${label}\u0000${labels[label]}\u0000`;
   const known = series.byGiven.get(given);
   if (known !== undefined) return known;
-  let kept = labels;
-  let told = toldLabels(labels);
-  if (!series.byTold.has(told) && series.byTold.size >= series.setsMax) {
-    kept = Object.fromEntries(Object.keys(labels).map((label) => [label, "other"]));
-    told = toldLabels(kept);
-  }
+  const told = toldLabels(labels);
+  const isFull = !series.byTold.has(told) && series.byTold.size >= series.setsMax;
+  const cell = isFull ? toldCell(series, others(labels)) : toldCell(series, labels, told);
+  if (series.byGiven.size < 2 * series.setsMax) series.byGiven.set(given, cell);
+  return cell;
+}
+
+/** Of a look, in which each set of labels comes once: beyond the limit none need be compared. */
+function lookedCell(series: Series, labels: Labels): Cell {
+  if (series.byTold.size < series.setsMax) return toldCell(series, labels);
+  series.other ??= toldCell(series, others(labels));
+  return series.other;
+}
+
+function others(labels: Labels): Labels {
+  return Object.fromEntries(Object.keys(labels).map((label) => [label, "other"]));
+}
+
+function toldCell(series: Series, labels: Labels, told = toldLabels(labels)): Cell {
   let cell = series.byTold.get(told);
   if (cell === undefined) {
     const places = series.family.buckets === undefined ? 0 : series.family.buckets.length + 1;
-    cell = { labels: kept, value: 0, count: 0, buckets: Array<number>(places).fill(0) };
+    cell = { labels, value: 0, count: 0, buckets: Array<number>(places).fill(0) };
     series.byTold.set(told, cell);
   }
-  if (series.byGiven.size < 2 * series.setsMax) series.byGiven.set(given, cell);
   return cell;
 }
 
@@ -190,10 +204,14 @@ function tellSpread({ name, buckets = [] }: Family, point: Point): string {
 }
 
 function toldLabels(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${escaped(value)}"`);
-  return pairs.length === 0 ? "" : `{${pairs.toSorted().join(",")}}`;
+  let text = "";
+  for (const label of Object.keys(labels).sort()) {
+    text += `${text === "" ? "{" : ","}${label}="${escaped(labels[label] ?? "")}"`;
+  }
+  return text === "" ? "" : `${text}}`;
 }
 
 function escaped(value: string): string {
+  if (!/["\\\n]/.test(value)) return value;
   return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }
