@@ -243,6 +243,78 @@ test("what one broker exports, an empty one imports and exports again, keys and 
   }
 });
 
+const bus = "Endpoint=sb://localhost;SharedAccessKeyName=k;SharedAccessKey=s";
+
+/** What the file of a broker has to say for the subscriptions below. */
+const azure = {
+  storageAccounts: { shop: { connectionString: "UseDevelopmentStorage=true" } },
+  serviceBusNamespaces: { bus: { connectionString: bus } },
+  eventHubNamespaces: { hubs: { connectionString: bus } },
+  relayNamespaces: { relay: { connectionString: bus } },
+  functionApps: { app: { url: "http://127.0.0.1:9", key: "hush-key" } },
+};
+
+const token = { name: "x-token", type: "Static", properties: { value: "hush", isSecret: true } };
+
+const resources = [
+  ["queue", "StorageQueue", "Microsoft.Storage/storageAccounts/shop", { queueName: "orders" }],
+  ["bus-queue", "ServiceBusQueue", "Microsoft.ServiceBus/namespaces/bus/queues/q"],
+  ["bus-topic", "ServiceBusTopic", "Microsoft.ServiceBus/namespaces/bus/topics/t"],
+  ["hub", "EventHub", "Microsoft.EventHub/namespaces/hubs/eventhubs/h"],
+  ["listener", "HybridConnection", "Microsoft.Relay/namespaces/relay/hybridConnections/c"],
+  ["code", "AzureFunction", "Microsoft.Web/sites/app/functions/f", { maxEventsPerBatch: 5 }],
+] as const;
+
+test("destinations of Azure's go through, with identities and secret headers", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-azure-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const config = join(folder, "azure.json");
+  writeFileSync(config, JSON.stringify(azure));
+  const [first, second] = await Promise.all([
+    openScene(t, [...quiet, "--config", config]),
+    openScene(t, [...quiet, "--config", config]),
+  ]);
+  const destinationOf = ([name, endpointType, path, more = {}]: (typeof resources)[number]) => ({
+    endpointType,
+    properties: {
+      resourceId: `${group}/providers/${path}`,
+      ...more,
+      ...(name !== "queue" && { deliveryAttributeMappings: [token] }),
+    },
+  });
+  const subscription = (name: string, properties: object) => ({
+    type: "Microsoft.EventGrid/topics/eventSubscriptions",
+    name: `orders/${name}`,
+    properties,
+  });
+  const hub = resources.find(([name]) => name === "hub") ?? resources[0];
+  const identity = { type: "SystemAssigned" };
+  const deliveryWithResourceIdentity = { identity, destination: destinationOf(hub) };
+  const template = {
+    resources: [
+      { type: "Microsoft.EventGrid/topics", name: "orders", properties: {} },
+      ...resources.map((one) => subscription(one[0], { destination: destinationOf(one) })),
+      subscription("identified", { deliveryWithResourceIdentity }),
+    ],
+  };
+  const imported = await first.run(["import", first.write("all.json", template)]);
+  assert.deepEqual([imported.code, imported.err], [0, ""], imported.out);
+  assert.equal(linesOf(imported).length, resources.length + 2);
+  const again = await first.run(["import", join(first.folder, "all.json")]);
+  assert.ok(
+    linesOf(again).every((line) => line.startsWith("unchanged")),
+    again.out,
+  );
+  for (const format of ["arm", "az"]) {
+    const exported = await first.run(["export", "--with-secrets", "--format", format]);
+    assert.doesNotMatch(exported.out, /hush-key/);
+    const taken = await second.run(["import", "-"], exported.out);
+    assert.deepEqual([taken.code, taken.err], [0, ""], taken.out);
+    const there = await second.run(["export", "--with-secrets", "--format", format]);
+    assert.equal(there.out.replaceAll(second.http, first.http), exported.out);
+  }
+});
+
 test("an export hides secrets behind parameters, and import asks for each of them", async (t) => {
   const [first, second] = await Promise.all([openScene(t, quiet), openScene(t, quiet)]);
   await first.run(["import", first.write("all.json", everything)]);

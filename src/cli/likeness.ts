@@ -7,6 +7,7 @@ import { profiles } from "../core/profile.ts";
 import { defaultDeliverySchema } from "../core/schema/convert.ts";
 import type { Kind } from "./address.ts";
 import { isObject } from "./expression.ts";
+import { sendingIn } from "./sending.ts";
 import { ownToCompare } from "./signing.ts";
 
 /** What is shown of a subscription only to those who ask for it. */
@@ -46,11 +47,12 @@ export function isAlike(
   const shownProperties = members(shown.properties);
   if (wanted.kind === "subscription") {
     const secret = context.secrets ?? noSecrets;
+    const [asked, there] = [apart(wantedProperties), apart(shownProperties)];
     return (
       isOwnAlike(wantedProperties, shownProperties, secret) &&
       isEqual(
-        plainTerms(withKept(wantedProperties, secret), context.inputSchema),
-        plainTerms(withSecrets(shownProperties, secret, wantedProperties), context.inputSchema),
+        plainTerms(withKept(asked, secret), context.inputSchema),
+        plainTerms(withSecrets(there, secret, asked), context.inputSchema),
       )
     );
   }
@@ -80,6 +82,19 @@ function members(value: unknown): Members {
 /** Our own members travel under `posthorn`, and may stand beside the others, too. */
 function withOwn(properties: Members): Members {
   return { ...properties, ...members(properties.posthorn) };
+}
+
+/** Identities beside what was written with them. */
+function apart(properties: Members): Members {
+  const { deliveryWithResourceIdentity: sent, deadLetterWithResourceIdentity: dead } = properties;
+  return {
+    ...properties,
+    destination: sendingIn(properties),
+    identity: members(sent).identity,
+    deadLetterDestination:
+      properties.deadLetterDestination ?? members(dead).deadLetterDestination ?? null,
+    deadLetterIdentity: members(dead).identity,
+  };
 }
 
 /** A client that cannot read the URL does not change it by leaving it out. */
@@ -142,6 +157,7 @@ function plainTerms(properties: Members, inputSchema: unknown): unknown {
       ...inside,
       endpointType: lower(destination.endpointType),
       endpointUrl: plainUrl(inside.endpointUrl),
+      ...plainQueue(inside),
       endpointBaseUrl: null,
       minimumTlsVersionAllowed: null,
       maxEventsPerBatch: unless(1, inside.maxEventsPerBatch),
@@ -157,9 +173,21 @@ function plainTerms(properties: Members, inputSchema: unknown): unknown {
       minutes: unless(ttlMs.default / 60_000, retry.eventTimeToLiveInMinutes),
     }),
     deadLetterDestination: plainStore(members(properties.deadLetterDestination)),
-    deadLetterWithResourceIdentity: properties.deadLetterWithResourceIdentity,
-    deliveryWithResourceIdentity: properties.deliveryWithResourceIdentity,
+    identity: plainIdentity(properties.identity),
+    deadLetterIdentity: plainIdentity(properties.deadLetterIdentity),
   });
+}
+
+function plainIdentity(value: unknown): unknown {
+  const { type, userAssignedIdentity } = members(value);
+  return plain({ type: lower(type), userAssignedIdentity: lower(userAssignedIdentity) });
+}
+
+/** The queue may stand in the id, as the Azure CLI has it, or beside it. */
+function plainQueue({ resourceId, queueName }: Members): Members {
+  if (typeof resourceId !== "string") return {};
+  const [account, queue] = resourceId.toLowerCase().split("/queueservices/default/queues/");
+  return { resourceId: account, queueName: queueName ?? queue };
 }
 
 /** The container may stand in the id, as the Azure CLI has it, or beside it. */

@@ -7,6 +7,7 @@ import { refuseName, refuseValue } from "../core/wording.ts";
 import { type Address, addressOf, isSameText, type Kind } from "./address.ts";
 import { isObject } from "./expression.ts";
 import { isHidden } from "./likeness.ts";
+import { isWebHook, sendingIn, withSending } from "./sending.ts";
 import type { Found, Resolve } from "./template.ts";
 
 /** A resource as it is to be. */
@@ -180,15 +181,15 @@ function completed(
   address: Address,
   { attributes, usesBaseUrls }: Additions,
 ): Pick<Wanted, "body" | "needs"> {
-  const { destination } = properties;
-  const inside = isObject(destination) && isObject(destination.properties) ? destination : null;
-  if (inside === null) return { body: { properties }, needs: [] };
-  const { endpointUrl, endpointBaseUrl, ...rest } = inside.properties as Members;
-  const isWebHook = isSameText(String(inside.endpointType), "webhook");
+  const inside = sendingIn(properties);
+  if (inside === null || !isObject(inside.properties)) return { body: { properties }, needs: [] };
+  const { endpointUrl, endpointBaseUrl, ...rest } = inside.properties;
   const url = endpointUrl ?? (usesBaseUrls ? endpointBaseUrl : null) ?? null;
   const headers = withSecrets(rest.deliveryAttributeMappings, address, attributes);
   const needs: Need[] =
-    isWebHook && url === null ? [{ header: null, option: `--endpoint ${address.label}=URL` }] : [];
+    isWebHook(inside) && url === null
+      ? [{ header: null, option: `--endpoint ${address.label}=URL` }]
+      : [];
   const filled = {
     ...(url !== null && { endpointUrl: url }),
     ...(url === null && (endpointBaseUrl ?? null) !== null && { endpointBaseUrl }),
@@ -196,7 +197,7 @@ function completed(
     ...(headers !== null && { deliveryAttributeMappings: headers.mappings }),
   };
   return {
-    body: { properties: { ...properties, destination: { ...inside, properties: filled } } },
+    body: { properties: withSending(properties, { ...inside, properties: filled }) },
     needs: [...needs, ...(headers?.needs ?? [])],
   };
 }

@@ -8,6 +8,7 @@ import { localPlace } from "../core/topic.ts";
 import { addressOf, groupOf, isSameText, pathInGroup } from "./address.ts";
 import { escapeText, isObject } from "./expression.ts";
 import type { Secrets } from "./likeness.ts";
+import { isWebHook, sendingIn, withSending } from "./sending.ts";
 import { toListed, toResource } from "./shape.ts";
 import { ownWithSecrets } from "./signing.ts";
 
@@ -134,7 +135,8 @@ function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | n
   const { sourceId = "", label = "" } = addressOf(String(shown.id)) ?? {};
   const scope = pathInGroup(sourceId);
   const { properties } = toResource(shown);
-  const { destination, posthorn, ...rest } = isObject(properties) ? properties : {};
+  const { posthorn, ...rest } = isObject(properties) ? properties : {};
+  const { destination: _destination, deliveryWithResourceIdentity, ...others } = rest;
   const hideHere = hide && ((wish: string) => hide(`${label}_${wish}`));
   return {
     type: "Microsoft.EventGrid/eventSubscriptions",
@@ -143,8 +145,11 @@ function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | n
     scope,
     ...dependsOn(scope),
     properties: {
-      destination: destinationIn(destination, secrets, hideHere),
-      ...(escaped(rest) as Members),
+      ...withSending(
+        isObject(deliveryWithResourceIdentity) ? { deliveryWithResourceIdentity } : {},
+        destinationIn(sendingIn(rest), secrets, hideHere),
+      ),
+      ...(escaped(others) as Members),
       ...ownWithSecrets(posthorn, secrets.signing, hideHere),
     },
   };
@@ -171,7 +176,9 @@ function destinationIn(destination: unknown, secrets: Secrets, hide: Hide | null
   return {
     endpointType: destination.endpointType,
     properties: {
-      endpointUrl: isSecret ? hide("endpointUrl") : escaped(url),
+      ...(isWebHook(destination) && {
+        endpointUrl: isSecret ? hide("endpointUrl") : escaped(url),
+      }),
       ...(escaped(rest) as Members),
       ...(headers.length > 0 && { deliveryAttributeMappings: headers }),
     },
@@ -210,15 +217,18 @@ export function listedOf(exported: Exported, { showsSecrets }: PrintChoice): rea
 
 function withSecrets(shown: Members, secrets: Secrets): Members {
   const properties = isObject(shown.properties) ? shown.properties : {};
-  const { destination } = properties;
-  if (!isObject(destination) || !isObject(destination.properties)) return shown;
+  const destination = sendingIn(properties);
+  if (destination === null || !isObject(destination.properties)) return shown;
   const { endpointUrl, deliveryAttributeMappings } = secrets;
-  const inside = { ...destination.properties, endpointUrl, deliveryAttributeMappings };
+  const inside = {
+    ...destination.properties,
+    ...(isWebHook(destination) && { endpointUrl }),
+    ...("deliveryAttributeMappings" in destination.properties && { deliveryAttributeMappings }),
+  };
   return {
     ...shown,
     properties: {
-      ...properties,
-      destination: { ...destination, properties: inside },
+      ...withSending(properties, { ...destination, properties: inside }),
       ...ownWithSecrets(properties.posthorn, secrets.signing, null),
     },
   };

@@ -115,6 +115,14 @@ export function toListed(shown: Members): Members {
     ...change(lifted, "inputSchemaMapping", raised),
     ...change(lifted, "destination", raisedDestination),
     ...change(lifted, "deadLetterDestination", raised),
+    ...change(lifted, "deliveryWithResourceIdentity", (value) => ({
+      ...value,
+      ...change(value, "destination", raisedDestination),
+    })),
+    ...change(lifted, "deadLetterWithResourceIdentity", (value) => ({
+      ...value,
+      ...change(value, "deadLetterDestination", raised),
+    })),
   };
   const names = Object.keys(all).toSorted();
   return Object.fromEntries(names.map((name) => [name, all[name]]));

@@ -1,5 +1,5 @@
-// Hybrid connections and functions: what takes posts at an address that the file tells. The relay is
-// a double that checks the token as the service does; the function app answers as a host would.
+// Hybrid connections and functions: what takes posts at an address that the file tells. The relay
+// is a double that checks the token as the service does; the function app answers as a host would.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
