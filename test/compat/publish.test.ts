@@ -260,9 +260,9 @@ test("a 429 with Retry-After is waited out by the client, which sends the same a
   class BusyStore extends MemoryStore {
     asked = 0;
 
-    override async append(...given: Parameters<MemoryStore["append"]>): Promise<void> {
+    override async append(...given: Parameters<MemoryStore["append"]>): Promise<number> {
       if (++this.asked === 1) throw new Refusal("TooManyRequests", "busy", { retryAfterMs: 1 });
-      await super.append(...given);
+      return await super.append(...given);
     }
   }
   const store = new BusyStore();
