@@ -81,16 +81,29 @@ function tellRemark({ index, words }: Extract<Found, { kind: "remark" }>, ear: E
 
 /** The same reader, which waits for no store once the signal has aborted. */
 export function heeding(reader: DeadLetterReader, signal: AbortSignal): DeadLetterReader {
-  const stopped = Promise.withResolvers<NotRead>();
-  const stop = () =>
-    stopped.resolve({ kind: "notRead", why: "The redrive was stopped.", isMissing: false });
-  signal.addEventListener("abort", stop, { once: true });
+  const unlessStopped = async <T>(work: Promise<T>): Promise<T | NotRead> => {
+    const stopped = Promise.withResolvers<NotRead>();
+    const stop = () => stopped.resolve(notAnyMore);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      return await Promise.race([work, stopped.promise]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  };
   return {
-    list: (container, page) => Promise.race([reader.list(container, page), stopped.promise]),
-    read: (container, path) => Promise.race([reader.read(container, path), stopped.promise]),
+    list: (container, page) => unlessStopped(reader.list(container, page)),
+    read: (container, path) => unlessStopped(reader.read(container, path)),
     whyUnreachable: (container) => reader.whyUnreachable(container),
   };
 }
+
+const notAnyMore: NotRead = {
+  kind: "notRead",
+  why: "The redrive was stopped.",
+  isMissing: false,
+};
 
 function isSameBlob(one: LetterPlace, other: LetterPlace): boolean {
   return (

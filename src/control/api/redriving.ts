@@ -17,7 +17,7 @@ import { Refusal } from "../../core/refusal.ts";
 import { isSuccess, outcomeName } from "../../core/retry.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant, sleep } from "../../core/time.ts";
-import type { DeadLetterView, RedriveView } from "../../core/view.ts";
+import type { RedriveView } from "../../core/view.ts";
 import { type Ear, gatherLetters, heeding, lettersAt } from "./gathering.ts";
 import type { FoundLetter, LetterGround } from "./letterfile.ts";
 import {
@@ -30,6 +30,7 @@ import {
   type SubscriptionGoal,
   type UrlGoal,
 } from "./passage.ts";
+import { Progress } from "./progress.ts";
 import type { Order } from "./redriveorder.ts";
 
 export interface RedriveGround extends LetterGround {
@@ -44,9 +45,9 @@ export interface RedriveGround extends LetterGround {
   readonly profile: ProfileName;
 }
 
-/** A store that has no room is asked again so often. */
-const appendsMax = 5;
-const appendRetryMs = 1_000;
+/** How often a store that has no room is asked, and after how long again. */
+const triesMax = 5;
+const retryMs = 1_000;
 
 export class Redriving {
   readonly #ground: RedriveGround;
@@ -57,18 +58,12 @@ export class Redriving {
   readonly #id: string;
   #state: RedriveView["state"] = "running";
   #endedAt: Instant | null = null;
-  readonly #counts = { total: 0, sent: 0, failed: 0, skipped: 0 };
-  readonly #remarks: string[] = [];
-  #missed = 0;
-  readonly #sample: DeadLetterView[] = [];
+  readonly #progress = new Progress();
   readonly #ear: Ear = {
     signal: this.#stop.signal,
-    remark: (words) => this.#remark(words),
-    miss: (words) => {
-      this.#missed += 1;
-      this.#remark(words);
-    },
-    skip: (words) => this.#skip(words),
+    remark: (words) => this.#progress.remark(words),
+    miss: (words) => this.#progress.miss(words),
+    skip: (words) => this.#progress.skip(words),
   };
   readonly #over = Promise.withResolvers<void>();
 
@@ -98,9 +93,7 @@ export class Redriving {
       endedAt: this.#endedAt === null ? null : isoInstant(this.#endedAt),
       to: this.#order.target.words,
       perSecond: this.#order.perSecond,
-      ...this.#counts,
-      remarks: [...this.#remarks],
-      sample: [...this.#sample],
+      ...this.#progress.shown,
     };
   }
 
@@ -118,15 +111,15 @@ export class Redriving {
     try {
       const places = await this.#find();
       await this.#send(places);
-      // Where nothing could be looked into, nothing was done.
-      const hasFailed = this.#counts.total === 0 && this.#missed > 0;
-      this.#end(this.#stop.signal.aborted ? "stopped" : hasFailed ? "failed" : "done");
+      const end = this.#progress.hasSeenNothing ? "failed" : "done";
+      this.#end(this.#stop.signal.aborted ? "stopped" : end);
     } catch (error) {
-      this.#remark(String(error));
+      this.#progress.remark(String(error));
       this.#end("failed");
     }
-    const level = this.#state === "done" && this.#counts.failed === 0 ? "info" : "warn";
-    log.fact(level, "redrive.ended", { ...named, state: this.#state, ...this.#counts });
+    const { counts } = this.#progress;
+    const level = this.#state === "done" && counts.failed === 0 ? "info" : "warn";
+    log.fact(level, "redrive.ended", { ...named, state: this.#state, ...counts });
   }
 
   /** What would be sent, and what would not and why. */
@@ -134,11 +127,10 @@ export class Redriving {
     let found = 0;
     for await (const letter of gatherLetters(this.#ground, this.#order, this.#ear)) {
       found += 1;
-      const isSent = this.#passageOf(letter) !== null;
-      if (isSent && this.#sample.length < redriveLimits.sampleMax) this.#sample.push(letter.view);
+      if (this.#passageOf(letter) !== null) this.#progress.show(letter.view);
     }
     const { letters } = this.#order;
-    this.#counts.total = letters.kind === "ids" ? letters.places.length : found;
+    this.#progress.total = letters.kind === "ids" ? letters.places.length : found;
     this.#end("dryRun");
   }
 
@@ -152,12 +144,12 @@ export class Redriving {
   async #find(): Promise<readonly LetterPlace[]> {
     const { letters } = this.#order;
     if (letters.kind === "ids") {
-      this.#counts.total = letters.places.length;
+      this.#progress.total = letters.places.length;
       return letters.places;
     }
     const places: LetterPlace[] = [];
     for await (const { place } of gatherLetters(this.#ground, this.#order, this.#ear)) {
-      this.#counts.total = places.push(place);
+      this.#progress.total = places.push(place);
     }
     this.#tell(this.view);
     return places;
@@ -190,7 +182,7 @@ export class Redriving {
   #passageOf(found: FoundLetter): Passage | null {
     const { view, letter } = found;
     const skip = (why: string) => {
-      this.#skip(`${nameOf(view, letter)}: ${why}`);
+      this.#progress.skip(`${nameOf(view, letter)}: ${why}`);
       return null;
     };
     const { timesMax } = redriveLimits;
@@ -224,11 +216,15 @@ export class Redriving {
   }
 
   async #sendGroup(group: readonly Passage[]): Promise<void> {
-    await this.#ground.redriven.noteRedriven(group.flatMap(notesOf));
-    const toSubscriptions = group.filter(isToSubscription);
+    const { redriven } = this.#ground;
+    const noted = await this.#insist(() => redriven.noteRedriven(group.flatMap(notesOf)));
+    if (noted.kind === "refused") {
+      for (const { found } of group) this.#progress.fail(found, noted.why);
+      return;
+    }
     const toUrls = group.filter(isToUrl);
     await Promise.all([
-      this.#append(toSubscriptions),
+      this.#append(group.filter(isToSubscription)),
       ...toUrls.map((passage) => this.#sendToUrl(passage)),
     ]);
   }
@@ -238,28 +234,36 @@ export class Redriving {
     const { deliveries, clock, ids, chronicle } = this.#ground;
     const at = clock.now();
     const routed = group.map((passage) => routedOf(passage, { ids, at }));
+    const appended = await this.#insist(() => deliveries.append(routed, at));
+    for (const [index, { found, goal }] of group.entries()) {
+      if (appended.kind === "refused") {
+        this.#progress.fail(found, appended.why);
+        continue;
+      }
+      const { subscription } = goal;
+      const { id, subject, type } = found.letter;
+      const { event } = routed[index] as (typeof routed)[0];
+      chronicle?.note({
+        ...{ kind: "accepted", at, event, id, subject, type, number: appended.value + index },
+        ...{ domainTopic: subscription.domainTopic, acceptedWith: "redrive" },
+        ...{ to: [subscription.id], roll: { members: [subscription] } },
+      });
+      this.#count(subscription);
+    }
+  }
+
+  /** A store without room is asked again for a while. */
+  async #insist<T>(
+    work: () => Promise<T>,
+  ): Promise<{ kind: "done"; value: T } | { kind: "refused"; why: string }> {
     for (let tried = 1; ; tried++) {
       try {
-        const first = await deliveries.append(routed, at);
-        for (const [index, { found, goal }] of group.entries()) {
-          const { id, subject, type } = found.letter;
-          const { subscription } = goal;
-          const [{ event }, number] = [routed[index] as (typeof routed)[0], first + index];
-          chronicle?.note({
-            ...{ kind: "accepted", at, event, id, subject, type, number },
-            ...{ domainTopic: subscription.domainTopic, acceptedWith: "redrive" },
-            ...{ to: [subscription.id], roll: { members: [subscription] } },
-          });
-          this.#count(subscription);
-        }
-        return;
+        return { kind: "done", value: await work() };
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        if (tried === appendsMax || this.#stop.signal.aborted) {
-          for (const { found } of group) this.#fail(found, error.message);
-          return;
-        }
-        await sleep(clock, error.retryAfterMs ?? appendRetryMs, this.#stop.signal);
+        const why = error instanceof Error ? error.message : String(error);
+        if (tried === triesMax || this.#stop.signal.aborted) return { kind: "refused", why };
+        const waitMs = error instanceof Refusal ? error.retryAfterMs : undefined;
+        await sleep(this.#ground.clock, waitMs ?? retryMs, this.#stop.signal);
       }
     }
   }
@@ -277,27 +281,13 @@ export class Redriving {
       return;
     }
     const status = outcome.kind === "answered" ? ` (${outcome.status})` : "";
-    this.#fail(found, `${outcomeName(outcome, profile)}${status}.`);
+    this.#progress.fail(found, `${outcomeName(outcome, profile)}${status}.`);
   }
 
   #count(subscription: Subscription | null): void {
     const { topic = "unknown", name = "unknown" } = subscription ?? {};
-    this.#counts.sent += 1;
+    this.#progress.sent += 1;
     this.#ground.meter.count("posthorn_redriven_events_total", { topic, subscription: name });
-  }
-
-  #fail({ view, letter }: FoundLetter, why: string): void {
-    this.#counts.failed += 1;
-    this.#remark(`${nameOf(view, letter)}: ${why}`);
-  }
-
-  #skip(words: string): void {
-    this.#counts.skipped += 1;
-    this.#remark(words);
-  }
-
-  #remark(words: string): void {
-    if (this.#remarks.length < redriveLimits.remarksMax) this.#remarks.push(words);
   }
 }
 
