@@ -5,8 +5,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
+  type DeliveryAttributeMappingUnion,
   EventGridManagementClient,
   type EventSubscription,
+  type EventSubscriptionDestinationUnion,
   type JsonInputSchemaMapping,
 } from "@azure/arm-eventgrid";
 import { AzureKeyCredential, type TokenCredential } from "@azure/core-auth";
@@ -35,7 +37,16 @@ before(async () => {
     const isAgreed = code !== null && statusOfHook === null;
     response.end(isAgreed ? JSON.stringify({ validationResponse: code }) : "");
   });
-  broker = await openCompatBroker({}, ["--handshake", "on", "--handshake-persist", "PT0S"]);
+  const options = ["--handshake", "on", "--handshake-persist", "PT0S"];
+  const url = new URL(endpoint.url).origin;
+  const bus = "Endpoint=sb://localhost;SharedAccessKeyName=k;SharedAccessKey=s";
+  broker = await openCompatBroker({}, options, {
+    storageAccounts: { shopqueues: { connectionString: "UseDevelopmentStorage=true" } },
+    serviceBusNamespaces: { bus: { connectionString: bus } },
+    eventHubNamespaces: { hubs: { connectionString: bus } },
+    relayNamespaces: { relay: { connectionString: bus } },
+    functionApps: { app: { url, key: "hush" } },
+  });
   const token = await signIn(broker);
   const credential: TokenCredential = {
     getToken: async () => ({ token, expiresOnTimestamp: Date.now() + 3_600_000 }),
@@ -249,6 +260,82 @@ test("an event subscription is made, changed and written back as it was read", a
   assert.deepEqual(kept.value, attributes.value);
   const same = await client.eventSubscriptions.getFullUrl(scope, "billing");
   assert.equal(same.endpointUrl, full.endpointUrl);
+});
+
+const resourceOf = (path: string) =>
+  `/subscriptions/${subscriptionId}/resourceGroups/${rg}/providers/${path}`;
+
+const deliveryAttributeMappings: DeliveryAttributeMappingUnion[] = [
+  { type: "Dynamic", name: "X-D", sourceField: "data.foo" },
+];
+
+/** As the client has them, which the Azure CLI uses as well. */
+const destinations: readonly EventSubscriptionDestinationUnion[] = [
+  {
+    endpointType: "StorageQueue",
+    resourceId: resourceOf("Microsoft.Storage/storageAccounts/shopqueues"),
+    queueName: "orders",
+    queueMessageTimeToLiveInSeconds: 300,
+  },
+  {
+    endpointType: "ServiceBusQueue",
+    resourceId: resourceOf("Microsoft.ServiceBus/namespaces/bus/queues/orders"),
+    deliveryAttributeMappings,
+  },
+  {
+    endpointType: "ServiceBusTopic",
+    resourceId: resourceOf("Microsoft.ServiceBus/namespaces/bus/topics/orders"),
+    deliveryAttributeMappings,
+  },
+  {
+    endpointType: "EventHub",
+    resourceId: resourceOf("Microsoft.EventHub/namespaces/hubs/eventhubs/orders"),
+    deliveryAttributeMappings,
+  },
+  {
+    endpointType: "HybridConnection",
+    resourceId: resourceOf("Microsoft.Relay/namespaces/relay/hybridConnections/orders"),
+    deliveryAttributeMappings,
+  },
+  {
+    endpointType: "AzureFunction",
+    resourceId: resourceOf("Microsoft.Web/sites/app/functions/onOrder"),
+    maxEventsPerBatch: 5,
+    preferredBatchSizeInKilobytes: 32,
+    deliveryAttributeMappings,
+  },
+];
+
+test("every kind of destination is made, shown and written back as it was read", async () => {
+  const scope = scopeOf("topics/orders");
+  for (const destination of destinations) {
+    const name = `to-${destination.endpointType}`;
+    const made = await client.eventSubscriptions.beginCreateOrUpdateAndWait(scope, name, {
+      destination,
+    });
+    assert.equal(made.provisioningState, "Succeeded");
+    assert.deepEqual(made.destination, destination);
+    const got = await client.eventSubscriptions.get(scope, name);
+    await client.eventSubscriptions.beginCreateOrUpdateAndWait(scope, name, got);
+    // What the Azure CLI does to change a label.
+    await client.eventSubscriptions.beginUpdateAndWait(scope, name, {
+      ...(got.destination !== undefined && { destination: got.destination }),
+      labels: ["changed"],
+    });
+    const changed = await client.eventSubscriptions.get(scope, name);
+    assert.deepEqual([changed.destination, changed.labels], [destination, ["changed"]]);
+    await client.eventSubscriptions.beginDeleteAndWait(scope, name);
+  }
+  const [, , , hub] = destinations;
+  assert.ok(hub);
+  const identity = { type: "SystemAssigned" };
+  const made = await client.eventSubscriptions.beginCreateOrUpdateAndWait(scope, "identified", {
+    deliveryWithResourceIdentity: { identity, destination: hub },
+  });
+  assert.equal(made.destination ?? null, null);
+  assert.deepEqual(made.deliveryWithResourceIdentity?.destination, hub);
+  assert.equal(made.deliveryWithResourceIdentity?.identity?.type, "SystemAssigned");
+  await client.eventSubscriptions.beginDeleteAndWait(scope, "identified");
 });
 
 test("an event published with a key arrives with the headers asked for", async () => {

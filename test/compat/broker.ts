@@ -28,6 +28,7 @@ export type Topics = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 export async function openCompatBroker(
   topics: Topics,
   options: readonly string[] = [],
+  sections: Readonly<Record<string, unknown>> = {},
 ): Promise<CompatBroker> {
   const ends: (() => unknown)[] = [];
   const receiver = await openReceiver({ after: (end) => void ends.push(end) });
@@ -42,7 +43,7 @@ export async function openCompatBroker(
     const all = { destination, ...(subscription as object) };
     return [name, { key1, key2, subscriptions: { all }, ...rest }];
   });
-  writeFileSync(file, JSON.stringify({ topics: Object.fromEntries(declared) }));
+  writeFileSync(file, JSON.stringify({ ...sections, topics: Object.fromEntries(declared) }));
   const program = await startProgram([
     ...["--config", file, "--data", data, "--https", "127.0.0.1:0", "--handshake", "off"],
     ...options,
