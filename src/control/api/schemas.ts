@@ -19,7 +19,9 @@ import {
   words,
 } from "./shape.ts";
 
-const state = words("waiting", "delivered", "deadLettering", "deadLettered", "dropped");
+const state = words(
+  ...["waiting", "delivered", "deadLettering", "deadLettered", "dropped", "unknown"],
+);
 
 const counts = {
   published: whole,
