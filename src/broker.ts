@@ -67,6 +67,7 @@ import { openSessions, sessionLifeMs } from "./runtime/sessions.ts";
 import { tellSuccesses } from "./runtime/successes.ts";
 import { openTally, type Tally } from "./runtime/tally.ts";
 import { openTelemetry } from "./runtime/telemetry/open.ts";
+import type { Env } from "./runtime/telemetry/settings.ts";
 import { openTokens, tokenLifeMs } from "./runtime/tokens.ts";
 import { trustAlso } from "./runtime/trust.ts";
 import { VirtualClock } from "./runtime/virtual.ts";
@@ -108,6 +109,8 @@ export async function openBroker(
   outside: {
     readonly stdout: LogStream;
     readonly startedAt: number;
+    /** Of the process: it names the collectors of OpenTelemetry. Without it there are none. */
+    readonly env?: Env;
     readonly onCrash: (error: Error) => void;
     /** Told of everything that is noted for stories, as it happens. */
     readonly onNote?: (note: StoryNote) => void;
@@ -134,8 +137,9 @@ export async function openBroker(
     (open) => open.close(),
   );
   const meter = openMeter();
-  const telemetry = rooms.adopt(await openTelemetry({ log, version: versionOf() }), (open) =>
-    open.close(),
+  const telemetry = rooms.adopt(
+    await openTelemetry({ log, version: versionOf(), env: outside.env ?? {} }),
+    (open) => open.close(),
   );
   const vitals = rooms.adopt(openVitals({ version: versionOf() }), (open) => open.close());
   const { tally, counted } = openTally(meter);

@@ -42,6 +42,7 @@ export interface World {
     outside: {
       readonly stdout: Output;
       readonly startedAt: number;
+      readonly env: ConfigInput["env"];
       readonly onCrash: (error: Error) => void;
     },
   ) => Promise<{ close(signal: AbortSignal): Promise<void> }>;
@@ -132,6 +133,7 @@ async function serve(world: World, config: Config): Promise<number> {
     const broker = await world.open(config, {
       stdout: world.stdout,
       startedAt: Date.now(),
+      env: world.env,
       onCrash: ended.resolve,
     });
     const crash = await ended.promise;

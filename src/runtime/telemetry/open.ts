@@ -17,7 +17,7 @@ export interface Telemetry {
 export interface TelemetryGround {
   readonly log: Log;
   readonly version: string;
-  readonly env?: Env;
+  readonly env: Env;
 }
 
 /** How long a collector that does not answer holds up the end. */
@@ -27,7 +27,7 @@ const off: Telemetry = { tracer: null, exportMetrics: () => {}, close: async () 
 
 /** Refusal: InvalidSetting, naming the variable. */
 export async function openTelemetry(ground: TelemetryGround): Promise<Telemetry> {
-  const settings = readTelemetry(ground.env ?? process.env);
+  const settings = readTelemetry(ground.env);
   return settings === null ? off : await load(settings, ground);
 }
 
