@@ -2,14 +2,16 @@
 // the whole program on a world that is handed in, so that a test can start the very same thing;
 // `main` runs it on the real one. Nothing happens on import.
 //
-// Here are the commands that are the process itself, serve and config; all others are the hand's,
-// in cli/. Exit codes: 0 when all is well or after a signal; 2 for a command or setting that cannot
-// be, in one line; 1 for anything else; 3 from the hand for what is not there.
+// Here are the commands that are the process itself: serve, config, and those of upkeep.ts; all
+// others are the hand's, in cli/. Exit codes: 0 when all is well or after a signal; 2 for a command
+// or setting that cannot be, in one line; 1 for anything else; 3 from the hand for what is not
+// there.
 
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { createWriteStream, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { Outside, Wire } from "./cli/client.ts";
 import { type Config, type ConfigInput, listConfig, parseConfig } from "./config.ts";
@@ -75,6 +77,11 @@ async function obey(world: World): Promise<number> {
       return await serve(world, parseConfig({ ...world, args: rest }));
     case "config":
       return config(world, rest);
+    case "doctor":
+    case "restore": {
+      const upkeep = await import("./upkeep.ts");
+      return await upkeep[command](world, rest, Date.now());
+    }
     case "--version":
     case "version":
       world.stdout.write(`${versionOf(world)}\n`);
@@ -227,6 +234,7 @@ export async function main(): Promise<void> {
       makeId: () => randomUUID(),
       chance: () => Math.random(),
       seeded: seededChance,
+      save: (path, bytes) => pipeline(bytes, createWriteStream(path)),
       openReceiver: async (options) =>
         (await import("./runtime/receiver.ts")).openReceiver(options),
       settingNames: settingList.filter(({ isOption }) => isOption).map(({ name }) => name),

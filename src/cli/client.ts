@@ -28,6 +28,8 @@ export interface Wire {
   readonly chance: () => number;
   readonly seeded: (seed: number) => Chance;
   readonly openReceiver: OpenReceiver;
+  /** Writes a file as its bytes come; what was there is replaced. */
+  readonly save: (path: string, bytes: ReadableStream<Uint8Array>) => Promise<void>;
   /** What `serve` takes, for completion. */
   readonly settingNames: readonly string[];
 }
@@ -66,6 +68,8 @@ export interface Client {
   post(path: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer>;
   /** Server-sent events, as they come, until the signal aborts. Throws Complaint. */
   stream(path: string, signal: AbortSignal): AsyncIterable<ServerSent>;
+  /** What is not JSON, as it comes. Throws Complaint. */
+  download(path: string): Promise<ReadableStream<Uint8Array>>;
   /** All pages of a list. Refusal: Unavailable. */
   list(path: string): Promise<readonly Members[]>;
   /** Waits for what a write began; null when all went well, else why not. */
@@ -137,6 +141,13 @@ export function openClient(
         throw new Complaint(response.status, parseBody(await response.text()));
       }
       yield* serverSent(textIn(response, signal));
+    },
+    async download(path) {
+      const response = await call(path, { headers: { accept: "*/*" } });
+      if (response.status >= 300 || response.body === null) {
+        throw new Complaint(response.status, parseBody(await response.text()));
+      }
+      return response.body;
     },
     async list(path) {
       const all: Members[] = [];

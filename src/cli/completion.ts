@@ -35,7 +35,7 @@ function factsOf(all: readonly Command[], settingNames: readonly string[]): Fact
       const noun = words.slice(0, count).join(" ");
       if (isNoun(all, noun)) next.set(noun, wordsAfter(all, noun));
     }
-    const isOfSettings = command.words === "serve" || command.words === "config list";
+    const isOfSettings = ["serve", "doctor", "config list"].includes(command.words);
     const options = Object.entries(optionsOf(command));
     const names = isOfSettings ? settingNames : options.map(([name]) => name);
     next.set(command.words, [

@@ -153,4 +153,32 @@ const completionCommand: Command = {
   load: async () => (await import("./completion.ts")).printCompletion,
 };
 
-export const toolCommands: readonly Command[] = [simulateCommand, listenCommand, completionCommand];
+const backupCommand: Command = {
+  words: "backup",
+  about: "Copy the embedded store of a running broker.",
+  more:
+    "The copy holds everything accepted before it was begun, keys among it. Without FILE it stays " +
+    "in the broker's data folder, below backups/. To go back: posthorn restore.",
+  operands: { name: "FILE", about: "where to put it on this machine" },
+  options: {},
+  examples: ["posthorn backup store-today.db"],
+  prints: "value",
+  load: async () => (await import("./upkeep.ts")).backUp,
+};
+
+const portalCommand: Command = {
+  words: "portal",
+  about: "Print a link that opens the portal in a browser; it is good once.",
+  options: {},
+  examples: ["posthorn portal", 'xdg-open "$(posthorn portal)"'],
+  prints: "text",
+  load: async () => (await import("./upkeep.ts")).openPortal,
+};
+
+export const toolCommands: readonly Command[] = [
+  portalCommand,
+  simulateCommand,
+  listenCommand,
+  backupCommand,
+  completionCommand,
+];

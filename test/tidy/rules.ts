@@ -24,6 +24,7 @@ const KNOWS_ROOMS = [
   "src/house.ts",
   "src/main.ts",
   "src/testing/",
+  "src/upkeep.ts",
 ];
 
 /** Benchmarks of a law alone, which no broker serves by itself. */
@@ -99,6 +100,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
     "src/store/story/",
   ],
   "node:stream": ["src/runtime/"],
+  "node:stream/promises": ["src/main.ts"],
   "node:stream/consumers": ["src/main.ts", "src/testing/"],
   "node:tls": ["src/main.ts", "src/egress/", "src/runtime/"],
   "node:url": ["src/egress/folder.ts"],
