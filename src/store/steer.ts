@@ -1,5 +1,5 @@
-// The embedded store's part in steering (the port of that name): what an operator drops or makes due,
-// a little at a time, within the round that the engine (sqlite.ts) has begun.
+// The embedded store's part in steering (the port of that name): what an operator drops or makes
+// due, a little at a time, within the round that the engine (sqlite.ts) has begun.
 
 import type { Instant, Queue, SkipStep } from "../core/ports.ts";
 import type { Line } from "./line.ts";

@@ -1,6 +1,6 @@
-// Whoever steers the simulated broker while it runs: pauses, resumes and drains subscriptions, skips
-// and hastens what waits, closes and opens endpoints. Each act is written into the book with the
-// moments at which it was asked for and answered. When all is well, everything is let go on.
+// Whoever steers the simulated broker while it runs: pauses, resumes and drains subscriptions,
+// skips and hastens what waits, closes and opens endpoints. Each act is written into the book with
+// the moments at which it was asked for and answered. When all is well, everything is let go on.
 
 import type { Clock } from "../../src/core/ports.ts";
 import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
