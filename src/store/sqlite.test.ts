@@ -15,7 +15,7 @@ import {
   want,
 } from "../../test/contract/fixture.ts";
 import { storeContract } from "../../test/contract/store.ts";
-import type { Catalog, Wake } from "../core/ports.ts";
+import type { Catalog, Claim, Wake } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import { plainSubscription, termsIn } from "../core/subscription.ts";
 import { migrations } from "./schema.ts";
@@ -106,6 +106,30 @@ test("a subscription that an earlier release wrote has the defaults of what that
       revision: 1,
     },
   ]);
+  folder.remove();
+});
+
+test("an event that was stored before there were trace contexts is claimed without one", () => {
+  const folder = new Folder();
+  inFile(folder, (database) => {
+    for (const step of migrations.slice(0, 3)) database.exec(step);
+    database.exec("INSERT INTO topics VALUES ('t', 1, '{\"name\":\"t\"}')");
+    const record = JSON.stringify(subscriptionDraft({ topic: "t", name: "s" }));
+    database.prepare("INSERT INTO subscriptions VALUES (1, 't', 's', 1, ?)").run(record);
+    database.exec("INSERT INTO events VALUES (5, 'e', 't', 10, 'EventGridSchema', '', '{}', NULL)");
+    const columns = "event, subscription, stage, due_at, since, attempts, fence";
+    database.exec(`INSERT INTO deliveries (${columns}) VALUES (5, 1, 0, 10, 10, 0, 0)`);
+    database.exec("PRAGMA user_version = 3");
+  });
+  const engine = new SqliteEngine({ path: folder.file });
+  const queue = { subscription: 1, stage: "deliver" } as const;
+  const [answer] = engine.run([{ kind: "claim", queue, want: want({ now: 20 }) }]).answers;
+  engine.close();
+  const { deliveries } = answer?.kind === "done" ? (answer.value as Claim) : assert.fail();
+  assert.deepEqual(
+    deliveries.map(({ event }) => [event.systemId, event.trace]),
+    [["e", null]],
+  );
   folder.remove();
 });
 
