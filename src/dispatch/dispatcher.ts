@@ -399,8 +399,10 @@ export class Dispatcher {
     this.#valve.pass(batch.length, sentAt);
     const health = endpoint.words;
     const signal = this.#breakOff.signal;
-    const draft = { subscription, deliveries: batch, stage: queue.stage, startedAt: sentAt };
-    const span = ground.tracer?.begin(attemptSpan(draft));
+    const { stage } = queue;
+    const span = ground.tracer?.begin(
+      attemptSpan({ subscription, deliveries: batch, stage, startedAt: sentAt }),
+    );
     const trace = span?.trace ?? sharedTrace(batch.map(({ event }) => event.trace));
     const parcel = { subscription, deliveries: batch, trace };
     const outcome = await way(parcel, { waitMs, lateMs, signal });
