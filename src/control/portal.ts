@@ -59,7 +59,7 @@ function servePage(ground: PortalGround, request: Request): Reply {
       "cache-control": "no-store",
       "content-security-policy": policyWith(nonce),
       "x-content-type-options": "nosniff",
-      "referrer-policy": "no-referrer",
+      "referrer-policy": "same-origin",
       "cross-origin-opener-policy": "same-origin",
     },
     body: new TextDecoder().decode(page.bytes).replaceAll("__NONCE__", nonce),

@@ -142,7 +142,7 @@ const pageHeaders = {
     `default-src 'none'; style-src 'sha256-${hash("sha256", style, "base64")}'; ` +
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   "cache-control": "no-store",
-  "referrer-policy": "no-referrer",
+  "referrer-policy": "same-origin",
   "x-content-type-options": "nosniff",
 };
 
