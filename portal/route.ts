@@ -21,7 +21,15 @@ function watch(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
+let isFollowed = false;
+
+/** Whether somebody has gone from page to page: the first page is read from its top. */
+export function hasFollowed(): boolean {
+  return isFollowed;
+}
+
 export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
+  isFollowed = true;
   if (replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
   tell();

@@ -34,7 +34,7 @@ export function RedriveDialog({
 }) {
   const styles = useStyles();
   const say = useSay();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const [way, setWay] = useState<Way>("own");
   const [topic, setTopic] = useState("");
   const [subscription, setSubscription] = useState("");
@@ -65,7 +65,6 @@ export function RedriveDialog({
       isOpen
       onClose={onClose}
       refused={refused}
-      isRunning={isRunning}
       submitWords="Send them"
       onSubmit={start}
     >
@@ -99,9 +98,7 @@ export function RedriveDialog({
         onChange={setForce}
       />
       <div>
-        <Button onClick={dryRun} disabled={isRunning}>
-          Dry run
-        </Button>
+        <Button onClick={dryRun}>Dry run</Button>
       </div>
       <div aria-live="polite">
         {tried !== null && (

@@ -32,8 +32,18 @@ interface Sent {
 export function Publish({ topic }: { readonly topic: TopicView }) {
   const styles = useStyles();
   const now = useNow(60_000);
+  const { overview } = useLive();
   const order = useOrder();
-  const [text, setText] = useState(() => example(topic, now));
+  const [own, setText] = useState<string | null>(null);
+  const [round, setRound] = useState(0);
+  const isTimeKnown = overview !== null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: time alone makes no new example.
+  const suggested = useMemo(() => example(topic, now), [topic.name, isTimeKnown, round]);
+  const text = own ?? suggested;
+  const beginAnew = () => {
+    setText(null);
+    setRound((before) => before + 1);
+  };
   const [sent, setSent] = useState<readonly Sent[]>([]);
   const [verdicts, setVerdicts] = useState<readonly FilterVerdict[] | null>(null);
   const wrong = useMemo(() => whyWrong(topic, text, now), [topic, text, now]);
@@ -53,12 +63,7 @@ export function Publish({ topic }: { readonly topic: TopicView }) {
   return (
     <>
       <Card title="Test event">
-        <Form
-          refused={order.refused}
-          isRunning={order.isRunning}
-          submitWords="Publish"
-          onSubmit={publish}
-        >
+        <Form refused={order.refused} submitWords="Publish" onSubmit={publish}>
           <AreaField
             label={`An event, or a list of them (${topic.inputSchema})`}
             rows={14}
@@ -70,7 +75,7 @@ export function Publish({ topic }: { readonly topic: TopicView }) {
             {wrong ?? "This is an event as the topic takes it."}
           </Text>
           <div className={styles.buttons}>
-            <Button onClick={() => setText(example(topic, now))}>Begin anew</Button>
+            <Button onClick={beginAnew}>Begin anew</Button>
             <Button onClick={dryRun}>Who would get it?</Button>
           </div>
         </Form>

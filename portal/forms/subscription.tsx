@@ -29,6 +29,7 @@ import { ClauseFields, HeaderFields } from "./lists.tsx";
 
 const useStyles = makeStyles({
   words: { color: tokens.colorNeutralForeground2 },
+  schedule: { marginTop: tokens.spacingVerticalS },
   wrong: { color: tokens.colorPaletteRedForeground1 },
   verdict: { display: "flex", flexDirection: "column", gap: tokens.spacingVerticalS },
 });
@@ -50,7 +51,6 @@ export function SubscriptionForm({
   draft,
   change,
   refused,
-  isRunning,
   submitWords,
   keptUrl = null,
   onSubmit,
@@ -59,7 +59,6 @@ export function SubscriptionForm({
 }: FieldsProps & {
   readonly topic: TopicView;
   readonly refused: Refused | null;
-  readonly isRunning: boolean;
   readonly submitWords: string;
   /** What stays when no URL is written. */
   readonly keptUrl?: string | null;
@@ -69,13 +68,7 @@ export function SubscriptionForm({
 }) {
   const fields = { draft, change };
   return (
-    <Form
-      refused={refused}
-      isRunning={isRunning}
-      submitWords={submitWords}
-      onSubmit={onSubmit}
-      onCancel={onCancel}
-    >
+    <Form refused={refused} submitWords={submitWords} onSubmit={onSubmit} onCancel={onCancel}>
       {children}
       <Destination {...fields} topic={topic} keptUrl={keptUrl} />
       <Retries {...fields} topic={topic} />
@@ -269,7 +262,7 @@ export function Schedule({
   if (typeof played === "string") return <Text className={styles.wrong}>{played}</Text>;
   const { attempts, end } = played;
   return (
-    <div>
+    <div className={styles.schedule}>
       <Text className={styles.words}>
         {`Against an endpoint that answers 503 for good, ${sayMany(attempts.length, "attempt")} would be ` +
           `made within ${sayLength(end.atMs)}; then it is ${end.kind === "dropped" ? "dropped" : "dead-lettered"} ` +
@@ -354,7 +347,7 @@ export function DryRun({
   readonly subscription?: { readonly name: string; readonly domainTopic: string | null };
 }) {
   const styles = useStyles();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const [text, setText] = useState(() =>
     JSON.stringify(exampleEvent(topic, { id: "1", now: "2030-01-01T00:00:00Z" }), null, 2),
   );
@@ -377,9 +370,7 @@ export function DryRun({
     <div className={styles.verdict}>
       <AreaField label="Try it on an event" rows={6} isCode value={text} onChange={setText} />
       <div>
-        <Button onClick={explain} disabled={isRunning}>
-          Would it match?
-        </Button>
+        <Button onClick={explain}>Would it match?</Button>
       </div>
       <div aria-live="polite">
         {refused !== null && <Refusal refused={refused} />}

@@ -184,7 +184,7 @@ export function NewTopic({
   readonly onClose: () => void;
 }) {
   const say = useSay();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const [kind, setKind] = useState<TopicKind>(given);
   const [name, setName] = useState("");
   const [inputSchema, setInputSchema] = useState<string>("EventGridSchema");
@@ -209,11 +209,18 @@ export function NewTopic({
       isOpen
       onClose={onClose}
       refused={refused}
-      isRunning={isRunning}
       submitWords="Create"
       onSubmit={create}
     >
       <FieldRow>
+        <TextField
+          label="Name"
+          path={`${kind}Name`}
+          isRequired
+          value={name}
+          placeholder="orders"
+          onChange={setName}
+        />
         <ChoiceField
           label="Kind"
           value={kind}
@@ -222,14 +229,6 @@ export function NewTopic({
             ["domain", "domain"],
           ]}
           onChange={(value) => setKind(value === "domain" ? "domain" : "topic")}
-        />
-        <TextField
-          label="Name"
-          path={`${kind}Name`}
-          isRequired
-          value={name}
-          placeholder="orders"
-          onChange={setName}
         />
       </FieldRow>
       <ChoiceField
@@ -265,7 +264,7 @@ export function TopicForm({
   readonly onSaved: () => void;
 }) {
   const say = useSay();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const { properties } = topic;
   const [draft, setDraft] = useState<Draft>({
     profile: properties.profile ?? "",
@@ -283,7 +282,7 @@ export function TopicForm({
       onSaved();
     });
   return (
-    <Form refused={refused} isRunning={isRunning} submitWords="Save" onSubmit={save}>
+    <Form refused={refused} submitWords="Save" onSubmit={save}>
       <DraftFields
         draft={draft}
         kind={kind}

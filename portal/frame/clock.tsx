@@ -55,9 +55,7 @@ export function ClockControl({ overview }: { readonly overview: Overview }) {
   const say = useSay();
   const [own, setOwn] = useState("");
   const [refused, setRefused] = useState<Refused | null>(null);
-  const [isMoving, setMoving] = useState(false);
   const move = async (target: object) => {
-    setMoving(true);
     setRefused(null);
     try {
       const moved = await ask<Moved>("POST", "/clock", target);
@@ -65,8 +63,6 @@ export function ClockControl({ overview }: { readonly overview: Overview }) {
       say.done(`It is now ${sayFull(moved.now)}`, wordsOf(moved));
     } catch (error) {
       setRefused(asRefused(error));
-    } finally {
-      setMoving(false);
     }
   };
   const submit = (event: FormEvent) => {
@@ -90,12 +86,7 @@ export function ClockControl({ overview }: { readonly overview: Overview }) {
         <div className={styles.time}>{sayFull(overview.now)}</div>
         <div className={styles.steps}>
           {steps.map(([words, duration]) => (
-            <Button
-              key={words}
-              size="small"
-              disabled={isMoving}
-              onClick={() => void move({ advance: duration })}
-            >
+            <Button key={words} size="small" onClick={() => void move({ advance: duration })}>
               {`+ ${words}`}
             </Button>
           ))}
@@ -104,7 +95,6 @@ export function ClockControl({ overview }: { readonly overview: Overview }) {
           className={styles.wide}
           appearance="primary"
           icon={<FastForwardRegular />}
-          disabled={isMoving}
           onClick={() => void move({ to: "next" })}
         >
           To what is due next

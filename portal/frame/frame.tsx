@@ -191,7 +191,9 @@ export function Frame({
 
 function useIsHere(): (way: Way) => boolean {
   const { path } = usePlace();
-  return ({ to }) => (to === "/" ? path === "/" || path === "/portal" : path.startsWith(to));
+  const isSubscription = /^\/portal\/topics\/[^/]+\/subscriptions\//.test(path);
+  const where = isSubscription ? "/portal/subscriptions" : path === "/portal" ? "/" : path;
+  return ({ to }) => (to === "/" ? where === "/" : where.startsWith(to));
 }
 
 function SideWay({ way }: { readonly way: Way }) {

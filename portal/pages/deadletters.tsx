@@ -22,8 +22,8 @@ const useStyles = makeStyles({
     flexWrap: "wrap",
     alignItems: "center",
     gap: tokens.spacingHorizontalS,
-    marginBottom: tokens.spacingVerticalS,
   },
+  check: { margin: "-6px 0" },
   pages: {
     display: "flex",
     gap: tokens.spacingHorizontalS,
@@ -113,13 +113,19 @@ function Groups({ groups }: { readonly groups: readonly DeadLetterGroup[] }) {
       columns={[
         {
           title: "Reason",
+          width: "30%",
           show: ({ reason, outcome, subscription }) => (
             <To to={pathTo(["dead-letters"], { reason, outcome, subscription })}>
               <Long>{reason}</Long>
             </To>
           ),
         },
-        { title: "Last outcome", width: "130px", show: ({ outcome }) => <Long>{outcome}</Long> },
+        {
+          title: "Last outcome",
+          width: "120px",
+          isWideOnly: true,
+          show: ({ outcome }) => <Long>{outcome}</Long>,
+        },
         { title: "Subscription", show: ({ subscription }) => <Long>{subscription}</Long> },
         {
           title: "Endpoint",
@@ -195,6 +201,7 @@ function Letters({
                   width: "60px",
                   show: ({ id, eventId }) => (
                     <Checkbox
+                      className={styles.check}
                       aria-label={`Choose ${eventId}`}
                       checked={chosen.has(id)}
                       onChange={(_, { checked }) => choose(id, checked === true)}
@@ -215,7 +222,12 @@ function Letters({
                   isWideOnly: true,
                   show: ({ subscription }) => <Long>{subscription}</Long>,
                 },
-                { title: "Reason", isWideOnly: true, show: ({ reason }) => <Long>{reason}</Long> },
+                {
+                  title: "Reason",
+                  width: "22%",
+                  isWideOnly: true,
+                  show: ({ reason }) => <Long>{reason}</Long>,
+                },
                 { title: "Outcome", width: "110px", show: ({ outcome }) => <Long>{outcome}</Long> },
                 {
                   title: "Attempts",

@@ -55,6 +55,7 @@ const useStyles = makeStyles({
     alignItems: "end",
   },
   dropdown: { minWidth: "0px" },
+  input: { width: "100%", minWidth: "0px" },
   buttons: { display: "flex", gap: tokens.spacingHorizontalS },
   pages: {
     display: "flex",
@@ -142,6 +143,7 @@ function Search({ given }: { readonly given: Readonly<Record<string, string>> })
         {fields.map(([name, label]) => (
           <Field key={name} label={label}>
             <Input
+              className={styles.input}
               value={wanted[name] ?? ""}
               placeholder={hints[name]}
               onChange={(_, { value }) => setWanted((before) => ({ ...before, [name]: value }))}
@@ -227,7 +229,7 @@ function EventRows({ events }: { readonly events: readonly EventSummary[] }) {
             </To>
           ),
         },
-        { title: "State", width: "190px", show: (event) => <States event={event} /> },
+        { title: "State", width: "230px", show: (event) => <States event={event} /> },
       ]}
     />
   );

@@ -200,7 +200,7 @@ function Close({
   readonly onClose: () => void;
 }) {
   const say = useSay();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const [because, setBecause] = useState("");
   const close = () =>
     void run(async () => {
@@ -217,7 +217,6 @@ function Close({
       isOpen
       onClose={onClose}
       refused={refused}
-      isRunning={isRunning}
       submitWords="Close it"
       onSubmit={close}
     >

@@ -49,7 +49,7 @@ function NewSubscription({
   readonly wanted: string | null;
 }) {
   const say = useSay();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const [topicName, setTopicName] = useState(wanted ?? topics[0]?.name ?? "");
   const [domainTopic, setDomainTopic] = useState("");
   const [name, setName] = useState("");
@@ -74,7 +74,6 @@ function NewSubscription({
       draft={draft}
       change={(changes) => setDraft((before) => ({ ...before, ...changes }))}
       refused={refused}
-      isRunning={isRunning}
       submitWords="Create"
       onSubmit={create}
       onCancel={() => history.back()}

@@ -56,7 +56,7 @@ export function OverviewPage() {
           </>
         }
       />
-      {overview.topics === 0 && <FirstSteps />}
+      {overview.subscriptions === 0 && <FirstSteps />}
       <Figures overview={overview} />
       {overview.sick.length > 0 && <Sick overview={overview} />}
       <Charts />

@@ -13,7 +13,7 @@ const useStyles = makeStyles({
   list: { listStyleType: "none", margin: 0, padding: 0 },
   setting: {
     display: "grid",
-    gridTemplateColumns: "minmax(0, 220px) minmax(0, 260px) 110px minmax(0, 1fr)",
+    gridTemplateColumns: "minmax(0, 220px) minmax(0, 260px) 105px minmax(0, 1fr)",
     gap: tokens.spacingHorizontalM,
     padding: `${tokens.spacingVerticalS} 0`,
     borderTop: `1px solid ${tokens.colorNeutralStroke2}`,
@@ -22,15 +22,19 @@ const useStyles = makeStyles({
   },
   name: { fontWeight: tokens.fontWeightSemibold },
   about: { color: tokens.colorNeutralForeground2 },
-  links: { marginTop: tokens.spacingVerticalM },
 });
 
 const sources = {
-  option: ["the command line", "brand"],
-  environment: ["the environment", "brand"],
-  file: ["the file", "brand"],
+  option: ["command line", "brand"],
+  environment: ["environment", "brand"],
+  file: ["file", "brand"],
   default: ["default", "subtle"],
 } as const;
+
+/** What somebody said before what nobody did. */
+function chosenFirst(one: SettingView, other: SettingView): number {
+  return Number(one.source === "default") - Number(other.source === "default");
+}
 
 export function SettingsPage() {
   const styles = useStyles();
@@ -47,7 +51,7 @@ export function SettingsPage() {
       <Card>
         <Answer asked={asked} what="its settings">
           {({ value }) => {
-            const shown = value.filter(matches);
+            const shown = value.filter(matches).toSorted(chosenFirst);
             return (
               <>
                 <Input

@@ -11,6 +11,7 @@ import { Publish } from "../forms/publish.tsx";
 import { TopicForm } from "../forms/topic.tsx";
 import { useSay } from "../frame/say.tsx";
 import { refreshOverview, useTick } from "../live.ts";
+import { DomainTopics } from "../parts/domaintopics.tsx";
 import { Confirm } from "../parts/form.tsx";
 import { KeysCard } from "../parts/keys.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
@@ -23,6 +24,7 @@ const useStyles = makeStyles({ tabs: { marginBottom: tokens.spacingVerticalL, fl
 
 const tabs = [
   ["subscriptions", "Subscriptions"],
+  ["topics", "Topics"],
   ["publish", "Publish"],
   ["keys", "Keys and snippets"],
   ["settings", "Settings"],
@@ -45,7 +47,11 @@ export function TopicPage({ names, query }: PageProps) {
       </>
     );
   }
-  const shown = topic.kind === "storage" ? tabs.slice(0, 1) : tabs;
+  const shown = tabs.filter(
+    ([value]) =>
+      (topic.kind !== "storage" || value === "subscriptions") &&
+      (topic.kind === "domain" || value !== "topics"),
+  );
   return (
     <>
       <PageHead
@@ -84,6 +90,7 @@ export function TopicPage({ names, query }: PageProps) {
         ))}
       </TabList>
       {tab === "subscriptions" && <Subscribers topic={topic} tick={tick} />}
+      {tab === "topics" && <DomainTopics domain={topic} />}
       {tab === "publish" && <Publish topic={topic} />}
       {tab === "keys" && <KeysCard topic={topic} />}
       {tab === "settings" && <Settings topic={topic} />}

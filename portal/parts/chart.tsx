@@ -121,11 +121,11 @@ export function Chart({
             </text>
           </g>
         ))}
-        {[0, last].map(
+        {(last > 0 ? [0, last] : [0]).map(
           (index) =>
             at[index] !== undefined && (
               <text
-                key={index === 0 ? "first" : "last"}
+                key={index}
                 className={styles.axis}
                 x={x(index)}
                 y={height - 4}
@@ -144,6 +144,10 @@ export function Chart({
             y2={height - bottom}
           />
         )}
+        {last === 0 &&
+          series.map(({ name, color, values }) => (
+            <circle key={name} fill={color} cx={x(0)} cy={y(values[0] ?? 0)} r="3" />
+          ))}
         {series.map(({ name, color, dash, values }) => (
           <polyline
             key={name}
@@ -220,10 +224,10 @@ function describe(series: readonly Series[]): string {
     .join("; ");
 }
 
-/** One, two or five, and zeros: a scale that does not jump with every point. */
+/** Two, four, six or ten, and zeros: a scale with a middle that does not jump with every point. */
 function niceMax(values: readonly number[]): number {
-  const most = Math.max(1, ...values);
+  const most = Math.max(2, ...values);
   const power = 10 ** Math.floor(Math.log10(most));
-  const step = [1, 2, 5, 10].find((each) => each * power >= most) ?? 10;
+  const step = [1, 2, 4, 6, 10].find((each) => each * power >= most) ?? 10;
   return Math.max(2, step * power);
 }

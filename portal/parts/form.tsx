@@ -66,26 +66,28 @@ const useStyles = makeStyles({
   fault: { color: tokens.colorPaletteRedForeground1, fontSize: tokens.fontSizeBase200 },
 });
 
-/** The refusal of the last try; `run` never rejects. */
+/**
+ * The refusal of the last try; `run` never rejects, and does nothing while it runs. Buttons stay as
+ * they are meanwhile: one that is disabled would lose the focus of whoever has just pressed it.
+ */
 export function useOrder(): {
   readonly refused: Refused | null;
-  readonly isRunning: boolean;
   readonly run: (order: () => Promise<void>) => Promise<void>;
 } {
   const [refused, setRefused] = useState<Refused | null>(null);
-  const [isRunning, setRunning] = useState(false);
+  const isRunning = useRef(false);
   return {
     refused,
-    isRunning,
     async run(order) {
-      setRunning(true);
+      if (isRunning.current) return;
+      isRunning.current = true;
       setRefused(null);
       try {
         await order();
       } catch (error) {
         setRefused(asRefused(error));
       } finally {
-        setRunning(false);
+        isRunning.current = false;
       }
     },
   };
@@ -120,14 +122,12 @@ function useFault(path: string | undefined): string | undefined {
 
 export function Form({
   refused,
-  isRunning,
   submitWords,
   onSubmit,
   onCancel,
   children,
 }: {
   readonly refused: Refused | null;
-  readonly isRunning: boolean;
   readonly submitWords: string;
   readonly onSubmit: () => void;
   readonly onCancel?: () => void;
@@ -148,7 +148,7 @@ export function Form({
           {rest !== null && <Refusal refused={rest} />}
         </div>
         <div className={styles.buttons}>
-          <Button type="submit" appearance="primary" disabled={isRunning}>
+          <Button type="submit" appearance="primary">
             {submitWords}
           </Button>
           {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
@@ -168,7 +168,6 @@ export function FormDialog({
   readonly isOpen: boolean;
   readonly onClose: () => void;
   readonly refused: Refused | null;
-  readonly isRunning: boolean;
   readonly submitWords: string;
   readonly onSubmit: () => void;
   readonly children: ReactNode;
@@ -205,7 +204,7 @@ export function Confirm({
   readonly onClose: () => void;
   readonly children: ReactNode;
 }) {
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const yes = () =>
     void run(async () => {
       await onYes();
@@ -222,7 +221,7 @@ export function Confirm({
           </DialogContent>
           <DialogActions>
             <Button onClick={onClose}>Cancel</Button>
-            <Button appearance="primary" disabled={isRunning} onClick={yes}>
+            <Button appearance="primary" onClick={yes}>
               {words}
             </Button>
           </DialogActions>

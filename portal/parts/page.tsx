@@ -15,6 +15,7 @@ import {
 } from "@fluentui/react-components";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Asked, Refused } from "../api.ts";
+import { hasFollowed } from "../route.ts";
 
 const useStyles = makeStyles({
   head: {
@@ -87,10 +88,7 @@ export function PageHead({
     document.title = `${title} · Posthorn`;
   }, [title]);
   useEffect(() => {
-    // Not at the first load: there the top of the page is where a reader begins.
-    if (history.state?.isFirst !== true && document.activeElement === document.body) {
-      heading.current?.focus({ preventScroll: true });
-    }
+    if (hasFollowed()) heading.current?.focus({ preventScroll: true });
   }, []);
   return (
     <div className={styles.head}>

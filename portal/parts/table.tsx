@@ -44,6 +44,7 @@ const useStyles = makeStyles({
     overflow: "hidden",
     textOverflow: "ellipsis",
     whiteSpace: "nowrap",
+    "@media (max-width: 640px)": { whiteSpace: "normal" },
   },
   right: { textAlign: "right", fontVariantNumeric: "tabular-nums" },
   wideOnly: { "@media (max-width: 640px)": { display: "none" } },

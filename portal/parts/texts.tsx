@@ -23,6 +23,8 @@ const useStyles = makeStyles({
     textOverflow: "ellipsis",
     whiteSpace: "nowrap",
     verticalAlign: "bottom",
+    // Where nothing can be pointed at, it is broken and not cut.
+    "@media (max-width: 640px)": { whiteSpace: "normal", overflowWrap: "anywhere" },
   },
   mono: { fontFamily: tokens.fontFamilyMonospace, fontSize: tokens.fontSizeBase200 },
   when: { whiteSpace: "nowrap", fontVariantNumeric: "tabular-nums" },

@@ -103,7 +103,9 @@ export function Timeline({
           </g>
         ))}
         <line className={styles.line} x1={x(0)} x2={x(reached)} y1={middle} y2={middle} />
-        <line className={styles.ahead} x1={x(reached)} x2={x(furthest)} y1={middle} y2={middle} />
+        {nowMs !== null && (
+          <line className={styles.ahead} x1={x(reached)} x2={x(furthest)} y1={middle} y2={middle} />
+        )}
         {nowMs !== null && (
           <g>
             <line className={styles.now} x1={x(nowMs)} x2={x(nowMs)} y1={12} y2={middle + 12} />

@@ -124,7 +124,7 @@ function TryNow({
 }) {
   const styles = useStyles();
   const say = useSay();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   if (delivery.state !== "waiting" && delivery.state !== "deadLettering") return null;
   const { topic, domainTopic, subscription } = delivery;
   const hasten = () =>
@@ -137,7 +137,7 @@ function TryNow({
   return (
     <div className={styles.actions}>
       {refused !== null && <Refusal refused={refused} />}
-      <Button appearance="primary" disabled={isRunning} onClick={hasten}>
+      <Button appearance="primary" onClick={hasten}>
         Try now
       </Button>
     </div>
@@ -185,7 +185,8 @@ function Drawn({ story, delivery }: { readonly story: Story; readonly delivery: 
     const atMs = Date.parse(delivery.endedAt) - since;
     marks.push({ atMs, kind: "lost", words: `dropped: ${delivery.reason ?? ""}` });
   }
-  if (marks.length === 0) return null;
+  // One dot says less than the words beneath.
+  if (marks.length < 2) return null;
   const lastMs = Math.max(...marks.map(({ atMs }) => atMs));
   return (
     <Timeline

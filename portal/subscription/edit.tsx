@@ -48,7 +48,7 @@ function Edit({
   readonly onSaved: () => void;
 }) {
   const say = useSay();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const [draft, setDraft] = useState<Draft>(() => draftOf(stored));
   const save = () =>
     void run(async () => {
@@ -63,7 +63,6 @@ function Edit({
       change={(changes) => setDraft((before) => ({ ...before, ...changes }))}
       keptUrl={stored.properties.destination.properties.endpointBaseUrl ?? null}
       refused={refused}
-      isRunning={isRunning}
       submitWords="Save"
       onSubmit={save}
     />

@@ -136,7 +136,7 @@ function Drain({
   readonly onClose: () => void;
 }) {
   const say = useSay();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const [perSecond, setPerSecond] = useState("10");
   const drain = () =>
     void run(async () => {
@@ -152,7 +152,6 @@ function Drain({
       isOpen
       onClose={onClose}
       refused={refused}
-      isRunning={isRunning}
       submitWords="Drain"
       onSubmit={drain}
     >

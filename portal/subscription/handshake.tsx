@@ -25,7 +25,7 @@ export function HandshakeCard({
 }) {
   const styles = useStyles();
   const say = useSay();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const asked = useAsked<HandshakeView>(subscriptionApi(named, "handshake"), tick);
   const again = () =>
     void run(async () => {
@@ -37,7 +37,7 @@ export function HandshakeCard({
     <Card
       title="Handshake"
       actions={
-        <Button icon={<ArrowClockwiseRegular />} disabled={isRunning} onClick={again}>
+        <Button icon={<ArrowClockwiseRegular />} onClick={again}>
           Ask again
         </Button>
       }

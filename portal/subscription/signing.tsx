@@ -37,7 +37,7 @@ const overlaps = [
 export function SigningCard({ named }: { readonly named: SubscriptionName }) {
   const styles = useStyles();
   const say = useSay();
-  const { refused, isRunning, run } = useOrder();
+  const { refused, run } = useOrder();
   const [secrets, setSecrets] = useState<SigningSecrets | null>(null);
   const [isRotating, setRotating] = useState(false);
   const [overlapMs, setOverlapMs] = useState<string>("86400000");
@@ -58,7 +58,6 @@ export function SigningCard({ named }: { readonly named: SubscriptionName }) {
           actions={
             <Button
               icon={<EyeRegular />}
-              disabled={isRunning}
               onClick={() =>
                 void run(async () => setSecrets(await ask<SigningSecrets>("GET", path)))
               }
@@ -101,7 +100,6 @@ export function SigningCard({ named }: { readonly named: SubscriptionName }) {
         isOpen={isRotating}
         onClose={() => setRotating(false)}
         refused={refused}
-        isRunning={isRunning}
         submitWords="Make it"
         onSubmit={() => order({ overlapMs: Number(overlapMs) }, "There is a new secret")}
       >

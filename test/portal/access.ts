@@ -1,0 +1,181 @@
+// Who can use the portal: people with a keyboard alone, on a phone, with weak eyes; and nobody who
+// has not signed in.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { adminKey, deadLetterDestination, eventWith, openStage, type Stage } from "./stage.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly help: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+  }[];
+}
+
+/** Everything of WCAG 2.1 A and AA that can be seen by a machine. */
+const everything = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
+
+/**
+ * What is left out are the two stops at the ends of the page by which Fluent leads the focus out of
+ * a dialog: nobody rests on them.
+ */
+async function faultsOf(page: Page, runOnly: readonly string[]): Promise<string[]> {
+  const options = JSON.stringify({ runOnly });
+  const result: AxeResult = await page.evaluate(
+    `axe.run({ exclude: [["[data-tabster-dummy]"]] }, ${options})`,
+  );
+  return result.violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html}\n  ${failureSummary}`),
+  );
+}
+
+/** With something of everything. */
+export async function fill(stage: Stage): Promise<void> {
+  await stage.makeTopic("orders");
+  await stage.makeTopic("a-topic-with-a-name-that-is-long-for-any-table");
+  stage.receiver.answer = ({ path }) => (path.includes("bad") ? 503 : 200);
+  await stage.subscribe("orders", "billing");
+  const endpointUrl = `${stage.receiver.url}/bad`;
+  await stage.subscribe("orders", "broken", {
+    destination: { endpointType: "WebHook", properties: { endpointUrl } },
+    retryPolicy: { maxDeliveryAttempts: 2 },
+    deadLetterDestination,
+  });
+  await stage.subscribe("orders", "returns", { filter: { includedEventTypes: ["Shop.Returned"] } });
+  await stage.publish("orders", [
+    eventWith({ id: "first" }),
+    ...Array.from({ length: 12 }, () => eventWith()),
+  ]);
+  await stage.advance({ advance: "PT10M" });
+  await stage.publish("orders", [eventWith({ id: "last" })]);
+}
+
+export const everyPage = [
+  "/",
+  "/portal/topics",
+  "/portal/topics?new=topic",
+  "/portal/topics/orders",
+  "/portal/topics/orders?tab=publish",
+  "/portal/topics/orders?tab=keys",
+  "/portal/topics/orders?tab=settings",
+  "/portal/subscriptions",
+  "/portal/subscriptions/new",
+  "/portal/topics/orders/subscriptions/broken",
+  "/portal/topics/orders/subscriptions/broken?tab=settings",
+  "/portal/topics/orders/subscriptions/broken?tab=handshake",
+  "/portal/topics/orders/subscriptions/broken?tab=filter",
+  "/portal/topics/orders/subscriptions/broken?tab=signing",
+  "/portal/deliveries",
+  "/portal/deliveries/first",
+  "/portal/dead-letters",
+  "/portal/endpoints",
+  "/portal/what-if",
+  "/portal/settings",
+  "/portal/no-such-page",
+];
+
+/** Nothing is loading any more. */
+async function settle(page: Page): Promise<void> {
+  await page.locator("h1").waitFor();
+  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+}
+
+export function access(browser: () => Browser): void {
+  test("every page is for everybody: screen readers, light, dark and phones", async (t) => {
+    const stage = await openStage(t);
+    await fill(stage);
+    const wide = { width: 1280, height: 900 };
+    const page = await stage.visit(browser(), "/", { reducedMotion: "reduce" });
+    const complaints: string[] = [];
+    page.on("console", (entry) => {
+      if (entry.type() === "error" || entry.type() === "warning") complaints.push(entry.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    for (const path of everyPage) {
+      await t.test(path, async () => {
+        await page.setViewportSize(wide);
+        await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+        await page.goto(stage.url + path);
+        await settle(page);
+        // By the debugger and not as an element, which the page's own policy would refuse.
+        await page.evaluate(axe);
+        assert.deepEqual(await faultsOf(page, everything), [], "light");
+        await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+        await page.locator("html[data-look=dark]").waitFor();
+        assert.deepEqual(await faultsOf(page, ["color-contrast"]), [], "dark");
+        await page.setViewportSize({ width: 360, height: 740 });
+        const width: number = await page.evaluate("document.documentElement.scrollWidth");
+        assert.ok(width <= 360, `${width} wide on a phone of 360`);
+        assert.deepEqual(complaints.splice(0), [], "nothing breaks the page's own policy");
+      });
+    }
+    await page.getByRole("button", { name: "Pages" }).click();
+    await page.getByRole("menuitem", { name: "Deliveries" }).click();
+    await page.getByRole("heading", { name: "Deliveries", level: 1 }).waitFor();
+  });
+
+  test("a topic is made with the keyboard alone", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/");
+    await page.getByRole("button", { name: "Create a topic" }).waitFor();
+    const tabTo = async (name: string) => {
+      for (let tabs = 0; tabs < 40; tabs++) {
+        await page.keyboard.press("Tab");
+        const focused: string = await page.evaluate("document.activeElement?.textContent ?? ''");
+        if (focused.includes(name)) return;
+      }
+      assert.fail(`${name} cannot be reached`);
+    };
+    await page.keyboard.press("Tab");
+    const first = await page.evaluate("document.activeElement?.textContent");
+    assert.equal(first, "Skip to the page");
+    await page.keyboard.press("Enter");
+    await tabTo("Create a topic");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.getByRole("textbox", { name: "Name" }).waitFor();
+    await page.locator("input:focus").waitFor();
+    await page.keyboard.type("by-keyboard");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "by-keyboard", level: 1 }).waitFor();
+  });
+
+  test("light and dark follow the system until someone chooses", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/", { colorScheme: "dark" });
+    const look = () => page.evaluate("document.documentElement.dataset.look");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    assert.equal(await look(), "dark");
+    await page.getByRole("button", { name: "Light or dark" }).click();
+    await page.getByRole("menuitemradio", { name: "Light" }).click();
+    await page.locator("html[data-look=light]").waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    assert.equal(await look(), "light");
+  });
+  test("nothing but the sign-in page is shown to whoever has not signed in", async (t) => {
+    const stage = await openStage(t);
+    const context = await browser().newContext();
+    t.after(() => context.close());
+    const page = await context.newPage();
+    await page.goto(`${stage.url}/portal/topics`);
+    await page.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor();
+    await page.getByLabel("Admin key").fill("not the key");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("That is not the admin key of this broker.").waitFor();
+    await page.getByLabel("Admin key").fill(adminKey);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    const signedIn = await stage.visit(browser(), "/");
+    await signedIn.getByRole("button", { name: "Sign out" }).click();
+    await signedIn.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor();
+    await signedIn.goto(stage.url);
+    await signedIn.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor();
+  });
+}

@@ -1,0 +1,156 @@
+// Wrong input in each form: what the broker says stands at the field that it is about.
+
+import { test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { openStage } from "./stage.ts";
+
+interface Slip {
+  readonly what: string;
+  readonly path: string;
+  readonly do: (page: Page) => Promise<void>;
+  /** The broker's own words, and the field beside which they stand. */
+  readonly says: RegExp;
+}
+
+const fill = async (page: Page, name: string, value: string) =>
+  page.getByRole("textbox", { name }).first().fill(value);
+/** Dialogs come last on a page. */
+const click = async (page: Page, name: string) =>
+  page.getByRole("button", { name, exact: true }).last().click();
+
+const slips: readonly Slip[] = [
+  {
+    what: "a topic without a proper name",
+    path: "/portal/topics?new=topic",
+    async do(page) {
+      await fill(page, "Name", "x");
+      await click(page, "Create");
+    },
+    says: /^topicName must be 2 to 50 letters, digits and hyphens, and is "x"$/,
+  },
+  {
+    what: "a port that is none",
+    path: "/portal/topics/orders?tab=settings",
+    async do(page) {
+      await fill(page, "Port of its own", "99999");
+      await click(page, "Save");
+    },
+    says: /^properties\.port must be a whole number from 1 to 65535, and is the number 99999$/,
+  },
+  {
+    what: "addresses that are none",
+    path: "/portal/topics/orders?tab=settings",
+    async do(page) {
+      await fill(page, "Addresses that may publish", "10.0.0.0/8\nnowhere");
+      await click(page, "Save");
+    },
+    says: /^properties\.inboundIpRules\[1\]\.ipMask must be an IP address/,
+  },
+  {
+    what: "an event that lacks a member",
+    path: "/portal/topics/orders?tab=publish",
+    async do(page) {
+      await fill(page, "An event, or a list of them", '{"id": "1"}');
+      await click(page, "Publish");
+    },
+    says: /Event at index 0: 'subject' is missing/,
+  },
+  {
+    what: "an endpoint that is no URL",
+    path: "/portal/subscriptions/new?topic=orders",
+    async do(page) {
+      await fill(page, "Name", "billing");
+      await fill(page, "URL", "ftp://example.com");
+      await click(page, "Create");
+    },
+    says: /^properties\.destination\.properties\.endpointUrl must be an absolute http or https URL/,
+  },
+  {
+    what: "more attempts than there are",
+    path: "/portal/subscriptions/new?topic=orders",
+    async do(page) {
+      await fill(page, "Name", "billing");
+      await fill(page, "URL", "https://example.com");
+      await fill(page, "Attempts, at most", "31");
+      await click(page, "Create");
+    },
+    says: /^properties\.retryPolicy\.maxDeliveryAttempts must be a whole number from 1 to 30/,
+  },
+  {
+    what: "a filter without a key",
+    path: "/portal/subscriptions/new?topic=orders",
+    async do(page) {
+      await fill(page, "Name", "billing");
+      await fill(page, "URL", "https://example.com");
+      await click(page, "Add a filter");
+      await click(page, "Create");
+    },
+    says: /^properties\.filter\.advancedFilters\[0\]\.key must be/,
+  },
+  {
+    what: "a storage account that nobody knows",
+    path: "/portal/subscriptions/new?topic=orders",
+    async do(page) {
+      await fill(page, "Name", "billing");
+      await fill(page, "URL", "https://example.com");
+      await fill(page, "Storage account for dead letters", "letters");
+      await click(page, "Create");
+    },
+    says: /^properties\.deadLetterDestination\.properties\.resourceId must be/,
+  },
+  {
+    what: "a length of time that is none",
+    path: "/",
+    async do(page) {
+      await page.getByRole("button", { name: /^Virtual clock/ }).click();
+      await fill(page, "By a length of time", "soon");
+      await page.keyboard.press("Enter");
+    },
+    says: /^advance must be an ISO 8601 duration/,
+  },
+  {
+    what: "a drain of nothing",
+    path: "/portal/topics/orders/subscriptions/known",
+    async do(page) {
+      await page.getByRole("button", { name: "More" }).click();
+      await page.getByRole("menuitem", { name: "Drain slowly…" }).click();
+      await fill(page, "Events a second", "-1");
+      await click(page, "Drain");
+    },
+    says: /^perSecond must be/,
+  },
+  {
+    what: "a backlog that is too long",
+    path: "/portal/what-if",
+    async do(page) {
+      await fill(page, "Events meanwhile", "1000000");
+      await click(page, "Play it");
+    },
+    says: /^backlog must be a whole number from 0 to 5000/,
+  },
+  {
+    what: "a search from no time at all",
+    path: "/portal/deliveries",
+    async do(page) {
+      await fill(page, "From", "yesterday");
+      await click(page, "Search");
+    },
+    says: /^from must be an ISO 8601 instant/,
+  },
+];
+
+export function forms(browser: () => Browser): void {
+  test("wrong input gives the broker's own words", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "known");
+    const page = await stage.visit(browser(), "/");
+    for (const slip of slips) {
+      await t.test(slip.what, async () => {
+        await page.goto(stage.url + slip.path);
+        await slip.do(page);
+        await page.getByText(slip.says).first().waitFor();
+      });
+    }
+  });
+}

@@ -1,0 +1,177 @@
+// Journeys through the portal as people make them, from the first topic to a dead letter that is
+// sent again. Each waits for what it wants to see, and nothing else.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { deadLetterDestination, eventWith, openStage } from "./stage.ts";
+
+/** The words are somewhere on the page. */
+async function sees(page: Page, words: string | RegExp): Promise<void> {
+  await page.getByText(words).first().waitFor();
+}
+
+async function clickButton(page: Page, name: string | RegExp): Promise<void> {
+  await page
+    .getByRole("button", { name, exact: typeof name === "string" })
+    .first()
+    .click();
+}
+
+/** Also while the clock is open, and the rest of the page hidden from screen readers. */
+async function countsDown(page: Page, words: RegExp): Promise<void> {
+  await page.locator("[role=timer]").filter({ hasText: words }).waitFor();
+}
+
+export function journeys(browser: () => Browser): void {
+  test("a newcomer makes a topic and a subscription, publishes, and sees it arrive", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/");
+    await sees(page, "Welcome: the first event is three steps away");
+    await clickButton(page, "Create a topic");
+    await page.getByRole("textbox", { name: "Name" }).fill("orders");
+    await clickButton(page, "Create");
+    await page.getByRole("heading", { name: "orders", level: 1 }).waitFor();
+    await clickButton(page, "Subscribe an endpoint");
+    await page.getByRole("textbox", { name: "Name" }).first().fill("billing");
+    await page.getByRole("textbox", { name: "URL" }).fill(stage.receiver.url);
+    await clickButton(page, "Create");
+    await page.getByRole("heading", { name: "billing", level: 1 }).waitFor();
+    await sees(page, "running");
+    await page.getByRole("link", { name: "orders" }).first().click();
+    await page.getByRole("tab", { name: "Publish" }).click();
+    await sees(page, "This is an event as the topic takes it.");
+    await clickButton(page, "Who would get it?");
+    await sees(page, "matches");
+    await clickButton(page, "Publish");
+    await sees(page, "Accepted.");
+    // Live: nobody reloads anything.
+    await sees(page, "200: delivered with attempt 1");
+    assert.equal(stage.receiver.received.length, 1);
+    await page.getByRole("link", { name: "Overview" }).first().click();
+    await page.getByRole("table", { name: "Latest attempts" }).getByText("billing").waitFor();
+  });
+
+  test("a failing endpoint is counted down, given up on, mended, and served again", async (t) => {
+    const stage = await openStage(t);
+    stage.receiver.answer = () => 503;
+    await stage.makeTopic("orders");
+    const retryPolicy = { maxDeliveryAttempts: 2 };
+    await stage.subscribe("orders", "billing", { retryPolicy, deadLetterDestination });
+    await stage.publish("orders", [eventWith({ id: "unlucky" })]);
+    const page = await stage.visit(browser(), "/portal/deliveries?id=unlucky");
+    await page.getByRole("link", { name: "unlucky" }).click();
+    await sees(page, /503: at least 30 s; step 1 of the schedule is 10 s/);
+    await countsDown(page, /Next attempt in 3\d s/);
+    await clickButton(page, /^Virtual clock/);
+    await clickButton(page, "+ 10 s");
+    await countsDown(page, /Next attempt in 2\d s/);
+    await clickButton(page, "To what is due next");
+    await sees(page, /MaxDeliveryAttemptsExceeded: 503 on attempt 2 of 2/);
+    await clickButton(page, "+ 10 min");
+    await page.keyboard.press("Escape");
+    await sees(page, "dead-lettered");
+    stage.receiver.answer = () => 200;
+    await page.getByRole("link", { name: "Dead letters" }).click();
+    await page.getByRole("checkbox", { name: "Choose unlucky" }).check();
+    await clickButton(page, /^Send 1 letter again/);
+    await clickButton(page, "Dry run");
+    await sees(page, /1 letter would be sent/);
+    await clickButton(page, "Send them");
+    await sees(page, "1 of 1 sent");
+    await stage.ask("POST", "/clock", { advance: "PT1S" });
+    await page.goto(`${stage.url}/portal/deliveries/unlucky`);
+    await sees(page, /: delivered with attempt/);
+    assert.equal(JSON.parse(stage.receiver.received.at(-1)?.body ?? "[]")[0].id, "unlucky");
+  });
+
+  test("trying now does not wait for the schedule", async (t) => {
+    const stage = await openStage(t);
+    stage.receiver.answer = () => 503;
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    await stage.publish("orders", [eventWith({ id: "impatient" })]);
+    const page = await stage.visit(browser(), "/portal/deliveries/impatient");
+    await page.getByRole("timer").waitFor();
+    stage.receiver.answer = () => 200;
+    await clickButton(page, "Try now");
+    await sees(page, "200: delivered with attempt 2");
+  });
+
+  test("a subscription is edited, paused and resumed", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    const page = await stage.visit(browser(), "/portal/topics/orders/subscriptions/billing");
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByRole("textbox", { name: "Attempts, at most" }).fill("4");
+    await sees(page, /503 for good, 4 attempts would be made/);
+    await page.getByRole("textbox", { name: "Subject begins with" }).fill("/orders/");
+    await clickButton(page, "Save");
+    await sees(page, "Saved");
+    await page.getByRole("tab", { name: "State" }).click();
+    await page.getByText("Attempts, at most").locator("xpath=following-sibling::dd").getByText("4");
+    await clickButton(page, "Pause");
+    await sees(page, "Paused: events wait from now on");
+    await stage.publish("orders", [eventWith({ id: "held" })]);
+    await page.goto(`${stage.url}/portal/deliveries/held`);
+    await sees(page, /paused/);
+    assert.equal(stage.receiver.received.length, 0);
+    await page.getByRole("link", { name: "billing" }).first().click();
+    await clickButton(page, "Resume");
+    await sees(page, "It goes on");
+    await page.goto(`${stage.url}/portal/deliveries/held`);
+    await sees(page, "200: delivered with attempt 1");
+  });
+
+  test("the story of an event that matched nothing names the clause that said no", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    const filter = { includedEventTypes: ["Shop.Returned"] };
+    await stage.subscribe("orders", "returns", { filter });
+    await stage.publish("orders", [eventWith({ id: "unwanted" })]);
+    const page = await stage.visit(browser(), "/portal/deliveries");
+    await sees(page, "matched nothing");
+    await page.getByRole("link", { name: "unwanted" }).click();
+    await sees(page, "It matched no subscription");
+    await page
+      .getByRole("table", { name: "Subscriptions that it did not match" })
+      .getByText(/includedEventTypes/)
+      .waitFor();
+  });
+
+  test("an endpoint is closed by hand and opened again", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    await stage.publish("orders", [eventWith()]);
+    const page = await stage.visit(browser(), "/portal/endpoints");
+    await page.getByRole("table", { name: "Endpoints" }).getByRole("link").first().click();
+    await clickButton(page, "Close");
+    await page.getByRole("textbox", { name: "Because" }).fill("it is being moved");
+    await clickButton(page, "Close it");
+    await sees(page, /it is being moved/);
+    await stage.publish("orders", [eventWith({ id: "waits-outside" })]);
+    await clickButton(page, "Open");
+    await stage.advance({ advance: "PT1S" });
+    await page.goto(`${stage.url}/portal/deliveries/waits-outside`);
+    await sees(page, "200: delivered with attempt 1");
+  });
+
+  test("what-if tells when an event would arrive after an outage", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/portal/what-if");
+    await sees(page, /^Delivered after 2 h/);
+    await page.getByRole("textbox", { name: "Outage, in minutes" }).fill("");
+    await clickButton(page, "Play it");
+    await sees(page, /^Dead-lettered after 1 d/);
+  });
+
+  test("settings tell where each value came from", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/portal/settings");
+    await page.getByRole("textbox", { name: "Search settings" }).fill("handshake");
+    const row = page.getByRole("listitem").filter({ hasText: "Whether webhooks are asked" });
+    await row.getByText("command line").waitFor();
+  });
+}
