@@ -18,6 +18,8 @@ export interface Operation {
   readonly gives: Schema;
   /** Where it is no JSON. */
   readonly contentType?: string;
+  /** It may go on after the answer; how far it is, `location` tells. */
+  readonly goesOn?: boolean;
 }
 
 const subscription = "/topics/{topic}/subscriptions/{name}";
@@ -205,6 +207,7 @@ export const operations: readonly Operation[] = [
     summary: "Send dead letters again, or see what would be sent",
     takes: ref("RedriveOrder"),
     gives: ref("Redrive"),
+    goesOn: true,
   },
   { method: "GET", path: "/redrives", summary: "Redrives", gives: page(ref("Redrive")) },
   {
@@ -284,7 +287,7 @@ export function openapi(version: string): object {
 }
 
 function describe(operation: Operation): object {
-  const { method, path, summary, query = [], takes, gives, contentType } = operation;
+  const { method, path, summary, query = [], takes, gives, contentType, goesOn } = operation;
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   const json = (schema: Schema) => ({ [contentType ?? "application/json"]: { schema } });
   return {
@@ -299,6 +302,7 @@ function describe(operation: Operation): object {
     }),
     responses: {
       "200": { description: "Done.", content: json(gives) },
+      ...(goesOn && { "202": { description: "Begun; see location.", content: json(gives) } }),
       default: {
         description: "Refused, in words.",
         content: { "application/json": { schema: ref("Error") } },
