@@ -32,6 +32,7 @@ import { statusRoutes } from "./control/status.ts";
 import { parseAzure } from "./core/azure.ts";
 import { baseUrlOf } from "./core/called.ts";
 import type { Retention } from "./core/chronicle.ts";
+import { greet } from "./core/greeting.ts";
 import { handshakeRules } from "./core/handshake.ts";
 import type { StoryNote } from "./core/note.ts";
 import type { Activity, Catalog, Chronicle, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
@@ -327,17 +328,13 @@ export async function openBroker(
   for (const key of config.idleKeys) log.fact("warn", "setting.idle", { ...key });
   tellIdle(catalog(), config.profile, log);
   await house.resume({ baseUrl: http ?? https ?? "http://localhost" });
-  log.announce("broker.started", {
-    http,
-    https,
-    ca: https && certificates.caFile,
-    data: config.dataFolder,
-    store: config.store,
-    profile: config.profile,
-    clock: config.clock,
-    auth: config.auth,
+  const started = {
+    ...{ http, https, ca: https && certificates.caFile, data: config.dataFolder },
+    ...{ store: config.store, profile: config.profile, clock: config.clock, auth: config.auth },
     portal: linkOf(door, http ?? https ?? ""),
-  });
+  };
+  const shown = { ...started, version: versionOf(), topics: catalog().topics.length };
+  log.announce("broker.started", started, greet(shown));
   const opened = rooms.move();
   return {
     http,

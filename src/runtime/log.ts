@@ -13,9 +13,10 @@ import { isoInstant } from "../core/time.ts";
 export interface OpenLog extends Log {
   /**
    * That we are up, whatever the level. With `holdsBack` it is the first line: facts told before it
-   * wait for it, so that whoever starts a broker need not look for it.
+   * wait for it, so that whoever starts a broker need not look for it. People are told by
+   * `greeting`, where there is one.
    */
-  announce(name: string, fields: Readonly<Record<string, unknown>>): void;
+  announce(name: string, fields: Readonly<Record<string, unknown>>, greeting?: string): void;
   /** A line that is no fact, from somebody who writes to the same place. */
   line(text: string): void;
   /** Resolves when everything is written. May be called twice. */
@@ -80,8 +81,9 @@ export function openLog(options: LogOptions): OpenLog {
       }
       out.write(line(fact));
     },
-    announce(name, fields) {
-      out.write(line({ at: now(), level: "info", name, fields }));
+    announce(name, fields, greeting) {
+      const isGreeted = isText && greeting !== undefined;
+      out.write(isGreeted ? `${greeting}\n` : line({ at: now(), level: "info", name, fields }));
       release();
     },
     line: (text) => out.write(`${text}\n`),

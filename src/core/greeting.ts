@@ -1,0 +1,57 @@
+// What a person reads who has just started a broker at a terminal: what is running, where to look,
+// and what to type next. Programs read the fact `broker.started` instead.
+
+export interface Greeting {
+  readonly version: string;
+  readonly http: string | null;
+  readonly https: string | null;
+  /** The authority to trust; null where it is the operator's own business. */
+  readonly ca: string | null;
+  readonly data: string;
+  readonly store: string;
+  readonly profile: string;
+  readonly clock: "real" | "virtual";
+  readonly portal: string;
+  readonly topics: number;
+}
+
+/** At most fifteen lines. */
+export function greet(started: Greeting): string {
+  const { http, https, ca, data, store, profile, portal } = started;
+  const where = store === "memory" ? "in memory, until it stops" : `in ${data}`;
+  const base = http ?? https ?? "";
+  const time = started.clock === "virtual" ? `; time stands still until POST ${base}/clock` : "";
+  const tls = https === null || http === null ? [] : [line("TLS", trusting(https, ca))];
+  return [
+    `Posthorn ${started.version} is ready: profile ${profile}, events ${where}${time}`,
+    "",
+    line("portal", portal),
+    line("publish", `${base}/topics/<topic>/api/events`),
+    ...tls,
+    "",
+    "Next, in another terminal:",
+    ...stepsFor(started).map((step) => `  ${step}`),
+    "",
+    "Every attempt is told below. Ctrl+C stops it; what waits is kept.",
+    "",
+  ].join("\n");
+}
+
+function line(name: string, words: string): string {
+  return `  ${name.padEnd(8)} ${words}`;
+}
+
+function trusting(https: string, ca: string | null): string {
+  return ca === null ? https : `${https}, trusted with ${ca}`;
+}
+
+function stepsFor({ topics }: Greeting): readonly string[] {
+  if (topics > 0) {
+    return ["npx posthorn topic list", "npx posthorn tail", "npx posthorn help"];
+  }
+  return [
+    "npx posthorn topic create -n orders",
+    "npx posthorn listen --subscribe orders",
+    "npx posthorn publish -t orders --body '{\"amount\": 12}'",
+  ];
+}
