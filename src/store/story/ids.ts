@@ -1,0 +1,62 @@
+// Finding an event by one of its ids: hashes, filed in bins of consecutive entries, as the table
+// `ids` in schema.ts tells. Ours and the publisher's lie in the same bins.
+
+import type { SqlRow, StoryStatements } from "./statements.ts";
+
+/** How many entries share a bin. */
+const binEntries = 8_192;
+/** Of one id; a publisher may give the same to all. */
+const namedMax = 10_000;
+
+export class Ids {
+  readonly #statements: StoryStatements;
+
+  constructor(statements: StoryStatements) {
+    this.#statements = statements;
+  }
+
+  add(entry: number, id: string): void {
+    this.#statements.addId.run(binOf(entry), hashOf(id), entry);
+  }
+
+  remove(entry: number, id: string): void {
+    this.#statements.removeId.run(binOf(entry), hashOf(id), entry);
+  }
+
+  ofEvent(event: string): SqlRow | undefined {
+    return this.named(event).find((row) => row.event === event);
+  }
+
+  /** Those with this id, ours or the publisher's, the latest first. */
+  named(id: string): SqlRow[] {
+    const { bins, inBin, entry } = this.#statements;
+    const { first, last } = bins.get() as { first: number | null; last: number | null };
+    if (first === null || last === null) return [];
+    const hash = hashOf(id);
+    const rows: SqlRow[] = [];
+    for (let bin = binOf(last); bin >= binOf(first) && rows.length < namedMax; bin--) {
+      for (const { entry: number } of inBin.iterate(bin, hash)) {
+        const row = entry.get(number as number) as SqlRow | undefined;
+        if (row !== undefined && (row.event === id || row.id === id)) rows.push(row);
+      }
+    }
+    return rows.sort(
+      (one, other) =>
+        (other.accepted_at as number) - (one.accepted_at as number) ||
+        (other.number as number) - (one.number as number),
+    );
+  }
+}
+
+function binOf(entry: number): number {
+  return Math.floor(entry / binEntries);
+}
+
+/** FNV-1a over 32 bits: two ids with one hash cost a look more. */
+function hashOf(id: string): number {
+  let hash = 0x811c9dc5;
+  for (let place = 0; place < id.length; place++) {
+    hash = Math.imul(hash ^ id.charCodeAt(place), 0x01000193);
+  }
+  return hash;
+}

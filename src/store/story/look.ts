@@ -1,0 +1,113 @@
+// Looking into the stories: one of them whole, or many as a list. A search walks an index from the
+// latest back, asks SQLite to leave out what cannot be meant, and judges the rest by the law
+// (core/chronicle.ts).
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import {
+  type Cursor,
+  type Entry,
+  isFound,
+  type Listed,
+  type Member,
+  readCursor,
+  writeCursor,
+} from "../../core/chronicle.ts";
+import type { EventQuery } from "../../core/ports.ts";
+import { assemble, type Written } from "./assemble.ts";
+import { letters, listedOf } from "./fates.ts";
+import type { Ids } from "./ids.ts";
+import { edgeSql, planSearch, type SqlRow, type StoryStatements, searchSql } from "./statements.ts";
+
+export interface Page {
+  readonly found: readonly Listed[];
+  readonly next: string | null;
+}
+
+export interface LookGround {
+  readonly database: DatabaseSync;
+  readonly statements: StoryStatements;
+  readonly ids: Ids;
+  readonly lookedThroughMax: number;
+}
+
+const end: Cursor = { at: Number.MAX_SAFE_INTEGER, place: 0 };
+
+export class Look {
+  readonly #ground: LookGround;
+  /** By their text. Few shapes of searches are ever asked for. */
+  readonly #searches = new Map<string, StatementSync>();
+
+  constructor(ground: LookGround) {
+    this.#ground = ground;
+  }
+
+  find(id: string): Entry | null {
+    const { ids, statements } = this.#ground;
+    const row = ids.ofEvent(id) ?? ids.named(id)[0];
+    if (row === undefined) return null;
+    const number = row.number as number;
+    const later = statements.parts.all(number).map((part) => writtenIn(part.story as string));
+    const kept = statements.text.get(number);
+    const members = (kept?.members ?? null) as string | null;
+    return assemble({
+      listed: listedOf(row),
+      written: [writtenIn(row.story as string), ...later],
+      text: (kept?.text ?? null) as string | null,
+      roll: members === null ? null : (JSON.parse(members) as Member[]),
+    });
+  }
+
+  search(query: EventQuery): Page {
+    const after = query.after === undefined ? end : readCursor(query.after);
+    return query.id === undefined
+      ? this.#walk(query, after)
+      : this.#pick(this.#ground.ids.named(query.id), query, after);
+  }
+
+  #walk(query: EventQuery, after: Cursor): Page {
+    const plan = planSearch(query, (state) => letters[state]);
+    const isWanted = isFound(query);
+    const { lookedThroughMax } = this.#ground;
+    const edge = this.#prepared(edgeSql(plan)).get(after.at, after.place, lookedThroughMax);
+    const bounds = edge && { edgeAt: edge.accepted_at ?? 0, edgeNumber: edge.number ?? 0 };
+    const values = { ...plan.values, ...bounds, at: after.at, number: after.place };
+    const found: Listed[] = [];
+    let last = after;
+    const sql = searchSql(plan, edge !== undefined);
+    for (const row of this.#prepared(sql).iterate(values) as Iterable<SqlRow>) {
+      const listed = listedOf(row);
+      if (!isWanted(listed)) continue;
+      if (found.length === query.limit) return { found, next: writeCursor(last) };
+      found.push(listed);
+      last = cursorOf(row);
+    }
+    return { found, next: edge === undefined ? null : writeCursor(cursorOf(edge as SqlRow)) };
+  }
+
+  #pick(named: readonly SqlRow[], query: EventQuery, after: Cursor): Page {
+    const isWanted = isFound(query);
+    const isBehind = ({ at, place }: Cursor) =>
+      at < after.at || (at === after.at && place < after.place);
+    const rows = named.filter((row) => isBehind(cursorOf(row)) && isWanted(listedOf(row)));
+    const page = rows.slice(0, query.limit);
+    const last = page.at(-1);
+    const isLast = last === undefined || page.length === rows.length;
+    return { found: page.map(listedOf), next: isLast ? null : writeCursor(cursorOf(last)) };
+  }
+
+  #prepared(sql: string): StatementSync {
+    const known = this.#searches.get(sql);
+    if (known !== undefined) return known;
+    const made = this.#ground.database.prepare(sql);
+    this.#searches.set(sql, made);
+    return made;
+  }
+}
+
+function cursorOf(row: SqlRow): Cursor {
+  return { at: row.accepted_at as number, place: row.number as number };
+}
+
+function writtenIn(text: string): Written {
+  return JSON.parse(text) as Written;
+}
