@@ -18,6 +18,18 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
+let loading: Promise<unknown> = Promise.resolve();
+
+/**
+ * Loads one package after the other: they share parts in two module systems, and loaded at once one
+ * would find what another has not finished.
+ */
+export function inTurn<T>(load: () => Promise<T>): Promise<T> {
+  const loaded = loading.then(load);
+  loading = loaded.catch(() => {});
+  return loaded;
+}
+
 export const storageClientOptions = {
   retryOptions: { maxTries: 1 },
   userAgentOptions: { userAgentPrefix: "posthorn" },

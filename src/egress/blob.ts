@@ -7,7 +7,7 @@
 
 import type { BlobServiceClient } from "@azure/storage-blob";
 import type { StorageStore } from "../core/storage.ts";
-import { once, storageClientOptions, storageOutcome } from "./azure.ts";
+import { inTurn, once, storageClientOptions, storageOutcome } from "./azure.ts";
 import { shelfOfAccount } from "./blobshelf.ts";
 import type { BlobStore } from "./deadletter.ts";
 import { managedIdentity } from "./identity.ts";
@@ -17,7 +17,7 @@ const blobContentType = "application/json; charset=utf-8";
 
 export function openBlobs(store: Exclude<StorageStore, { kind: "folder" }>): BlobStore {
   const connected = once(async (): Promise<BlobServiceClient> => {
-    const { BlobServiceClient: Client } = await import("@azure/storage-blob");
+    const { BlobServiceClient: Client } = await inTurn(() => import("@azure/storage-blob"));
     if (store.kind === "blob") {
       return Client.fromConnectionString(store.connectionString, storageClientOptions);
     }

@@ -3,7 +3,7 @@
 
 import type { EventHubProducerClient } from "@azure/event-hubs";
 import type { Namespace } from "../core/azure.ts";
-import { once } from "./azure.ts";
+import { inTurn, once } from "./azure.ts";
 import { busOutcome, loadsOf, taken } from "./bus.ts";
 import { silent } from "./exchange.ts";
 import { type Bus, busClientOptions } from "./servicebus.ts";
@@ -12,7 +12,7 @@ import { wordsOf } from "./wire.ts";
 const partitionKeyName = "partitionkey";
 
 export function openEventHubs({ connectionString }: Namespace): Bus {
-  const load = once(() => import("@azure/event-hubs"));
+  const load = once(() => inTurn(() => import("@azure/event-hubs")));
   const producers = new Map<string, EventHubProducerClient>();
   return {
     async send(parcel, hub, abortSignal) {

@@ -12,7 +12,7 @@ import type { Parcel } from "../core/ports.ts";
 import { renderEvent } from "../core/schema/convert.ts";
 import type { StorageAccount } from "../core/storage.ts";
 import type { StorageQueueDestination } from "../core/subscription.ts";
-import { once, storageClientOptions, storageOutcome } from "./azure.ts";
+import { inTurn, once, storageClientOptions, storageOutcome } from "./azure.ts";
 import { taken } from "./bus.ts";
 import { managedIdentity } from "./identity.ts";
 
@@ -23,7 +23,7 @@ export interface Queues {
 
 export function openQueues({ store, queueEncoding }: StorageAccount): Queues {
   const connected = once(async (): Promise<QueueServiceClient> => {
-    const { QueueServiceClient: Client } = await import("@azure/storage-queue");
+    const { QueueServiceClient: Client } = await inTurn(() => import("@azure/storage-queue"));
     if (store.kind === "blob") {
       return Client.fromConnectionString(store.connectionString, storageClientOptions);
     }

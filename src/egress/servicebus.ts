@@ -7,7 +7,7 @@ import type { ServiceBusClient, ServiceBusSender } from "@azure/service-bus";
 import type { Namespace } from "../core/azure.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Parcel } from "../core/ports.ts";
-import { once } from "./azure.ts";
+import { inTurn, once } from "./azure.ts";
 import { busOutcome, type Load, loadsOf, taken } from "./bus.ts";
 import { silent } from "./exchange.ts";
 import { wordsOf } from "./wire.ts";
@@ -47,7 +47,7 @@ const meant = [...Object.keys(slots), ...Object.keys(annotations)];
 export function openServiceBus({ connectionString }: Namespace): Bus {
   let opened: ServiceBusClient | null = null;
   const connected = once(async () => {
-    const { ServiceBusClient: Client } = await import("@azure/service-bus");
+    const { ServiceBusClient: Client } = await inTurn(() => import("@azure/service-bus"));
     opened = new Client(connectionString, busClientOptions);
     return opened;
   });
