@@ -2,6 +2,7 @@
 // sockets, dead letters in a folder, restarts and crashes.
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { DeliveryStory, EventSummary, Page, Story } from "../src/core/view.ts";
@@ -15,6 +16,7 @@ import {
   sendTo,
   startAt,
 } from "./fixtures/deadscene.ts";
+import { startProgram } from "./fixtures/program.ts";
 import { openReceiver, type Receiver } from "./fixtures/receiver.ts";
 
 const storageAccounts = (folder: string) => ({ letters: { folder: join(folder, "dead") } });
@@ -205,6 +207,44 @@ test("after a kill the story of what waits is sane, and what ended just then say
   const { value } = await search(second, "id=good");
   for (const { deliveries } of value) {
     assert.match(deliveries[0]?.state ?? "", /^(delivered|unknown)$/);
+  }
+});
+
+test("on the real clock, too, a kill leaves nothing that waits without its story", async (t) => {
+  const folder = makeFolder(t);
+  const receiver = await openReceiver(t);
+  receiver.answer = () => 500;
+  const config = join(folder, "config.json");
+  const topics = { orders: { key1: "k", subscriptions: { billing: sendTo(receiver.url) } } };
+  writeFileSync(config, JSON.stringify({ topics }));
+  const start = async () => {
+    const options = ["--config", config, "--data", join(folder, "data"), "--auth", "off"];
+    const program = await startProgram(options);
+    t.after(() => program.end("SIGKILL"));
+    return program;
+  };
+  const first = await start();
+  const placed = Array.from({ length: 300 }, (_, index) => order(`o${index}`));
+  for (let from = 0; from < placed.length; from += 100) {
+    const answer = await fetch(`${first.url}/topics/orders/api/events`, {
+      method: "POST",
+      body: JSON.stringify(placed.slice(from, from + 100)),
+    });
+    assert.equal(answer.status, 200);
+  }
+  await first.end("SIGKILL");
+  const second = await start();
+  const get = async <T>(path: string) =>
+    (await (await fetch(`${second.url}/api/v1${path}`)).json()) as T;
+  let found: readonly EventSummary[] = [];
+  while (found.length < placed.length) {
+    found = (await get<Page<EventSummary>>("/events?limit=500")).value;
+  }
+  assert.equal(new Set(found.map(({ id }) => id)).size, 300);
+  for (const { event } of found.slice(0, 20)) {
+    const delivery = only(await get<Story>(`/events/${event}`));
+    assert.equal(delivery.state, "waiting");
+    assert.notEqual(delivery.nextDueAt, null);
   }
 });
 
