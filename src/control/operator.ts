@@ -239,22 +239,22 @@ export class Operator {
     const closure = this.#closures.get(endpoint) ?? this.#order(because);
     await store.putNote(closureNote, endpoint, closure);
     this.#closures.set(endpoint, closure);
-    switchboard.closeEndpoint(endpoint, closure);
     this.#tellOrder("closed", endpoint, because);
+    switchboard.closeEndpoint(endpoint, closure);
   }
 
   /** Sends may begin at once, however it was. Refusal: NotFound. */
   async open(endpoint: string, because: string): Promise<void> {
     await this.#reopen(endpoint);
-    this.#ground.switchboard.openEndpoint(endpoint, this.#order(because));
     this.#tellOrder("opened", endpoint, because);
+    this.#ground.switchboard.openEndpoint(endpoint, this.#order(because));
   }
 
   /** Opened, and what it went through is forgotten. Refusal: NotFound. */
   async reset(endpoint: string, because: string): Promise<void> {
     await this.#reopen(endpoint);
-    this.#ground.switchboard.resetEndpoint(endpoint, this.#order(because));
     this.#tellOrder("reset", endpoint, because);
+    this.#ground.switchboard.resetEndpoint(endpoint, this.#order(because));
   }
 
   async #reopen(endpoint: string): Promise<void> {
