@@ -177,7 +177,7 @@ costs nothing.
 
 ## Storage accounts in the file
 
-A subscription's \`deadLetterDestination\` names a storage account by its resource id, as in Azure. The section
+A subscription names the storage account for its dead letters, or that of a queue, by its resource id, as in Azure. The section
 \`storageAccounts\` says what stands behind it; an account that is not in it is refused when the subscription is written.
 
 \`\`\`json
@@ -186,10 +186,26 @@ ${JSON.stringify(storageExample, null, 2)}
 
 - A member's name is the resource id of an account, or its name alone, which then counts in any group.
 - \`connectionString\` is for a storage account, or for an emulator of one. A container that is not there is not made.
-- \`folder\` is for those without Azure: each container is a folder in it, each blob a file, and what is missing is made.
+- \`managedIdentity\`, \`true\` or \`{ "clientId": "…" }\`, is in the place of a connection string, with \`blobEndpoint\` and
+  \`queueEndpoint\` where these are not Azure's usual ones ([more](destinations.md#storage-accounts-by-managed-identity)).
+- \`folder\` is for those without Azure: each container is a folder in it, each blob a file, and what is missing is made. It has no
+  queues.
+- \`queueEncoding\` is \`base64\`, as the service writes events into queues, or \`text\`.
 - \`subscriptions\` get an event for each blob that is written to the account, whose topic it is. They can be made over HTTP,
   too, with the account's resource id as their scope; of an account given by its name alone that is
   \`/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn/providers/Microsoft.Storage/storageAccounts/<name>\`.
+
+## Namespaces and function apps in the file
+
+Other destinations of Azure's are named by their resource ids, too. What stands behind these, four more sections say
+([more](destinations.md#in-the-file)):
+
+| section | its members have |
+| --- | --- |
+| \`serviceBusNamespaces\` | \`connectionString\` |
+| \`eventHubNamespaces\` | \`connectionString\` |
+| \`relayNamespaces\` | \`connectionString\` |
+| \`functionApps\` | \`url\`, if it is not \`https://<name>.azurewebsites.net\`, and \`key\`, if one is asked for |
 `;
 }
 
