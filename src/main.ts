@@ -72,15 +72,15 @@ async function obey(world: World): Promise<number> {
     world.stdout.write(helpText());
     return 0;
   }
-  switch (command) {
+  switch (asksHelp ? "help" : command) {
     case "serve":
       return await serve(world, parseConfig({ ...world, args: rest }));
     case "config":
       return config(world, rest);
     case "doctor":
     case "restore": {
-      const upkeep = await import("./upkeep.ts");
-      return await upkeep[command](world, rest, Date.now());
+      const { doctor, restore } = await import("./upkeep.ts");
+      return await (command === "doctor" ? doctor : restore)(world, rest, Date.now());
     }
     case "--version":
     case "version":

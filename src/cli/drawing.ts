@@ -89,9 +89,11 @@ function drawAttempts({ attempts }: Simulation, paint: Paint): string[] {
 
 function drawEnd({ end }: Simulation, paint: Paint): string {
   const colour = end.kind === "delivered" ? "green" : "red";
-  const words = { delivered: "delivered", deadLettered: "dead-lettered", dropped: "dropped" };
-  const why = end.kind === "delivered" ? "" : `: ${end.words}`;
-  return `     ${paint(colour, words[end.kind])} after ${wordsOfMs(end.atMs)}${why}`;
+  const words = { delivered: "delivered", deadLettered: "given up", dropped: "dropped" };
+  const why = end.reason === null ? "" : `: ${end.reason}`;
+  const written =
+    end.writtenAtMs === null ? "" : `; dead letter written after ${wordsOfMs(end.writtenAtMs)}`;
+  return `     ${paint(colour, words[end.kind])} after ${wordsOfMs(end.atMs)}${why}${written}`;
 }
 
 function drawLoad({ backlog = 0 }: SimulateOrder, simulation: Simulation, paint: Paint): string[] {

@@ -5,6 +5,7 @@ import type { EndpointView, FilterVerdict, Overview } from "../core/view.ts";
 import { openClient, readNamed } from "./client.ts";
 import type { Row, Run } from "./command.ts";
 import { eventsIn } from "./eventfile.ts";
+import { completed } from "./parcel.ts";
 import { namesOf, sourceIn } from "./source.ts";
 import { filterIn } from "./terms.ts";
 
@@ -74,7 +75,7 @@ export const explainFilters: Run = async (given, outside) => {
   const name = given.one("name");
   const path = `/api/v1/topics/${encodeURIComponent(topic)}/explain`;
   const { body } = await openClient(given, outside).send("POST", path, {
-    event,
+    event: completed(event, outside),
     ...(name !== null && { subscription: name }),
     ...(domainTopic !== null && { domainTopic }),
     ...(Object.keys(filter).length > 0 && { filter }),

@@ -19,6 +19,7 @@ const nouns: Readonly<Record<string, string>> = {
   "domain topic event-subscription": "The subscriptions of a topic of a domain.",
   "domain event-subscription": "The subscriptions of a domain.",
   "event-subscription": "Subscriptions of whatever there is, by its id.",
+  signing: "The secrets that deliveries are signed with.",
   "topic-type": "What can be subscribed to.",
   event: "Events that were published.",
   deadletter: "Events that were given up and kept.",
@@ -70,7 +71,12 @@ elsewhere --server and --key say them, or POSTHORN_SERVER and POSTHORN_KEY.
 }
 
 function aboutOf(commands: readonly Command[], name: string): string {
-  return nouns[name] ?? commands.find(({ words }) => words === name)?.about ?? "";
+  return nounAbout(name) ?? commands.find(({ words }) => words === name)?.about ?? "";
+}
+
+/** A noun within every kind of subscription is said once. */
+function nounAbout(name: string): string | undefined {
+  return nouns[name.replace(/^.*event-subscription /, "")] ?? nouns[name];
 }
 
 function nounHelp(commands: readonly Command[], name: string): string {
@@ -78,7 +84,7 @@ function nounHelp(commands: readonly Command[], name: string): string {
     const whole = `${name} ${word}`;
     return [word, aboutOf(commands, whole)] as const;
   });
-  return `${nouns[name] ?? ""}
+  return `${nounAbout(name) ?? ""}
 
 Usage:
   posthorn ${name} COMMAND [options]

@@ -9,6 +9,8 @@ export interface LedgerView {
   readonly accepted: number;
   /** That came and were never taken. */
   readonly refused: number;
+  /** The first of those. */
+  readonly refusedIds: readonly string[];
   /** Taken more than once, the most often first. */
   readonly duplicates: readonly { readonly id: string; readonly times: number }[];
   readonly gaps: readonly { readonly from: string; readonly to: string; readonly count: number }[];
@@ -65,6 +67,7 @@ export class Ledger {
       arrived: this.#arrived,
       accepted: this.#accepted.size,
       refused: this.#refused.size,
+      refusedIds: [...this.#refused].slice(0, shownMax),
       duplicates: duplicates.slice(0, shownMax),
       gaps: gapsIn([...this.#accepted.keys()]).slice(0, shownMax),
       signatures: { good: this.#good, bad: this.#bad },
@@ -98,10 +101,11 @@ export function gapsIn(ids: readonly string[]): LedgerView["gaps"] {
 }
 
 export function drawLedger(view: LedgerView): string {
-  const { requests, arrived, accepted, refused, duplicates, gaps, signatures, isCut } = view;
+  const { requests, arrived, accepted, refusedIds, duplicates, gaps, signatures, isCut } = view;
   const signed = signatures.good + signatures.bad;
   const lines = [
-    `${requests} requests with ${arrived} events; ${accepted} different ones taken, ${refused} never`,
+    `${count(requests, "request")} with ${count(arrived, "event")}, ${accepted} different ones taken`,
+    ...(refusedIds.length === 0 ? [] : [`never taken: ${refusedIds.join(", ")}`]),
     duplicates.length === 0
       ? "no duplicates"
       : `duplicates: ${duplicates.map(({ id, times }) => `${id} (${times} times)`).join(", ")}`,
@@ -112,4 +116,8 @@ export function drawLedger(view: LedgerView): string {
     ...(isCut ? ["more came than could be remembered"] : []),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }

@@ -117,7 +117,9 @@ function findShort(word: string, options: Options) {
     return { name, inline };
   }
   const known = Object.values(options).flatMap(({ aliases = [] }) => aliases);
-  throw refuseName({ what: "option", name: word, known: ["--help", ...known] });
+  const short = known.filter((alias) => alias.length === 2);
+  const words = `there is no option ${JSON.stringify(written)}; known are ${short.join(", ")}`;
+  throw new Refusal("InvalidSetting", words);
 }
 
 /** Takes them from the words. */

@@ -14,6 +14,15 @@ export interface Target {
   readonly isDomain: boolean;
 }
 
+/** With what an event of its schema must have and nobody cares to write, such as an id. */
+export function completed(event: unknown, outside: Pick<Outside, "makeId" | "now">): unknown {
+  if (!isObject(event)) return event;
+  if ("specversion" in event) return { id: outside.makeId(), ...event };
+  if (!("eventType" in event)) return event;
+  const eventTime = new Date(outside.now()).toISOString();
+  return { id: outside.makeId(), eventTime, dataVersion: "1.0", data: {}, ...event };
+}
+
 export function makeEvent(
   given: Given,
   outside: Pick<Outside, "makeId" | "now">,

@@ -8,7 +8,7 @@ import type { CommandOutside, Run } from "./command.ts";
 import { eventsIn } from "./eventfile.ts";
 import { isObject } from "./expression.ts";
 import type { Given } from "./option.ts";
-import { makeEvent, send, type Target } from "./parcel.ts";
+import { completed, makeEvent, send, type Target } from "./parcel.ts";
 import { openProgress } from "./progress.ts";
 
 /** What one request may hold. */
@@ -74,17 +74,7 @@ async function wantedEvents(
     const text = isInput ? await outside.readInput() : readNamed(file, outside.readFile);
     events.push(...eventsIn(text, isInput ? "the input" : file));
   }
-  return events.map((event) => completed(event, outside, target));
-}
-
-/** What an event of its schema must have and nobody cares to write, such as an id. */
-function completed(event: unknown, outside: CommandOutside, { schema }: Target): unknown {
-  if (!isObject(event)) return event;
-  const isCloud = "specversion" in event;
-  if (isCloud) return { id: outside.makeId(), ...event };
-  if (schema !== "eventgridschema") return event;
-  const eventTime = new Date(outside.now()).toISOString();
-  return { id: outside.makeId(), eventTime, dataVersion: "1.0", data: {}, ...event };
+  return events.map((event) => completed(event, outside));
 }
 
 /** As many requests as their limits ask for. */

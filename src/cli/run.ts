@@ -8,7 +8,7 @@ import type { Outside } from "./client.ts";
 import { type Command, type Form, forms } from "./command.ts";
 import { commands } from "./commands.ts";
 import { Complaint } from "./complaint.ts";
-import { helpFor, isNoun, meantBy, optionsOf, wordsAfter } from "./help.ts";
+import { helpFor, isNoun, meantBy, optionsOf, reference, wordsAfter } from "./help.ts";
 import { type Given, readOptions } from "./option.ts";
 import { checkQuery, textOf } from "./output.ts";
 import { isColoured } from "./paint.ts";
@@ -27,6 +27,10 @@ export async function runCommand(args: readonly string[], outside: Outside): Pro
 async function obey(args: readonly string[], outside: Outside): Promise<number> {
   const isHelp = args[0] === "help";
   const words = isHelp ? args.slice(1) : args;
+  if (isHelp && words[0] === "--reference") {
+    outside.print(`${reference(commands)}\n`);
+    return 0;
+  }
   const { command, name, rest } = find(words[0] === "eventgrid" ? words.slice(1) : words);
   const wantsHelp = isHelp || rest.some((word) => word === "--help" || word === "-h");
   if (command === null || wantsHelp) {

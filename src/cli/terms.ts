@@ -3,6 +3,7 @@
 
 import type { Members } from "../core/members.ts";
 import { Refusal } from "../core/refusal.ts";
+import { isoInstant } from "../core/time.ts";
 import { refuseValue } from "../core/wording.ts";
 import { advancedFilter, deliveryAttribute } from "./advanced.ts";
 import { isObject } from "./expression.ts";
@@ -180,7 +181,8 @@ export function expirationIn(given: Given): Members {
   if (text === null) return {};
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
   const zoned = isDay ? `${text}T00:00:00Z` : /(Z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`;
-  if (!Number.isNaN(Date.parse(zoned))) return { expirationTimeUtc: zoned };
+  const at = Date.parse(zoned);
+  if (!Number.isNaN(at)) return { expirationTimeUtc: isoInstant(at) };
   const allowed = "a date or an instant such as 2030-01-01 or 2030-01-01T12:00:00Z";
   throw refuseValue({ field: "--expiration-date", value: text, allowed });
 }

@@ -44,7 +44,8 @@ export function fail(why: string): never {
   throw new Refusal("Conflict", why);
 }
 
-function topicBody(given: Given, kind: TopicKind): Members {
+/** What `az` sends, but for members that say nothing. Refusal: InvalidSetting. */
+export function topicBody(given: Given, kind: TopicKind): Members {
   const tags = given.all("tags");
   const schema = schemas[given.one("input-schema") ?? "eventgridschema"] as string;
   return {

@@ -255,11 +255,13 @@ class Play {
     const returnsAtMs = returnAt(outage);
     const since = returnsAtMs ?? 0;
     const sentAt = backlog === 0 ? [] : this.#sentAt.filter((at) => at >= since);
-    const lastMs = (sentAt.at(-1) ?? since) - since;
+    // What comes long after the return is looked at closely: a probe may be hours away.
+    const beginsAt = sentAt[0] ?? since;
+    const lastMs = (sentAt.at(-1) ?? since) - beginsAt;
     const loadStepMs =
       loadStepsMs.find((stepMs) => lastMs / stepMs < loadPointsMax) ??
       (loadStepsMs.at(-1) as number);
-    const load = countPer(sentAt, { since, stepMs: loadStepMs });
+    const load = countPer(sentAt, { since: beginsAt, stepMs: loadStepMs });
     return {
       attempts: this.#steps,
       end: this.#end as Simulation["end"],

@@ -503,7 +503,7 @@ export interface Simulation {
   };
   /** When the last outage is over; null: never. */
   readonly returnsAtMs: number | null;
-  /** Requests to the endpoint over time when it returns; null: without a backlog. */
+  /** Requests to the endpoint from the first after its return; null: without a backlog. */
   readonly load: readonly { readonly atMs: number; readonly requests: number }[] | null;
   /** How long each point of the load is. */
   readonly loadStepMs: number;

@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededChance } from "../runtime/chance.ts";
+import type { Outside } from "./client.ts";
+import { runCommand } from "./run.ts";
+
+/** A hand with nothing to hold: no broker, no files, nobody at the terminal. */
+async function run(line: string | readonly string[], changes: Partial<Outside> = {}) {
+  const [out, err]: [string[], string[]] = [[], []];
+  const outside: Outside = {
+    env: {},
+    readFile(path) {
+      throw Object.assign(new Error(`no ${path}`), { code: "ENOENT" });
+    },
+    readInput: async () => "",
+    fetch: () => Promise.reject(new TypeError("nobody is to be asked")),
+    now: () => 0,
+    sleep: async () => {},
+    trust: () => {},
+    save: async () => {},
+    makeId: () => "made",
+    chance: () => 0.5,
+    seeded: seededChance,
+    openReceiver: () => Promise.reject(new Error("nobody is to listen")),
+    settingNames: ["http"],
+    print: (text) => out.push(text),
+    tell: (text) => err.push(text),
+    complain: (text) => err.push(text),
+    isTerminal: false,
+    isTold: false,
+    columns: 80,
+    onSignal: () => () => {},
+    ...changes,
+  };
+  const args = typeof line === "string" ? line.split(" ").filter(Boolean) : line;
+  const code = await runCommand(args, outside);
+  return { code, out: out.join(""), err: err.join("") };
+}
+
+test("bad input is one line that says what would be right, and code 2; nobody is asked", async () => {
+  const create = "topic event-subscription create --topic-name t -n s --endpoint http://a";
+  const table: [string, RegExp][] = [
+    ["topc list", /there is no command "topc"; did you mean topic\?/],
+    ["topic lst", /there is no command "topic lst"; did you mean topic list\?/],
+    ["eventgrid topic shw", /there is no command "topic shw"; did you mean topic show\?/],
+    ["domain topic frobnicate", /known are create, list, show, delete, event-subscription/],
+    ["frobnicate", /known are serve, .*topic, domain/],
+    ["topic create", /--name must be given: --name NAME/],
+    ["topic show", /--name must be given: --name NAME, or --ids ID/],
+    ["topic create -n t extra", /"extra" has no place here: only options follow here/],
+    ["topic create --nmae t", /there is no option "--nmae"; did you mean --name\?/],
+    ["topic create -n t --input-schema xml", /--input-schema must be eventgridschema, customevent/],
+    ["topic create -n t --input-schema customeventschema", /--input-mapping-fields or -default-va/],
+    ["topic create -n t --input-mapping-fields a=b", /must be left out without --input-schema/],
+    [
+      "topic create -n t --input-schema customeventschema --input-mapping-fields colour=b",
+      /--input-mapping-fields must be id, topic, eventtime, subject, eventtype or dataversion/,
+    ],
+    ["topic create -n t --inbound-ip-rules 10.0.0.0/8 Deny", /must be a mask and Allow, such as/],
+    ["topic create -n t --port 99999", /--port must be a whole number from 1 to 65535/],
+    ["topic create -n t --profile azur", /--profile must be preview-2017, ga-2018, azure-2020/],
+    ["topic create -n t --extended-location-name x", /must be left out without --kind azurearc/],
+    ["topic key regenerate -n t", /--key-name must be given: --key-name KEY/],
+    ["topic key regenerate -n t --key-name key3", /--key-name must be key1 or key2, and is "key3"/],
+    ["topic list --query [", /--query must be JMESPath such as \[\]\.name, and is "\["/],
+    ["topic list -o xml", /--output must be table, json, jsonc, tsv, yaml or none, and is "xml"/],
+    ["topic list --server ftp://x", /server must be a URL such as http/],
+    [
+      "event-subscription create -n s --endpoint http://a",
+      /what it listens to must be given: --to/,
+    ],
+    [
+      `${create} --advanced-filter data.a`,
+      /--advanced-filter must be followed by KEY OPERATOR VAL/,
+    ],
+    [
+      `${create} --advanced-filter data.a NumberIs 1`,
+      /there is no operator "NumberIs"; did you mean/,
+    ],
+    [`${create} --delivery-attribute-mapping a`, /must be followed by NAME static VALUE/],
+    [
+      `${create} --max-delivery-attempts many`,
+      /--max-delivery-attempts must be a whole number from/,
+    ],
+    [`${create} --event-ttl 1.5`, /--event-ttl must be a whole number from/],
+    [`${create} --deadletter-endpoint x`, /must be …\/storageAccounts\/ACCOUNT\/blobServices/],
+    [`${create} --expiration-date someday`, /--expiration-date must be a date or an instant/],
+    ["topic event-subscription drain --topic-name t -n s", /--rate must be given: --rate NUMBER/],
+    [
+      "topic event-subscription drain --topic-name t -n s --rate fast",
+      /--rate must be a number above 0, such as 10 or 0\.5, and is "fast"/,
+    ],
+    ["publish", /--topic-name must be given/],
+    ["publish -t t --count none", /--count must be a whole number from 1/],
+    ["tail --only everything", /--only must be published, attempt, ended/],
+    ["tail --for ever", /--for must be a length such as 45s, 10m, 2h30m or 500ms, and is "ever"/],
+    ["explain", /EVENT must be given: its id/],
+    ["explain a b", /"b" has no place here: one EVENT is enough/],
+    ["deadletter show", /ID must be given: its id in the list/],
+    ["deadletter redrive", /which dead letters must be given: ids, filters such as --name/],
+    ["deadletter redrive a --name b", /either ids or filters must be given, not both/],
+    ["deadletter redrive a --rate 0", /--rate must be a number above 0/],
+    ["deadletter redrive a --to-name s", /--to-topic-name and --to-name must be given together/],
+    ["endpoint close", /ENDPOINT must be given: as the list has it/],
+    ["simulate --outage 2h", /--outage must be FROM\.\.UNTIL such as 0s\.\.2h/],
+    ["simulate --outage 0s..soon", /--outage must be a length such as 45s/],
+    ["simulate --outage 0s..2h:sleepy", /--outage must be a status from 200 to 599, or timeout/],
+    [
+      "simulate --outage 0s.. --then 503:5m",
+      /--then must be left out after an --outage without an/,
+    ],
+    ["simulate --outage 0s..1h --then 503", /--then must be DOES:LENGTH such as 503:10m/],
+    [
+      "simulate --profile ga-2018 --event-ttl 5",
+      /--event-ttl must be left out: the profile ga-2018/,
+    ],
+    [
+      "simulate --outage 0s.. --backlog 5",
+      /--backlog must be left out: the endpoint of this outage/,
+    ],
+    ["simulate --backlog 1000000", /--backlog must be a whole number from 0 to 100000/],
+    ["listen --port 70000", /--port must be a whole number from 0 to 65535/],
+    ["listen --status 99", /--status must be STATUS, ok, drop or hang/],
+    ["listen --fail 3 --status 500*2", /--status must be a status alone with --fail COUNT/],
+    ["listen --status 503 --then ok", /a step that another follows must say how long it lasts/],
+    ["listen --drop lots", /--drop must be a share such as 10% or 0\.1/],
+    ["listen --delay 5", /--delay must be a length such as 45s/],
+    [
+      "listen --secret abc",
+      /--secret must be whsec_ and the base64 of 24 to 64 bytes, and is a text/,
+    ],
+    ["completion powershell", /SHELL must be bash, zsh or fish, and is "powershell"/],
+    ["completion", /SHELL must be given: bash, zsh or fish/],
+    ["import", /FILE must be given: a file, or - for the input/],
+    ["import nowhere.json", /nowhere\.json cannot be read \(ENOENT\)/],
+    ["export --format xml", /--format must be arm or az, and is "xml"/],
+  ];
+  for (const [line, words] of table) {
+    const { code, out, err } = await run(line);
+    assert.equal(code, 2, `${line}: ${err}`);
+    assert.match(err, words, line);
+    assert.match(err, /^posthorn: [^\n]+\n$/, `${line} is answered in one line`);
+    assert.equal(out, "", line);
+  }
+});
+
+test("a broker that is not there is one line and code 1", async () => {
+  const { code, err } = await run("topic list", {
+    fetch: () => Promise.reject(new TypeError("failed", { cause: { code: "ECONNREFUSED" } })),
+  });
+  assert.equal(code, 1);
+  assert.equal(
+    err,
+    "posthorn: the broker at http://127.0.0.1:5888 cannot be reached (ECONNREFUSED)\n",
+  );
+});
+
+test("the address and the key of a broker here are found in its data folder", async () => {
+  const files: Readonly<Record<string, string>> = {
+    "posthorn-data/address": "http://127.0.0.1:7777\n",
+    "posthorn-data/admin.key": "secret\n",
+  };
+  const asked: [string, string | null][] = [];
+  const answer = async (input: string | URL | Request, init?: RequestInit) => {
+    asked.push([String(input), new Headers(init?.headers).get("authorization")]);
+    return Response.json({ value: [] });
+  };
+  const outside = {
+    fetch: answer as typeof fetch,
+    readFile(path: string) {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error("no"), { code: "ENOENT" });
+      return text;
+    },
+  };
+  const list =
+    "/subscriptions/00000000-0000-0000-0000-000000000000/providers/Microsoft.EventGrid/topics";
+  const query = "?%24top=100&api-version=2025-02-15";
+  await run("topic list", outside);
+  await run("topic list --server http://127.0.0.1:8888", outside);
+  await run("topic list", {
+    ...outside,
+    env: { POSTHORN_SERVER: "https://far.example", POSTHORN_KEY: "k" },
+  });
+  await run("topic list --server https://far.example", outside);
+  assert.deepEqual(
+    asked.map(([url, key]) => [url.replace("$", "%24"), key]),
+    [
+      [`http://127.0.0.1:7777${list}${query}`, "Bearer secret"],
+      [`http://127.0.0.1:8888${list}${query}`, "Bearer secret"],
+      [`https://far.example${list}${query}`, "Bearer k"],
+      [`https://far.example${list}${query}`, null],
+    ],
+    "and a key of here is sent to no other machine",
+  );
+});
+
+test("every form is offered for what is simulated: drawn at a terminal, JSON in a pipe", async () => {
+  const line = "simulate --outage 0s..2h --then 503:10m --backlog 100 --seed 7";
+  const drawn = await run(line, { isTerminal: true, env: { NO_COLOR: "1" } });
+  assert.equal(drawn.code, 0);
+  assert.match(drawn.out, /^endpoint {2}▒+─*\nattempts {2}○/);
+  assert.match(drawn.out, /\n {2}1 +0 s +refused +connection: at least 10 s;/);
+  assert.match(drawn.out, /\d+ saved, \d+ lost/);
+  assert.ok(!drawn.out.includes("\u001b"), "NO_COLOR is heeded");
+  const coloured = await run(line, { isTerminal: true });
+  assert.ok(coloured.out.includes("\u001b["));
+  const json = JSON.parse((await run(line)).out) as { attempts: unknown[]; saved: number };
+  assert.equal(json.saved, 100);
+  assert.equal(
+    (await run([...line.split(" "), "--query", "end.kind", "-o", "tsv"])).out,
+    "delivered\n",
+  );
+  assert.equal((await run(`${line} -o none`)).out, "");
+  assert.deepEqual(JSON.parse((await run(line)).out), json, "the same seed draws the same");
+});
+
+test("az's variables for the form and for errors are heeded", async () => {
+  const yaml = await run("simulate", { env: { AZURE_CORE_OUTPUT: "yaml" } });
+  assert.match(yaml.out, /^attempts:\n- atMs: 0\n/);
+  const wrong = await run("simulate", { env: { AZURE_CORE_OUTPUT: "xml" } });
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /^posthorn: AZURE_CORE_OUTPUT must be table, json/);
+});
+
+test("a bug of ours shows its trace, and nothing else does", async () => {
+  const { code, err } = await run("completion bash", { settingNames: null as never });
+  assert.equal(code, 1);
+  assert.match(err, /^posthorn: TypeError: .*\n\s+at /);
+});
