@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answeredOf, noReplyOf, type SinkWorld, sinkContract } from "../../test/contract/sink.ts";
-import { busString, startBus } from "../../test/fixtures/amqp.ts";
+import { busString, messageBytesMax, startBus } from "../../test/fixtures/amqp.ts";
 import {
   inReverse,
   openSender,
@@ -127,5 +127,18 @@ test("the namespace's connection string may be one of a single hub", async (t) =
   assert.deepEqual(
     bus.transfers.map(({ entity }) => entity),
     ["telemetry", "other"],
+  );
+});
+
+test("an event that is too large for a hub is a 413 before it is sent (P-7)", async (t) => {
+  const { bus, send } = await openHubs(t);
+  const parcel = parcelWith(`{"id":"${"x".repeat(messageBytesMax)}"}`, {});
+  const outcome = answeredOf(await send(hub("hubs"), { parcel }));
+  assert.equal(outcome.status, 413);
+  assert.equal(bus.transfers.length, 0);
+  assert.equal(
+    answeredOf(await send(hub("hubs"))).status,
+    200,
+    "and the next one is not disturbed",
   );
 });

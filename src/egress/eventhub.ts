@@ -3,6 +3,7 @@
 
 import type { EventHubProducerClient } from "@azure/event-hubs";
 import type { Namespace } from "../core/azure.ts";
+import type { Outcome } from "../core/outcome.ts";
 import { inTurn, once } from "./azure.ts";
 import { busOutcome, loadsOf, taken } from "./bus.ts";
 import { silent } from "./exchange.ts";
@@ -10,6 +11,7 @@ import { type Bus, busClientOptions } from "./servicebus.ts";
 import { wordsOf } from "./wire.ts";
 
 const partitionKeyName = "partitionkey";
+const tooLarge: Outcome = { kind: "answered", status: 413, detail: "MessageTooLargeError" };
 
 export function openEventHubs({ connectionString }: Namespace): Bus {
   const load = once(() => inTurn(() => import("@azure/event-hubs")));
@@ -26,15 +28,16 @@ export function openEventHubs({ connectionString }: Namespace): Bus {
       }
       const loads = loadsOf(parcel, [partitionKeyName]);
       const partitionKey = loads[0]?.known.get(partitionKeyName);
-      const events = loads.map(({ body, contentType, id, properties }) => ({
-        ...{ body, contentType, properties },
-        messageId: id,
-      }));
       try {
-        await producer.sendBatch(events, {
+        const batch = await producer.createBatch({
           abortSignal,
           ...(partitionKey !== undefined && { partitionKey }),
         });
+        for (const { body, contentType, id, properties } of loads) {
+          // The hub would end the link for it, without a word that reaches us.
+          if (!batch.tryAdd({ body, contentType, properties, messageId: id })) return tooLarge;
+        }
+        await producer.sendBatch(batch, { abortSignal });
         return taken;
       } catch (error) {
         return busOutcome(error as Error);

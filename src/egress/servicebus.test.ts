@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answeredOf, noReplyOf, type SinkWorld, sinkContract } from "../../test/contract/sink.ts";
-import { busString, startBus } from "../../test/fixtures/amqp.ts";
+import { busString, messageBytesMax, startBus } from "../../test/fixtures/amqp.ts";
 import {
   inReverse,
   openSender,
@@ -191,4 +191,17 @@ test("a host that nobody knows, and an id that is in no section, lead nowhere", 
   const { why, detail } = noReplyOf(await send(queue("other")));
   assert.equal(why, "dns");
   assert.match(detail ?? "", /namespaces\/other\/queues\/orders is not in serviceBusNamespaces\.$/);
+});
+
+test("an event that is too large for a queue is a 413 before it is sent (P-7)", async (t) => {
+  const { bus, send } = await openBus(t);
+  const parcel = parcelWith(`{"id":"${"x".repeat(messageBytesMax)}"}`, {});
+  const outcome = answeredOf(await send(queue("bus"), { parcel }));
+  assert.equal(outcome.status, 413);
+  assert.equal(bus.transfers.length, 0);
+  assert.equal(
+    answeredOf(await send(queue("bus"))).status,
+    200,
+    "and the next one is not disturbed",
+  );
 });

@@ -61,10 +61,10 @@ export function openServiceBus({ connectionString }: Namespace): Bus {
       } catch (error) {
         return silent("connection", wordsOf(error as Error));
       }
-      const [first, ...more] = loadsOf(parcel, meant).map(asMessage);
-      if (first === undefined) return silent("connection", "There was nothing to send.");
       try {
-        await sender.sendMessages(more.length === 0 ? first : [first, ...more], { abortSignal });
+        // As a list, also of one: only then the client looks whether it is too large for the bus,
+        // which would end the link without a word that reaches us.
+        await sender.sendMessages(loadsOf(parcel, meant).map(asMessage), { abortSignal });
         return taken;
       } catch (error) {
         return busOutcome(error as Error);
