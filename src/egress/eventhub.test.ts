@@ -142,3 +142,10 @@ test("an event that is too large for a hub is a 413 before it is sent (P-7)", as
     "and the next one is not disturbed",
   );
 });
+
+test("sends at the same time share one link", async (t) => {
+  const { bus, send } = await openHubs(t);
+  const outcomes = await Promise.all(Array.from({ length: 10 }, () => send(hub("hubs"))));
+  for (const outcome of outcomes) assert.equal(answeredOf(outcome).status, 200);
+  assert.equal(bus.links.length, 1);
+});

@@ -18,10 +18,10 @@ export function openEventHubs({ connectionString }: Namespace): Bus {
   const producers = new Map<string, EventHubProducerClient>();
   return {
     async send(parcel, hub, abortSignal) {
-      let producer = producers.get(hub);
+      let producer: EventHubProducerClient;
       try {
         const { EventHubProducerClient: Client } = await load();
-        producer ??= producers.get(hub) ?? new Client(connectionString, hub, busClientOptions);
+        producer = producers.get(hub) ?? new Client(connectionString, hub, busClientOptions);
         producers.set(hub, producer);
       } catch (error) {
         return silent("connection", wordsOf(error as Error));

@@ -205,3 +205,10 @@ test("an event that is too large for a queue is a 413 before it is sent (P-7)", 
     "and the next one is not disturbed",
   );
 });
+
+test("sends at the same time share one link", async (t) => {
+  const { bus, send } = await openBus(t);
+  const outcomes = await Promise.all(Array.from({ length: 10 }, () => send(queue("bus"))));
+  for (const outcome of outcomes) assert.equal(answeredOf(outcome).status, 200);
+  assert.equal(bus.links.length, 1);
+});

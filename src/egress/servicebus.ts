@@ -54,9 +54,10 @@ export function openServiceBus({ connectionString }: Namespace): Bus {
   const senders = new Map<string, ServiceBusSender>();
   return {
     async send(parcel, entity, abortSignal) {
-      let sender = senders.get(entity);
+      let sender: ServiceBusSender;
       try {
-        sender ??= (await connected()).createSender(entity);
+        const client = await connected();
+        sender = senders.get(entity) ?? client.createSender(entity);
         senders.set(entity, sender);
       } catch (error) {
         return silent("connection", wordsOf(error as Error));
