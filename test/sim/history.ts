@@ -265,7 +265,8 @@ function tellTales(book: Book): Tale[] {
       const removed = removals.get(subscription) ?? null;
       if (removed !== null && removed.seq < append.seq) return [];
       const key = keyOf(append.routed.event.systemId, subscription);
-      const steering = steeringOf(book, append, subscription);
+      const until = removed?.seq ?? Number.POSITIVE_INFINITY;
+      const steering = steeringOf(book, { append, subscription, until });
       const ordered = [...(entries.get(key) ?? []), ...steering].toSorted((a, b) => a.seq - b.seq);
       const publication = publications.get(append.publication);
       if (publication === undefined) throw new Error("an event came from nowhere");
@@ -274,10 +275,17 @@ function tellTales(book: Book): Tale[] {
   );
 }
 
-/** What operators did to the queue that it waits in first, after it had come. */
-function steeringOf(book: Book, append: Append, subscription: SubscriptionId): readonly Entry[] {
-  const isOf = (one: Skip | Hastening) =>
-    one.subscription === subscription && one.stage === "deliver" && one.seq > append.seq;
+/** What operators did to the queue that it waits in first, while it may have been there. */
+function steeringOf(
+  book: Book,
+  of: { readonly append: Append; readonly subscription: SubscriptionId; readonly until: number },
+): readonly Entry[] {
+  const { append, subscription, until } = of;
+  const isOf = ({ seq, ...queue }: Skip | Hastening) =>
+    queue.subscription === subscription &&
+    queue.stage === "deliver" &&
+    seq > append.seq &&
+    seq < until;
   const number = book.storeNumber(append.routed.event.systemId);
   return [
     ...book.skips
