@@ -80,6 +80,11 @@ export const everyPage = [
   "/portal/no-such-page",
 ];
 
+/** Colors that are still on their way from light to dark are no colors of the page. */
+const whenStill = `new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))
+  .then(() => Promise.allSettled(document.getAnimations().map((each) => each.finished)))
+  .then(() => null)`;
+
 /** Nothing is loading any more. */
 async function settle(page: Page): Promise<void> {
   await page.locator("h1").waitFor();
@@ -105,9 +110,11 @@ export function access(browser: () => Browser): void {
         await settle(page);
         // By the debugger and not as an element, which the page's own policy would refuse.
         await page.evaluate(axe);
+        await page.evaluate(whenStill);
         assert.deepEqual(await faultsOf(page, everything), [], "light");
         await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
         await page.locator("html[data-look=dark]").waitFor();
+        await page.evaluate(whenStill);
         assert.deepEqual(await faultsOf(page, ["color-contrast"]), [], "dark");
         await page.setViewportSize({ width: 360, height: 740 });
         const width: number = await page.evaluate("document.documentElement.scrollWidth");

@@ -11,6 +11,7 @@ async function sees(page: Page, words: string | RegExp): Promise<void> {
   await page.getByText(words).first().waitFor();
 }
 
+/** Dialogs come last on a page. */
 async function clickButton(page: Page, name: string | RegExp): Promise<void> {
   await page
     .getByRole("button", { name, exact: typeof name === "string" })

@@ -19,7 +19,7 @@ export const account = `${group}/providers/Microsoft.Storage/storageAccounts/let
 const provider = `${group}/providers/Microsoft.EventGrid`;
 
 /** On a machine that has much else to do. */
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 
 export interface Stage {
   readonly url: string;

@@ -1,0 +1,174 @@
+// Pictures of every page, light, dark and narrow, with little in the broker and with much: 10,000
+// deliveries and names as long as they may be. `npm run screenshots [folder]`; without a folder
+// they go to `screenshots/`, and what looks ugly in them is to be mended.
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { openChromium } from "../fixtures/chromium.ts";
+import type { Scope } from "../fixtures/webhook.ts";
+import { deadLetterDestination, eventWith, openStage, type Stage } from "./stage.ts";
+
+const folder = process.argv[2] ?? "screenshots";
+
+const looks = [
+  { name: "light", colorScheme: "light", width: 1280 },
+  { name: "dark", colorScheme: "dark", width: 1280 },
+  { name: "narrow", colorScheme: "light", width: 390 },
+] as const;
+
+interface Shot {
+  readonly name: string;
+  readonly path: string;
+  /** What is to be seen before the picture is taken. */
+  readonly until?: string;
+}
+
+const long = "a-subscription-name-of-the-sixty-four-letters-that-azure-allows1";
+
+function shotsOf({
+  topic,
+  subscription,
+  event,
+}: Record<"topic" | "subscription" | "event", string>) {
+  const own = `/portal/topics/${topic}/subscriptions/${subscription}`;
+  const shots: readonly Shot[] = [
+    { name: "overview", path: "/" },
+    { name: "topics", path: "/portal/topics" },
+    { name: "newtopic", path: "/portal/topics?new=topic" },
+    { name: "topic", path: `/portal/topics/${topic}` },
+    { name: "publish", path: `/portal/topics/${topic}?tab=publish` },
+    { name: "keys", path: `/portal/topics/${topic}?tab=keys` },
+    { name: "topicsettings", path: `/portal/topics/${topic}?tab=settings` },
+    { name: "subscriptions", path: "/portal/subscriptions" },
+    { name: "newsubscription", path: "/portal/subscriptions/new" },
+    { name: "subscription", path: own },
+    { name: "subscriptionsettings", path: `${own}?tab=settings` },
+    { name: "handshake", path: `${own}?tab=handshake` },
+    { name: "filter", path: `${own}?tab=filter` },
+    { name: "signing", path: `${own}?tab=signing` },
+    { name: "deliveries", path: "/portal/deliveries" },
+    { name: "story", path: `/portal/deliveries/${event}` },
+    { name: "deadletters", path: "/portal/dead-letters" },
+    { name: "endpoints", path: "/portal/endpoints" },
+    { name: "whatif", path: "/portal/what-if", until: "The first event" },
+    { name: "settings", path: "/portal/settings" },
+  ];
+  return shots;
+}
+
+async function take(page: Page, stage: Stage, shot: Shot, file: string): Promise<void> {
+  await page.goto(stage.url + shot.path);
+  await page.locator("h1").waitFor();
+  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+  if (shot.until !== undefined) await page.getByText(shot.until).first().waitFor();
+  await page.screenshot({ path: file, fullPage: true });
+}
+
+async function takeAll(
+  stage: Stage,
+  browser: Browser,
+  { prefix, shots }: { readonly prefix: string; readonly shots: readonly Shot[] },
+): Promise<void> {
+  for (const { name, colorScheme, width } of looks) {
+    const page = await stage.visit(browser, "/", {
+      colorScheme,
+      viewport: { width, height: 800 },
+      reducedMotion: "reduce",
+    });
+    for (const shot of shots) {
+      await take(page, stage, shot, join(folder, `${prefix}-${shot.name}-${name}.png`));
+    }
+    await page.context().close();
+  }
+}
+
+/** One topic, one event; and the welcome before that. */
+async function withLittle(t: Scope, browser: Browser): Promise<void> {
+  const stage = await openStage(t);
+  await takeAll(stage, browser, {
+    prefix: "none",
+    shots: [
+      { name: "overview", path: "/" },
+      { name: "subscriptions", path: "/portal/subscriptions" },
+      { name: "deliveries", path: "/portal/deliveries" },
+      { name: "deadletters", path: "/portal/dead-letters" },
+    ],
+  });
+  await stage.makeTopic("orders");
+  await stage.subscribe("orders", "billing");
+  stage.receiver.answer = (_, count) => (count <= 2 ? 503 : 200);
+  await stage.publish("orders", [eventWith({ id: "the-first" })]);
+  await stage.advance({ to: "next" });
+  const names = { topic: "orders", subscription: "billing", event: "the-first" };
+  await takeAll(stage, browser, { prefix: "little", shots: shotsOf(names) });
+}
+
+const rounds = 25;
+const perRound = 100;
+
+/** 10,000 deliveries: 2,500 events for four subscriptions, two of which are in trouble. */
+async function withMuch(t: Scope, browser: Browser): Promise<void> {
+  const stage = await openStage(t);
+  stage.receiver.answer = ({ path }) => {
+    if (path.includes("broken")) return 503;
+    return path.includes("refusing") ? 400 : 200;
+  };
+  const at = (path: string, over: object = {}) => ({
+    destination: {
+      endpointType: "WebHook",
+      properties: { endpointUrl: `${stage.receiver.url}/${path}`, maxEventsPerBatch: 50 },
+    },
+    ...over,
+  });
+  await stage.makeTopic("orders");
+  await stage.makeTopic("a-topic-with-the-fifty-letters-that-a-name-may-have");
+  for (const name of ["payments", "shipping", "returns", "audit", "metering", "sensors", "users"]) {
+    await stage.makeTopic(name);
+    await stage.subscribe(name, `${name}-archive`);
+  }
+  await stage.subscribe("orders", "billing", at("billing"));
+  await stage.subscribe(
+    "orders",
+    long,
+    at(`an/address/that/is/rather/long/for/any/column/${long}`),
+  );
+  const broken = at("broken/hook", {
+    retryPolicy: { maxDeliveryAttempts: 6 },
+    deadLetterDestination,
+  });
+  await stage.subscribe("orders", "warehouse", broken);
+  await stage.subscribe("orders", "loyalty", at("refusing/hook", { deadLetterDestination }));
+  await stage.subscribe("orders", "vip-only", {
+    filter: {
+      advancedFilters: [
+        { operatorType: "NumberGreaterThan", key: "data.amount", value: 1_000_000 },
+      ],
+    },
+  });
+  for (let round = 0; round < rounds; round++) {
+    const events = Array.from({ length: perRound }, (_, index) =>
+      eventWith({
+        ...(round === 0 && index === 0 && { id: "told" }),
+        eventType:
+          index % 7 === 0 ? "Contoso.Shop.Orders.OrderLineItemQuantityChanged" : "Shop.Ordered",
+        subject: index % 5 === 0 ? `/${"very/".repeat(20)}deep/subject` : `/orders/${index}`,
+      }),
+    );
+    await stage.publish("orders", events);
+    await stage.advance({ advance: "PT40S" });
+  }
+  const names = { topic: "orders", subscription: "warehouse", event: "told" };
+  await takeAll(stage, browser, { prefix: "much", shots: shotsOf(names) });
+}
+
+const ends: (() => unknown)[] = [];
+const scope: Scope = { after: (end) => ends.unshift(end) };
+try {
+  mkdirSync(folder, { recursive: true });
+  const browser = await openChromium(scope);
+  await withLittle(scope, browser);
+  await withMuch(scope, browser);
+} finally {
+  for (const end of ends) await end();
+}
