@@ -81,6 +81,7 @@ test("an event arrives in a real queue in every schema, and in the encoding aske
   const azurite = await startAzurite(t, { parts: ["queue"] });
   await azurite.makeQueue("orders");
   await azurite.makeQueue("clouds");
+  await azurite.makeQueue("customs");
   const { connectionString } = azurite;
   const into = (queueName: string, more: Json = {}) =>
     to("StorageQueue", { resourceId: devstore, queueName, ...more });
@@ -94,10 +95,23 @@ test("an event arrives in a real queue in every schema, and in the encoding aske
           cloud: { ...into("clouds"), eventDeliverySchema: "CloudEventSchemaV1_0" },
         },
       },
+      customs: {
+        inputSchema: "CustomEventSchema",
+        inputSchemaMapping: {
+          inputSchemaMappingType: "Json",
+          properties: {
+            eventType: { sourceField: "kind" },
+            subject: { defaultValue: "none" },
+            dataVersion: { defaultValue: "1" },
+          },
+        },
+        subscriptions: { own: into("customs") },
+      },
     },
   });
   await publish("orders", order("a", { data: { name: "Käte" } }));
-  await factsNamed("delivery.attempted", 2);
+  await publish("customs", '[{ "kind": "made", "n": 1.0 }]');
+  await factsNamed("delivery.attempted", 3);
   const textOf = async (queue: string) => {
     const [item] = await azurite.queued(queue);
     assert.ok(item);
@@ -109,6 +123,7 @@ test("an event arrives in a real queue in every schema, and in the encoding aske
   assert.deepEqual(event.data, { name: "Käte" });
   assert.match(event.topic, /\/topics\/orders$/);
   assert.equal(grid.item.expiresOn.getUTCFullYear(), 9999, "it never expires");
+  assert.equal((await textOf("customs")).text, '{ "kind": "made", "n": 1.0 }');
   const cloud = await textOf("clouds");
   assert.equal(JSON.parse(cloud.text).specversion, "1.0");
   const days = (cloud.item.expiresOn.getTime() - cloud.item.insertedOn.getTime()) / 86_400_000;

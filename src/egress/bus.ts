@@ -4,7 +4,7 @@
 
 import type { Outcome } from "../core/outcome.ts";
 import type { Delivery, Parcel } from "../core/ports.ts";
-import { contentTypeOf, renderEvent } from "../core/schema/convert.ts";
+import { contentTypeOf, type Rendered, renderEvent } from "../core/schema/convert.ts";
 import { traceFields } from "../core/trace.ts";
 import { silent } from "./exchange.ts";
 import { gridFields, ownFields, silenceOf, wordsOf } from "./wire.ts";
@@ -33,7 +33,9 @@ export function loadsOf(
   const { deliverySchema, headers } = subscription;
   return deliveries.map((delivery: Delivery) => {
     const rendered = renderEvent(delivery.event, deliverySchema);
-    const own = ownFields(headers, delivery.event.text);
+    const own = ownFields(headers, delivery.event.text).map(
+      ([name, value]) => [name, bounded(value)] as const,
+    );
     const isMeant = ([name]: readonly [string, string]) => meant.includes(name.toLowerCase());
     return {
       body: Buffer.from(rendered.text),
@@ -42,13 +44,28 @@ export function loadsOf(
       properties: {
         ...traceFields(trace),
         ...Object.fromEntries(own.filter((field) => !isMeant(field))),
-        ...gridFields(subscription, delivery, rendered),
+        ...gridFields(subscription, delivery, boundedVersion(rendered)),
       },
       known: new Map(
         own.filter(isMeant).map(([name, value]) => [name.toLowerCase(), value] as const),
       ),
     };
   });
+}
+
+/** C-1: a publisher may have put anything where a value is looked for. */
+const valueBytesMax = 4_096;
+
+function bounded(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= valueBytesMax) return text;
+  // A character cut in two at the end is left out.
+  return new TextDecoder().decode(bytes.subarray(0, valueBytesMax), { stream: true });
+}
+
+function boundedVersion(rendered: Rendered): Rendered {
+  const { dataVersion } = rendered;
+  return { ...rendered, dataVersion: dataVersion && bounded(dataVersion) };
 }
 
 /** What has been taken is a success under every profile (P-1): clients only say that it was. */

@@ -112,9 +112,13 @@ test("names that Service Bus has a meaning for set its own properties, others go
   });
   assert.equal(message?.application["X-Amount"], "12.50");
   assert.ok(!("x-missing" in (message?.application ?? {})));
+  const long = parcelWith(`{"data":{"amount":"${"ü".repeat(3_000)}!"}}`, { headers });
+  await send(queue("bus"), { parcel: long });
+  const [cut] = bus.transfers[1]?.messages ?? [];
+  assert.equal(cut?.application["X-Amount"], "ü".repeat(2_048), "4,096 bytes and no more");
   const byId: DeliveryHeader = { kind: "dynamic", name: "MessageId", sourceField: "id" };
   await send(queue("bus"), { parcel: parcelWith('{"id":"mine"}', { headers: [byId] }) });
-  assert.equal(bus.transfers[1]?.messages[0]?.properties.message_id, "mine");
+  assert.equal(bus.transfers[2]?.messages[0]?.properties.message_id, "mine");
 });
 
 test("a CloudEvent keeps its type, and a trace goes with every attempt", async (t) => {
