@@ -441,8 +441,8 @@ function retentionOf({ store, storyKeptMs, storyBytesMax }: Config): Retention {
 
 interface OpenChronicle {
   readonly chronicle: Chronicle;
-  /** After a crash: what the store has beyond this event may be missing. Null: nothing is. */
-  readonly missing: { readonly lastStored: number } | null;
+  /** What may be missing from before; null: nothing was kept. */
+  readonly missing: { readonly lastStored: number; readonly isAfterCrash: boolean } | null;
 }
 
 async function openChronicle(
@@ -461,7 +461,7 @@ async function openChronicle(
   const { wasClosed, lastStored } = link;
   return {
     chronicle: new StoryFront({ ...ground, link, gatherMs }),
-    missing: wasClosed ? null : { lastStored },
+    missing: { lastStored, isAfterCrash: !wasClosed },
   };
 }
 

@@ -23,9 +23,13 @@ async function openScene() {
   const chronicle = new MemoryChronicle({ clock, retention, onCut: () => {} });
   const facts: [string, unknown][] = [];
   const log = { fact: (_: string, name: string, fields: unknown) => facts.push([name, fields]) };
-  const run = (lastStored: number, signal = new AbortController().signal) =>
+  const run = (
+    lastStored: number,
+    { signal = new AbortController().signal, isAfterCrash = true } = {},
+  ) =>
     recollect({
       ...{ chronicle, ledger: store, catalog: () => catalog, clock, lastStored, signal },
+      isAfterCrash,
       log: { fact: (level, name, fields) => void log.fact(level, name, fields) },
     });
   return { store, subscription, chronicle, facts, run };
@@ -61,11 +65,29 @@ test("what is held to be waiting and is not, is noted as lost", async () => {
   assert.equal(facts.length, 1, "there is nothing left to say");
 });
 
+test("after a clean stop only what came while no stories were kept is recalled", async () => {
+  const { store, subscription, chronicle, run } = await openScene();
+  const roll = { members: [subscription] };
+  const ended = { number: 1, to: [subscription.id], roll };
+  chronicle.note(accepted("known", { ...ended, event: makeEvent("known") }));
+  const first = await store.append(routedTo([subscription.id], "one", "two"), startAt);
+  await run(first, { isAfterCrash: false });
+  const { found } = await chronicle.search({ limit: 10 });
+  assert.deepEqual(
+    found.map(({ event, fates }) => [event, fates[0]?.state]),
+    [
+      ["two", "waiting"],
+      ["known", "waiting"],
+    ],
+  );
+});
+
 test("a store that cannot be read is left alone, and that is told", async () => {
-  const { store, facts, run } = await openScene();
+  const { store, subscription, facts, run } = await openScene();
+  await store.append(routedTo([subscription.id], "one"), startAt);
   store.waiting = () => Promise.reject(new Error("disk I/O error"));
   await run(0);
   assert.deepEqual(facts, [["story.unrecollected", { error: "Error: disk I/O error" }]]);
-  await run(0, AbortSignal.abort());
+  await run(0, { signal: AbortSignal.abort() });
   assert.equal(facts.length, 1, "a broker that stops says nothing");
 });

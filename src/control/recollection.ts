@@ -1,13 +1,13 @@
-// After a crash: the latest notes of the stories may be lost, and the store knows better. What
-// waits there and is not known here is recalled; what is held to be waiting and is not, is lost:
-// its end came in the last moments, and how it ended nobody knows.
+// At every start: what waits in the store and is unknown to the stories is recalled. It was accepted
+// while none were kept, or just before a crash. After a crash, moreover, what is held to be waiting
+// and is not, is lost: its end came in the last moments, and how it ended nobody knows.
 //
 // It goes on beside everything else, a page at a time, and only once: from then on stories are
 // complete again. What it cannot read now it leaves: a story is compared with the store whenever it
 // is told.
 
 import { isOpen } from "../core/chronicle.ts";
-import type { Catalog, Chronicle, Clock, Ledger, Log, Stage } from "../core/ports.ts";
+import type { Catalog, Chronicle, Clock, Ledger, Log, Seen } from "../core/ports.ts";
 import type { DeliveryState } from "../core/view.ts";
 
 export interface RecollectionGround {
@@ -18,16 +18,17 @@ export interface RecollectionGround {
   readonly log: Log;
   /** The latest event of the store's that the chronicle knew; those before it are noted. */
   readonly lastStored: number;
+  /** Whether it was not closed: then its last notes are missing. */
+  readonly isAfterCrash: boolean;
   readonly signal: AbortSignal;
 }
 
 const pageMax = 500;
-const stages: readonly Stage[] = ["deliver", "deadLetter"];
 const openStates: readonly DeliveryState[] = ["waiting", "deadLettering"];
 
 export async function recollect(ground: RecollectionGround): Promise<void> {
   try {
-    const lost = await noteLost(ground);
+    const lost = ground.isAfterCrash ? await noteLost(ground) : 0;
     const recalled = await recall(ground);
     if (lost + recalled > 0) ground.log.fact("info", "story.recollected", { recalled, lost });
   } catch (error) {
@@ -69,21 +70,17 @@ async function noteLost({ chronicle, ledger, clock, signal }: RecollectionGround
 
 async function recall(ground: RecollectionGround): Promise<number> {
   const { chronicle, ledger, catalog, lastStored, signal } = ground;
+  const subscriptions = new Map(catalog().subscriptions.map((each) => [each.id, each]));
   let recalled = 0;
-  for (const subscription of catalog().subscriptions) {
-    for (const stage of stages) {
-      let after = lastStored;
-      for (;;) {
-        if (signal.aborted) return recalled;
-        const queue = { subscription: subscription.id, stage };
-        const waiting = await ledger.waiting(queue, { after, limit: pageMax });
-        for (const delivery of waiting) {
-          chronicle.note({ kind: "recalled", subscription, delivery });
-        }
-        recalled += waiting.length;
-        after = waiting.at(-1)?.id.event ?? after;
-        if (waiting.length < pageMax) break;
-      }
+  for (const { subscription: id, stage } of await ledger.counts()) {
+    const subscription = subscriptions.get(id);
+    let after: number | null = subscription === undefined ? null : lastStored;
+    while (after !== null && subscription !== undefined && !signal.aborted) {
+      const queue = { subscription: id, stage };
+      const waiting: readonly Seen[] = await ledger.waiting(queue, { after, limit: pageMax });
+      for (const delivery of waiting) chronicle.note({ kind: "recalled", subscription, delivery });
+      recalled += waiting.length;
+      after = waiting.length < pageMax ? null : (waiting.at(-1)?.id.event ?? null);
     }
   }
   return recalled;

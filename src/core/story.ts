@@ -1,7 +1,14 @@
 // One event's story, told from what the chronicle keeps and from what is true now. Pure: whoever
 // asks brings both. Where the two disagree the store is right, and the story says what is missing.
 
-import { type Entry, isOpen, type Listed, type Member, type Passage } from "./chronicle.ts";
+import {
+  type Entry,
+  isOpen,
+  type Listed,
+  type Member,
+  memberOf,
+  type Passage,
+} from "./chronicle.ts";
 import { explainFilter } from "./filter/explain.ts";
 import { type AcceptedNote, type AttemptedNote, type KeptAttempt, keepAttempt } from "./note.ts";
 import type { Instant, LastAttempt, Seen } from "./ports.ts";
@@ -66,12 +73,14 @@ function summaryOf({ event, id, topic, subject, type, acceptedAt }: Head) {
 /** What was just accepted, as those who watch see it. */
 export function summaryOfNote(note: AcceptedNote): EventSummary {
   const { event, id, subject, type, at, to, roll } = note;
-  const wanting = roll.members.filter((member) => to.includes(member.id));
   return {
     event: event.systemId,
     ...{ id, topic: event.topic, subject, type },
     acceptedAt: isoInstant(at),
-    deliveries: wanting.map(({ name }) => ({ subscription: name, state: "waiting" })),
+    deliveries: to.flatMap((id) => {
+      const member = memberOf(roll, id);
+      return member === undefined ? [] : [{ subscription: member.name, state: "waiting" }];
+    }),
   };
 }
 

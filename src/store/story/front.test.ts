@@ -141,6 +141,19 @@ test("without room, texts are left out first, then what succeeded, and failures 
   engine.close();
 });
 
+test("what came while no stories were kept is introduced by whoever recalls it", async (t) => {
+  const path = scratch(t);
+  const first = openFront(await openStoryThread({ path, retention }));
+  await first.chronicle.close();
+  const { chronicle } = openFront(await openStoryThread({ path, retention }));
+  chronicle.note(attempted("a", busy));
+  assert.equal(await chronicle.find("a"), null, "a clean stop left nothing unknown");
+  chronicle.note({ kind: "recalled", subscription: warehouse, delivery: deliveryOf("a") });
+  chronicle.note(attempted("a", busy));
+  assert.equal((await chronicle.find("id-a"))?.passages[0]?.notes.length, 1);
+  await chronicle.close();
+});
+
 test("who was asked is written once, and told again when it was forgotten", async () => {
   const engine = new StoryEngine({ path: ":memory:", retention });
   const inline = openStoryInline(engine);

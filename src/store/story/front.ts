@@ -54,7 +54,9 @@ export class StoryFront implements Chronicle {
 
   constructor(options: StoryFrontOptions) {
     this.#options = options;
-    this.#packer = new Packer(packLimits, options.clock.now());
+    const { link, clock } = options;
+    // Who closed it knew everything; else what came before is introduced with each of its notes.
+    this.#packer = new Packer(packLimits, link.wasClosed ? Number.NEGATIVE_INFINITY : clock.now());
   }
 
   note(note: StoryNote): void {

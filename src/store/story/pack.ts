@@ -56,7 +56,7 @@ export interface PackLimits {
 export class Packer {
   readonly #limits: PackLimits;
   /** Events published before may have been accepted unseen. */
-  readonly #openedAt: Instant;
+  readonly #unseenUntil: Instant;
   readonly #rolls = new WeakMap<Roll, number>();
   /** A catalog that was read anew has new values; most of them are the same as before. */
   readonly #signatures = new Map<string, number>();
@@ -71,9 +71,9 @@ export class Packer {
   #notes = 0;
   #dropped = 0;
 
-  constructor(limits: PackLimits, openedAt: Instant) {
+  constructor(limits: PackLimits, unseenUntil: Instant) {
     this.#limits = limits;
-    this.#openedAt = openedAt;
+    this.#unseenUntil = unseenUntil;
   }
 
   get size(): number {
@@ -171,7 +171,7 @@ export class Packer {
     subscription: Subscription,
     note: KeptNote,
   ): void {
-    if (event.publishedAt < this.#openedAt) this.#head(event, id.event);
+    if (event.publishedAt < this.#unseenUntil) this.#head(event, id.event);
     const seat = this.#seat(subscription);
     this.#flat.push("noted", event.systemId, seat, stateIn(note), textOf(note));
   }
