@@ -1,6 +1,6 @@
-// At every start: what waits in the store and is unknown to the stories is recalled. It was accepted
-// while none were kept, or just before a crash. After a crash, moreover, what is held to be waiting
-// and is not, is lost: its end came in the last moments, and how it ended nobody knows.
+// At every start: what waits in the store and is unknown to the stories is recalled. It was
+// accepted while none were kept, or just before a crash. After a crash, moreover, what is held to
+// be waiting and is not, is lost: its end came in the last moments, and how it ended nobody knows.
 //
 // It goes on beside everything else, a page at a time, and only once: from then on stories are
 // complete again. What it cannot read now it leaves: a story is compared with the store whenever it
