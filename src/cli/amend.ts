@@ -70,6 +70,9 @@ function find(
   const name = names.pop() ?? "";
   let holder = value;
   for (const [depth, each] of names.entries()) {
+    if (Array.isArray(holder) && !/^\d+$/.test(each)) {
+      throw refuse(option, "a place in a list", names.slice(0, depth + 1).join("."));
+    }
     holder[each] ??= {};
     const next = holder[each];
     if (!isObject(next) && !Array.isArray(next)) {

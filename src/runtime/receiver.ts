@@ -77,7 +77,8 @@ async function answer(
     headers: headersOf(incoming),
     body: Buffer.concat(chunks).toString("utf8"),
   });
-  if (response.kind === "drop") incoming.destroy();
+  // The connection itself: a request that has been read to its end lets go of it.
+  if (response.kind === "drop") incoming.socket.destroy();
   else outgoing.writeHead(response.status, response.headers).end(response.body);
 }
 

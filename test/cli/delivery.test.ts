@@ -1,0 +1,306 @@
+// Publishing, watching, explaining, steering and sending again from the command line, against a real
+// broker and a real endpoint.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { openHand } from "../fixtures/hand.ts";
+import { openReceiver } from "../fixtures/receiver.ts";
+
+const account =
+  "/subscriptions/S/resourceGroups/rg1/providers/Microsoft.Storage/storageAccounts/letters";
+
+/** A broker with a topic and a subscription to a real endpoint. */
+async function openScene(t: TestContext) {
+  const receiver = await openReceiver(t);
+  const config = {
+    topics: {
+      orders: {
+        key1: "orders-key",
+        subscriptions: {
+          billing: {
+            destination: {
+              endpointType: "WebHook",
+              properties: { endpointUrl: `${receiver.url}/hook` },
+            },
+            filter: { subjectBeginsWith: "/orders/" },
+          },
+        },
+      },
+    },
+  };
+  const hand = await openHand(t, ["--store", "memory", "--log-level", "debug"], config);
+  return { hand, receiver };
+}
+
+const idsIn = (bodies: readonly { readonly body: string }[]) =>
+  bodies.flatMap(({ body }) => (JSON.parse(body) as { id: string }[]).map(({ id }) => id));
+
+test("events are published from files, lines, the input and options, and reach the endpoint", async (t) => {
+  const { hand, receiver } = await openScene(t);
+  const event = (id: string) => ({ id, subject: "/orders/1", eventType: "t", data: {} });
+  const one = hand.write("one.json", event("one"));
+  const list = hand.write("list.json", [event("two"), event("three")]);
+  const lines = hand.write(
+    "lines.json",
+    `${JSON.stringify(event("four"))}\n\n${JSON.stringify(event("five"))}\n`,
+  );
+  const published = (await hand.json(["publish", "-t", "orders", one, list, lines])) as object;
+  assert.deepEqual(published, {
+    topic: "orders",
+    published: 5,
+    ids: ["one", "two", "three", "four", "five"],
+  });
+  await hand.json("publish -t orders -", JSON.stringify(event("six")));
+  await hand.json('publish -t orders --id seven --subject /orders/7 --type T --body {"a":1}');
+  await hand.broker.told("delivery.attempted", 7);
+  assert.deepEqual(idsIn(receiver.received).toSorted(), [
+    "five",
+    "four",
+    "one",
+    "seven",
+    "six",
+    "three",
+    "two",
+  ]);
+  const seven = receiver.received.find(({ body }) => body.includes("seven"));
+  const [arrived] = JSON.parse(seven?.body ?? "[]") as Record<string, unknown>[];
+  assert.deepEqual(
+    [arrived?.subject, arrived?.eventType, arrived?.data],
+    ["/orders/7", "T", { a: 1 }],
+  );
+});
+
+test("a number keeps its digits on its way from a file to the endpoint", async (t) => {
+  const { hand, receiver } = await openScene(t);
+  const file = hand.write(
+    "big.json",
+    '{"id":"big","subject":"/orders/1","eventType":"t","data":{"n":12345678901234567890.10}}',
+  );
+  await hand.json(["publish", "-t", "orders", file]);
+  await hand.broker.told("delivery.attempted", 1);
+  assert.match(receiver.received[0]?.body ?? "", /"n":12345678901234567890\.10/);
+});
+
+test("a load is published at once in batches, with ids that show gaps", async (t) => {
+  const { hand, receiver } = await openScene(t);
+  const told = (await hand.json(
+    "publish -t orders --count 100 --batch 10 --subject /orders/1 --size 100",
+  )) as { run: string; published: number; requests: number; refused: number };
+  assert.deepEqual([told.published, told.requests, told.refused], [100, 10, 0]);
+  await hand.broker.told("delivery.attempted", 100);
+  const expected = Array.from({ length: 100 }, (_, index) => `${told.run}-${index + 1}`);
+  assert.deepEqual(idsIn(receiver.received).toSorted(), expected.toSorted());
+});
+
+test("what cannot be published is told in one line", async (t) => {
+  const { hand } = await openScene(t);
+  const table: [string[], number, RegExp][] = [
+    [["publish", "-t", "ordres"], 2, /there is no topic "ordres"; did you mean orders\?/],
+    [["publish", "-t", "orders", "nowhere.json"], 2, /nowhere\.json cannot be read \(ENOENT\)/],
+    [
+      ["publish", "-t", "orders", hand.write("a.txt", "not json")],
+      2,
+      /a\.txt must be JSON: an event/,
+    ],
+    [["publish", "-t", "orders", "--body", "{"], 2, /--body must be JSON such as/],
+    [["publish", "-t", "orders", "--topic-key", "wrong"], 1, /\(Unauthorized\)/],
+    [["publish", "-t", "orders", hand.write("b.json", { eventType: "t" })], 1, /\(BadRequest\)/],
+  ];
+  for (const [args, code, words] of table) {
+    const ran = await hand.run(args);
+    assert.equal(ran.code, code, ran.err);
+    assert.match(ran.err, words);
+    assert.match(ran.err, /^posthorn: [^\n]+\n$/);
+  }
+});
+
+test("tail shows what happens while it happens, as lines or as objects", async (t) => {
+  const { hand, receiver } = await openScene(t);
+  receiver.answer = (_, count) => (count === 1 ? 503 : 200);
+  const lines = hand.start("tail -o table --for 60s");
+  const objects = hand.start("tail -o json --only attempt --count 2");
+  // It watches once it is told of a topic that was not there before.
+  const watching = hand.start("tail -o json --only catalog --count 1");
+  for (let number = 1; watching.child.exitCode === null; number++) {
+    await hand.json(`topic create -n other-${number}`);
+    if (watching.lines.length > 0) await watching.end();
+  }
+  await hand.json("publish -t orders --id first --subject /orders/1");
+  await lines.said(/failed .*orders\/billing.* 503 Busy/);
+  await hand.json("publish -t orders --id second --subject /orders/2");
+  await lines.said(/delivered orders\/billing.* 200 Delivered/);
+  const published = await lines.said(/published orders .*\(second\)/);
+  assert.match(
+    published,
+    /^\d\d:\d\d:\d\d\.\d{3} published orders \S+ \(second\) \S+ \/orders\/2 → billing$/,
+  );
+  const seen = (await objects.end()).out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    seen.map(({ kind, attempt }) => [kind, attempt.eventId, attempt.status]),
+    [
+      ["attempt", "first", 503],
+      ["attempt", "second", 200],
+    ],
+  );
+  assert.equal((await lines.end("SIGINT")).code, 0, "an interrupt is how it ends");
+});
+
+test("the story of an event is told and drawn, from its publish to its end", async (t) => {
+  const { hand, receiver } = await openScene(t);
+  receiver.answer = () => 503;
+  await hand.json("publish -t orders --id told --subject /orders/1");
+  await hand.broker.told("delivery.attempted", 1);
+  const story = (await hand.json("explain told")) as {
+    id: string;
+    deliveryStories: { subscription: string; attempts: { status: number }[] }[];
+  };
+  assert.equal(story.id, "told");
+  const [delivery] = story.deliveryStories;
+  assert.deepEqual([delivery?.subscription, delivery?.attempts[0]?.status], ["billing", 503]);
+  const drawn = await hand.run("explain told -o table");
+  assert.match(drawn.out, /^event \S+ {2}id told\n {2}topic {4}orders\n/);
+  assert.match(
+    drawn.out,
+    /\nbilling → http:\S+\/hook: waiting\n {2}├─ \S+ {2}attempt 1: 503 Busy in/,
+  );
+  assert.match(drawn.out, /\n {2}└─ next attempt \S+, 29 attempts left, alive until/);
+  const unknown = await hand.run("explain nobody");
+  assert.equal(unknown.code, 3);
+  assert.match(unknown.err, /^posthorn: \(NotFound\) [^\n]+\n$/);
+  const found = (await hand.json("event list -t orders --state waiting --query [].id")) as string[];
+  assert.deepEqual(found, ["told"]);
+});
+
+test("a dry run says which clause an event does not fit", async (t) => {
+  const { hand } = await openScene(t);
+  const file = hand.write("event.json", { subject: "/refunds/1", eventType: "t" });
+  const explain = ["event-subscription", "explain", "--topic-name", "orders", file];
+  const [kept] = (await hand.json(explain)) as { matches: boolean; subscription: string }[];
+  assert.deepEqual([kept?.subscription, kept?.matches], ["billing", false]);
+  const given = [...explain, "--subject-begins-with", "/refunds/", "--query", "[].matches"];
+  assert.deepEqual(await hand.json(given), [true]);
+  const drawn = await hand.run([...explain, "-o", "table"]);
+  assert.match(drawn.out, /^Subscription +Matches +Clause +Holds +Because\n/);
+});
+
+test("a subscription is paused and resumed, and an endpoint closed and opened, by hand", async (t) => {
+  const { hand, receiver } = await openScene(t);
+  const named = "-n billing --topic-name orders";
+  const paused = (await hand.json(`event-subscription pause ${named} --query flow.kind`)) as string;
+  assert.equal(paused, "paused");
+  await hand.json("publish -t orders --id held --subject /orders/1");
+  const status = (await hand.json(`event-subscription status ${named} --query waiting`)) as number;
+  assert.equal(status, 1);
+  assert.equal(receiver.received.length, 0);
+  await hand.json(`event-subscription drain ${named} --rate 100`);
+  await hand.broker.told("delivery.attempted", 1);
+  assert.deepEqual(idsIn(receiver.received), ["held"]);
+  const endpoint = `${receiver.url}/hook`;
+  const close = ["endpoint", "close", endpoint, "--because", "moving house"];
+  assert.equal(await hand.json([...close, "--query", "health.kind"]), "closed");
+  await hand.json("publish -t orders --id late --subject /orders/1");
+  const table = await hand.run("endpoint list -o table");
+  assert.match(
+    table.out,
+    /closed .* 1 +0 +orders\/billing +closed by an operator since .*: moving house/,
+  );
+  await hand.json(["endpoint", "open", endpoint]);
+  await hand.broker.told("delivery.attempted", 2);
+  assert.deepEqual(idsIn(receiver.received), ["held", "late"]);
+  const overview = (await hand.json("status --query counts.delivered")) as number;
+  assert.equal(overview, 2);
+});
+
+test("what waits is skipped or hastened by hand", async (t) => {
+  const { hand, receiver } = await openScene(t);
+  receiver.answer = (_, count) => (count === 1 ? 503 : 200);
+  const named = "-n billing --topic-name orders";
+  await hand.json("publish -t orders --id slow --subject /orders/1");
+  await hand.broker.told("delivery.attempted", 1);
+  assert.deepEqual(await hand.json(`event-subscription hasten ${named}`), { hastened: 1 });
+  await hand.broker.told("delivery.attempted", 2);
+  await hand.json(`event-subscription pause ${named}`);
+  await hand.json("publish -t orders --count 3 --subject /orders/1");
+  assert.deepEqual(await hand.json(`event-subscription skip ${named}`), { skipped: 3 });
+});
+
+test("signing secrets are made, shown and followed by others", async (t) => {
+  const { hand } = await openScene(t);
+  const named = "-n billing --topic-name orders";
+  const [first] = (await hand.json(`event-subscription signing rotate ${named}`)) as {
+    secret: string;
+  }[];
+  assert.match(first?.secret ?? "", /^whsec_/);
+  const both = (await hand.json(`event-subscription signing rotate ${named} --overlap 1h`)) as {
+    secret: string;
+  }[];
+  assert.equal(both.length, 2);
+  assert.equal(both[1]?.secret, first?.secret);
+  assert.deepEqual(await hand.json(`event-subscription signing show ${named}`), both);
+  assert.deepEqual(await hand.json(`event-subscription signing rotate ${named} --off`), []);
+});
+
+test("dead letters are listed, shown, tried without sending, and sent again", async (t) => {
+  const receiver = await openReceiver(t);
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-letters-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const hand = await openHand(
+    t,
+    [
+      "--store",
+      "memory",
+      "--handshake",
+      "off",
+      "--dead-letter-pause",
+      "PT0S",
+      "--log-level",
+      "debug",
+    ],
+    { storageAccounts: { [account]: { folder } } },
+  );
+  await hand.json("topic create -n orders");
+  await hand.json([
+    ...["event-subscription", "create", "-n", "billing", "--source-resource-id", "orders"],
+    ...["--endpoint", `${receiver.url}/hook`],
+    ...["--deadletter-endpoint", `${account}/blobServices/default/containers/dead`],
+  ]);
+  receiver.answer = () => 400;
+  await hand.json("publish -t orders --count 3 --batch 3");
+  await hand.broker.told("delivery.deadLettered", 3);
+  const letters = (await hand.json("deadletter list")) as { id: string; reason: string }[];
+  assert.deepEqual(
+    letters.map(({ reason }) => reason),
+    Array<string>(3).fill("UndeliverableDueToHttpBadRequest"),
+  );
+  const [group] = (await hand.json("deadletter list --groups")) as { count: number }[];
+  assert.equal(group?.count, 3);
+  const [first] = letters;
+  const shown = (await hand.json(["deadletter", "show", first?.id ?? ""])) as { record: string };
+  assert.match(shown.record, /"deadLetterReason"/);
+  const dry = (await hand.json("deadletter redrive --all --dry-run")) as {
+    state: string;
+    total: number;
+  };
+  assert.deepEqual([dry.state, dry.total], ["dryRun", 3]);
+  const before = receiver.received.length;
+  receiver.answer = () => 200;
+  const table = await hand.run("deadletter redrive --all --rate 100 -o table");
+  assert.equal(table.code, 0, table.err);
+  assert.match(
+    table.out,
+    /^Id +State +To +Total +Sent +Failed +Skipped\n-.*\n\S+ +done .* 3 +3 +0 +0\n$/,
+  );
+  assert.deepEqual(
+    idsIn(receiver.received.slice(before)).toSorted(),
+    idsIn(receiver.received.slice(0, before)).toSorted(),
+  );
+  const none = await hand.run("deadletter show nowhere");
+  assert.equal(none.code, none.err.includes("(NotFound)") ? 3 : 1, none.err);
+  assert.match(none.err, /^posthorn: [^\n]+\n$/);
+});

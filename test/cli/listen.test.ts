@@ -1,0 +1,135 @@
+// `posthorn listen` as a real process that a real broker sends to.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openHand } from "../fixtures/hand.ts";
+
+const quick = ["--store", "memory", "--log-level", "debug"];
+
+test("it subscribes itself, shows what arrives, and says at its end what came how often", async (t) => {
+  const hand = await openHand(t, quick);
+  await hand.json("topic create -n orders");
+  const listener = hand.start(
+    "listen -p 0 --subscribe orders -n mine -o table --status 500*1 --then ok",
+  );
+  await listener.said(/^subscribed to orders as mine$/);
+  await listener.said(/the validation event → 200$/);
+  const listed = (await hand.json(
+    "event-subscription list --location local --query [].name",
+  )) as string[];
+  assert.deepEqual(listed, ["mine"]);
+  await hand.json('publish -t orders --id a-1 --type T --subject S --body {"amount":12}');
+  await listener.said(/EventGrid, 1 event for MINE → 500$/);
+  await hand.json("publish -t orders --id a-2");
+  await hand.json("publish -t orders --id a-4");
+  await hand.json("event-subscription hasten -n mine --topic-name orders");
+  await listener.said(/EventGrid, 1 event for MINE, sent 1 times before → 200$/);
+  await hand.broker.told("delivery.attempted", 4);
+  const { code, out } = await listener.end("SIGINT");
+  assert.equal(code, 0);
+  assert.match(out, /\n {2}a-1 {2}T {2}S\n {4}\{\n {6}"amount": 12\n {4}\}\n/);
+  assert.match(out, /\nthe subscription mine is removed\n/);
+  assert.match(
+    out,
+    /\n4 requests with 4 events, 3 different ones taken\nno duplicates\ngaps: a-3\n$/,
+  );
+  assert.deepEqual(await hand.json("event-subscription list --location local"), []);
+});
+
+test("in a pipe each request is an object, and the ledger is the last; so many are enough", async (t) => {
+  const hand = await openHand(t, quick);
+  await hand.json("topic create -n orders --input-schema cloudeventschemav1_0");
+  const listener = hand.start("listen -p 0 --subscribe orders --keep -n kept --count 5 --quiet");
+  await listener.said(/^subscribed to orders as kept$/);
+  await hand.json("publish -t orders --count 5 --batch 5");
+  const { code, out, err } = await listener.end();
+  assert.equal(code, 0);
+  const [handshake, ...rest] = out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    [handshake.kind, handshake.method, handshake.answer],
+    ["options", "OPTIONS", "200"],
+  );
+  const ledger = rest.at(-1);
+  assert.deepEqual(
+    rest.slice(0, -1).map(({ schema, answer }) => [schema, answer]),
+    Array(5).fill(["CloudEvents", "200"]),
+  );
+  assert.deepEqual(
+    [ledger.kind, ledger.accepted, ledger.duplicates, ledger.gaps],
+    ["ledger", 5, [], []],
+  );
+  assert.match(
+    err,
+    /^listening on http:\/\/127\.0\.0\.1:\d+\n/,
+    "what it says of itself is told beside",
+  );
+  const kept = (await hand.json(
+    "event-subscription list --location local --query [].name",
+  )) as string[];
+  assert.deepEqual(kept, ["kept"]);
+});
+
+test("connections are broken off, and the broker takes that for what it is", async (t) => {
+  const hand = await openHand(t, quick);
+  await hand.json("topic create -n orders");
+  const listener = hand.start("listen -p 0 --subscribe orders -o table --drop 100%");
+  await listener.said(/^subscribed to orders as listen-/);
+  await hand.json("publish -t orders");
+  await listener.said(/→ connection broken off$/);
+  await hand.broker.told("delivery.attempted", 1);
+  const fact = hand.broker.facts.find(({ fact: name }) => name === "delivery.attempted");
+  assert.equal(fact?.outcome, "SocketError");
+  assert.match((await listener.end("SIGTERM")).out, /never taken: /);
+});
+
+test("Retry-After is told, and an answer is held back as long as it is to be", async (t) => {
+  const hand = await openHand(t, quick);
+  await hand.json("topic create -n orders");
+  const listener = hand.start(
+    "listen -p 0 --subscribe orders -o table --status 429 --retry-after 77 --delay 300ms",
+  );
+  await listener.said(/^subscribed to/);
+  await hand.json("publish -t orders");
+  await hand.broker.told("delivery.attempted", 1);
+  const fact = hand.broker.facts.find(({ fact: name }) => name === "delivery.attempted");
+  assert.match(JSON.stringify(fact), /Retry-After asks for 1 min 17 s/);
+  await listener.end("SIGINT");
+});
+
+test("what is signed is checked: the right secret is taken, another is a 401 and code 1", async (t) => {
+  const hand = await openHand(t, quick);
+  await hand.json("topic create -n orders");
+  const secret = `whsec_${Buffer.alloc(24, "right").toString("base64")}`;
+  const other = `whsec_${Buffer.alloc(24, "wrong").toString("base64")}`;
+  const good = hand.start(
+    `listen -p 0 --subscribe orders -n good -o table --signing-secret ${secret} --secret ${secret}`,
+  );
+  const bad = hand.start(
+    `listen -p 0 --subscribe orders -n bad -o table --signing-secret ${secret} --secret ${other}`,
+  );
+  await Promise.all([good.said(/^subscribed/), bad.said(/^subscribed/)]);
+  await hand.json("publish -t orders");
+  await good.said(/→ 200$/);
+  await bad.said(/→ 401, because it is signed with another secret$/);
+  await hand.broker.told("delivery.attempted", 2);
+  const [right, wrong] = await Promise.all([good.end("SIGINT"), bad.end("SIGINT")]);
+  assert.equal(right.code, 0);
+  assert.match(right.out, /signatures: 1 good, 0 bad\n$/);
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.out, /signatures: 0 good, 1 bad\n$/);
+});
+
+test("a port that is taken, and a topic that is not there, are one line", async (t) => {
+  const hand = await openHand(t, quick);
+  const first = hand.start("listen -p 0 -o table");
+  const port = /:(\d+)$/.exec(await first.said(/^listening on/))?.[1];
+  const second = await hand.run(`listen -p ${port}`);
+  assert.equal(second.code, 1);
+  assert.match(second.err, /^posthorn: listen EADDRINUSE[^\n]*\n$/);
+  const lost = await hand.run("listen -p 0 --subscribe nowhere");
+  assert.equal(lost.code, 3);
+  assert.match(lost.err, /\nposthorn: \(\w+\) [^\n]+\n$/);
+});
