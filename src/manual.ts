@@ -187,7 +187,7 @@ ${JSON.stringify(storageExample, null, 2)}
 - A member's name is the resource id of an account, or its name alone, which then counts in any group.
 - \`connectionString\` is for a storage account, or for an emulator of one. A container that is not there is not made.
 - \`managedIdentity\`, \`true\` or \`{ "clientId": "…" }\`, is in the place of a connection string, with \`blobEndpoint\` and
-  \`queueEndpoint\` where these are not Azure's usual ones ([more](destinations.md#storage-accounts-by-managed-identity)).
+  \`queueEndpoint\` where these are not Azure's usual ones ([more](destinations.md#managed-identities)).
 - \`folder\` is for those without Azure: each container is a folder in it, each blob a file, and what is missing is made. It has no
   queues.
 - \`queueEncoding\` is \`base64\`, as the service writes events into queues, or \`text\`.
@@ -202,8 +202,7 @@ Other destinations of Azure's are named by their resource ids, too. What stands 
 
 | section | its members have |
 | --- | --- |
-| \`serviceBusNamespaces\` | \`connectionString\` |
-| \`eventHubNamespaces\` | \`connectionString\` |
+| \`serviceBusNamespaces\`, \`eventHubNamespaces\` | \`connectionString\`; or \`managedIdentity\`, with \`host\` and \`endpoint\` where these are not the usual ones |
 | \`relayNamespaces\` | \`connectionString\` |
 | \`functionApps\` | \`url\`, if it is not \`https://<name>.azurewebsites.net\`, and \`key\`, if one is asked for |
 `;

@@ -335,7 +335,7 @@ async function startIdentity(t: TestContext) {
     response.end(JSON.stringify({ ...body, resource }));
   });
   const IDENTITY_ENDPOINT = `http://127.0.0.1:${endpoint.port}/msi/token`;
-  return { env: { IDENTITY_ENDPOINT, IDENTITY_HEADER: header }, asked: endpoint.arrived };
+  return { token, env: { IDENTITY_ENDPOINT, IDENTITY_HEADER: header }, asked: endpoint.arrived };
 }
 
 test("a managed identity opens queues and dead-letter blobs, with tokens and without keys (L-2)", async (t) => {
@@ -382,18 +382,47 @@ test("a managed identity opens queues and dead-letter blobs, with tokens and wit
   assert.match(asked?.path ?? "", /client_id=c0ffee00/);
 });
 
+test("a managed identity opens Service Bus and Event Hubs, over TLS and without keys", async (t) => {
+  const identity = await startIdentity(t);
+  const bus = await startBus(t, { bearer: identity.token });
+  const namespace = { managedIdentity: true, endpoint: bus.endpoint };
+  const { publish, factsNamed } = await openScene(t, {
+    env: identity.env,
+    storageAccounts: {},
+    sections: { serviceBusNamespaces: { bus: namespace }, eventHubNamespaces: { hubs: namespace } },
+    topics: {
+      orders: {
+        subscriptions: {
+          queue: to("ServiceBusQueue", { resourceId: resourceIds.busQueue("bus", "queue") }),
+          hub: to("EventHub", { resourceId: resourceIds.eventHub("hubs", "hub") }),
+        },
+      },
+    },
+    options: [...verbose, "--tls-ca", join(import.meta.dirname, "fixtures/tls/cert.pem")],
+  });
+  await publish("orders", order("a"));
+  const attempts = await factsNamed("delivery.attempted", 2);
+  for (const { outcome, detail } of attempts) assert.equal(outcome, "Delivered", String(detail));
+  assert.deepEqual(bus.transfers.map(({ entity }) => entity).sort(), ["hub", "queue"]);
+});
+
 test("an identity that nobody vouches for is a 401, and tried again after five minutes (P-8)", async (t) => {
   const azurite = await startAzurite(t, { parts: ["queue"], isGuarded: true });
   const identity = await startIdentity(t);
+  const bus = await startBus(t, { bearer: identity.token });
+  const namespace = { managedIdentity: true, endpoint: bus.endpoint };
   const { publish, advance, factsNamed } = await openScene(t, {
     env: { ...identity.env, IDENTITY_HEADER: "a guess" },
     storageAccounts: {
       devstoreaccount1: { managedIdentity: true, queueEndpoint: azurite.endpoints.queue },
     },
+    sections: { serviceBusNamespaces: { bus: namespace }, eventHubNamespaces: { hubs: namespace } },
     topics: {
       orders: {
         subscriptions: {
           queue: to("StorageQueue", { resourceId: devstore, queueName: "orders" }),
+          bus: to("ServiceBusQueue", { resourceId: resourceIds.busQueue("bus", "queue") }),
+          hub: to("EventHub", { resourceId: resourceIds.eventHub("hubs", "hub") }),
         },
       },
     },
@@ -401,11 +430,11 @@ test("an identity that nobody vouches for is a 401, and tried again after five m
   });
   await publish("orders", order("a"));
   await advance("PT4M");
-  const [attempt] = await factsNamed("delivery.attempted", 1);
-  assert.deepEqual(
-    [attempt?.status, attempt?.outcome],
-    [401, "Unauthorized"],
-    String(attempt?.detail),
-  );
-  assert.match(String(attempt?.words), /^401: at least 5 min/);
+  const attempts = await factsNamed("delivery.attempted", 3);
+  assert.equal(attempts.length, 3);
+  for (const { subscription, status, outcome, detail, words } of attempts) {
+    const why = `${subscription}: ${detail}`;
+    assert.deepEqual([status, outcome], [401, "Unauthorized"], why);
+    assert.match(String(words), /^401: at least 5 min/);
+  }
 });

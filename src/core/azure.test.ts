@@ -37,12 +37,13 @@ test("a namespace is found by its id or by its name, and loses the entity of its
   const found = resolveResource(azure, "serviceBusNamespaces", { resourceId: id, pattern });
   assert.equal(found?.entity, "orders");
   assert.deepEqual(found?.declared, {
-    ...{ key: "Shop", name: "Shop", group: null, connectionString },
+    ...{ key: "Shop", name: "Shop", group: null, kind: "key", connectionString },
     ...{ host: "shop.servicebus.windows.net", keyName: "k", accessKey: "c2VjcmV0PQ==" },
     isPlain: false,
   });
   const [hubs] = azure.eventHubNamespaces;
-  assert.deepEqual([hubs?.host, hubs?.isPlain], ["localhost:5690", true]);
+  assert.ok(hubs?.kind === "key");
+  assert.deepEqual([hubs.host, hubs.isPlain], ["localhost:5690", true]);
   const elsewhere = id.replace("/rg/", "/other/").replace("ServiceBus", "EventHub");
   const hub = { resourceId: elsewhere.replace("queues", "eventhubs") };
   const hubPattern = "Microsoft.EventHub/namespaces/*/eventhubs/*";
@@ -50,11 +51,45 @@ test("a namespace is found by its id or by its name, and loses the entity of its
   assert.equal(resolveResource(azure, "eventHubNamespaces", wanted), null);
 });
 
+test("a bus may be reached as a managed identity, at its own host or through another", () => {
+  const azure = parseAzure({
+    serviceBusNamespaces: { shop: { managedIdentity: true } },
+    eventHubNamespaces: {
+      shop: { managedIdentity: { clientId: "c" }, host: "hubs.test", endpoint: "https://gate:5" },
+    },
+  });
+  const named = { key: "shop", name: "shop", group: null, kind: "identity" };
+  assert.deepEqual(azure.serviceBusNamespaces, [
+    { ...named, clientId: null, host: "shop.servicebus.windows.net", endpoint: null },
+  ]);
+  assert.deepEqual(azure.eventHubNamespaces, [
+    { ...named, clientId: "c", host: "hubs.test", endpoint: "https://gate:5/" },
+  ]);
+});
+
 test("sections that make no sense are refused in words that hide their keys", () => {
   const table: readonly (readonly [AzureSections, RegExp])[] = [
     [{ serviceBusNamespaces: [] }, /^serviceBusNamespaces must be an object with a member for/],
     [{ relayNamespaces: { "a/b": {} } }, /^a name in relayNamespaces must be .* Relay namespace/],
-    [{ eventHubNamespaces: { shop: {} } }, /shop\.connectionString must be .*Endpoint=sb:/],
+    [{ eventHubNamespaces: { shop: {} } }, /shop must have a connectionString or a managedIdent/],
+    [{ relayNamespaces: { shop: {} } }, /shop\.connectionString must be .*Endpoint=sb:/],
+    [
+      { relayNamespaces: { shop: { managedIdentity: true } } },
+      /there is no member "managedIdentity"/,
+    ],
+    [
+      { serviceBusNamespaces: { shop: { connectionString, managedIdentity: true } } },
+      /and has connectionString and managedIdentity$/,
+    ],
+    [
+      { serviceBusNamespaces: { shop: { connectionString, host: "h" } } },
+      /shop\.host must be left out: it goes with managedIdentity alone$/,
+    ],
+    [{ serviceBusNamespaces: { shop: { managedIdentity: true, host: "a:5" } } }, /name of a host/],
+    [
+      { eventHubNamespaces: { shop: { managedIdentity: true, endpoint: "http://h" } } },
+      /shop\.endpoint must be an https URL/,
+    ],
     [
       { eventHubNamespaces: { shop: { connectionString: "SharedAccessKey=c2VjcmV0PQ==" } } },
       /eventHubNamespaces\.shop\.connectionString must be .*, and is a text of 28 characters$/,

@@ -6,28 +6,44 @@
 
 import type { Members } from "./members.ts";
 import {
+  checkOneOf,
   type Declared,
   findDeclared,
   type IdPattern,
+  type ManagedIdentity,
+  parseEndpoint,
+  parseIdentity,
   parseResourceId,
   parseSection,
   partsOf,
+  refuseBeside,
 } from "./resource.ts";
 import { accountPattern, parseStorageAccounts, type StorageAccount } from "./storage.ts";
 import type { Destination } from "./subscription.ts";
 import { refuseValue } from "./wording.ts";
 
-/** A namespace of Service Bus, Event Hubs or Relay. */
-export interface Namespace extends Declared {
-  /** Of the namespace, whatever entity it was given for. */
-  readonly connectionString: string;
+/** A namespace of Service Bus, Event Hubs or Relay, which is reached with a key. */
+export interface KeyedNamespace extends Declared {
+  readonly kind: "key";
   /** With its port where it has one. */
   readonly host: string;
+  /** Of the namespace, whatever entity it was given for. */
+  readonly connectionString: string;
   readonly keyName: string;
   readonly accessKey: string;
   /** An emulator, which is spoken to without TLS. */
   readonly isPlain: boolean;
 }
+
+/** One that is reached as whoever the platform says we are. */
+export interface GuardedNamespace extends Declared, ManagedIdentity {
+  readonly kind: "identity";
+  readonly host: string;
+  /** Where to connect, if that is not the host itself; null: it is. */
+  readonly endpoint: string | null;
+}
+
+export type Namespace = KeyedNamespace | GuardedNamespace;
 
 export interface FunctionApp extends Declared {
   /** Without a slash at its end. */
@@ -41,7 +57,7 @@ export interface AzureResources {
   readonly storageAccounts: readonly StorageAccount[];
   readonly serviceBusNamespaces: readonly Namespace[];
   readonly eventHubNamespaces: readonly Namespace[];
-  readonly relayNamespaces: readonly Namespace[];
+  readonly relayNamespaces: readonly KeyedNamespace[];
   readonly functionApps: readonly FunctionApp[];
 }
 
@@ -137,20 +153,25 @@ export type AzureSections = { readonly [K in AzureSection]?: unknown };
 
 /** Refusal: InvalidSetting, naming the section and the resource. */
 export function parseAzure(sections: AzureSections): AzureResources {
-  const namespaces = (section: AzureSection, what: string, provider: string) =>
-    parseSection(sections[section] ?? {}, {
-      field: section,
-      what,
-      pattern: `Microsoft.${provider}/namespaces/*`,
-      nameRule,
-      members: ["connectionString"],
-      parse: parseNamespace,
+  const formOf = (field: AzureSection, what: string, provider: string) => ({
+    ...{ field, what, nameRule },
+    pattern: `Microsoft.${provider}/namespaces/*` as const,
+  });
+  const buses = (field: AzureSection, what: string, provider: string) =>
+    parseSection<Terms<Namespace>>(sections[field] ?? {}, {
+      ...formOf(field, what, provider),
+      members: ["connectionString", "managedIdentity", "host", "endpoint"],
+      parse: parseBus,
     });
   return {
     storageAccounts: parseStorageAccounts(sections.storageAccounts ?? {}),
-    serviceBusNamespaces: namespaces("serviceBusNamespaces", "Service Bus namespace", "ServiceBus"),
-    eventHubNamespaces: namespaces("eventHubNamespaces", "Event Hubs namespace", "EventHub"),
-    relayNamespaces: namespaces("relayNamespaces", "Relay namespace", "Relay"),
+    serviceBusNamespaces: buses("serviceBusNamespaces", "Service Bus namespace", "ServiceBus"),
+    eventHubNamespaces: buses("eventHubNamespaces", "Event Hubs namespace", "EventHub"),
+    relayNamespaces: parseSection(sections.relayNamespaces ?? {}, {
+      ...formOf("relayNamespaces", "Relay namespace", "Relay"),
+      members: ["connectionString"],
+      parse: parseKeyed,
+    }),
     functionApps: parseSection(sections.functionApps ?? {}, {
       field: "functionApps",
       what: "function app",
@@ -165,15 +186,35 @@ export function parseAzure(sections: AzureSections): AzureResources {
 /** Of namespaces and function apps. */
 const nameRule = /^[A-Za-z0-9-]{2,60}$/;
 
-type NamespaceTerms = Omit<Namespace, keyof Declared>;
+/** Of each member of a union by itself, what does not say which resource is meant. */
+type Terms<T extends Declared> = T extends Declared ? Omit<T, keyof Declared> : never;
 
-function parseNamespace({ connectionString }: Members, field: string): NamespaceTerms {
+function parseBus(members: Members, field: string, { name }: Declared): Terms<Namespace> {
+  const given = checkOneOf(members, field, ["connectionString", "managedIdentity"]);
+  if (given === "connectionString") {
+    refuseBeside(members, field, ["host", "endpoint"]);
+    return parseKeyed(members, field);
+  }
+  const { managedIdentity, host = `${name}.servicebus.windows.net`, endpoint = null } = members;
+  if (typeof host !== "string" || !/^[A-Za-z0-9.-]+$/.test(host)) {
+    throw refuseValue({ field: `${field}.host`, value: host, allowed: "the name of a host" });
+  }
+  return {
+    kind: "identity",
+    ...parseIdentity(managedIdentity, `${field}.managedIdentity`),
+    host,
+    endpoint: endpoint === null ? null : parseEndpoint(endpoint, `${field}.endpoint`),
+  };
+}
+
+function parseKeyed({ connectionString }: Members, field: string): Terms<KeyedNamespace> {
   const parts = partsOf(connectionString);
   const url = URL.parse(parts?.get("Endpoint")?.replace(/^sb:/i, "https:") ?? "");
   const [keyName, accessKey] = [parts?.get("SharedAccessKeyName"), parts?.get("SharedAccessKey")];
   if (typeof connectionString === "string" && url !== null && keyName && accessKey) {
     const isEntity = (part: string) => /^\s*EntityPath=/.test(part);
     return {
+      kind: "key",
       connectionString: connectionString
         .split(";")
         .filter((part) => !isEntity(part))
@@ -196,7 +237,7 @@ function parseApp(
   { url: given, key = null }: Members,
   field: string,
   { name }: Declared,
-): Omit<FunctionApp, keyof Declared> {
+): Terms<FunctionApp> {
   const base = given ?? `https://${name}.azurewebsites.net`;
   const url = typeof base === "string" ? URL.parse(base) : null;
   const isBase = url !== null && /^https?:$/.test(url.protocol) && url.pathname === "/";

@@ -111,6 +111,48 @@ function isSame(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
+/** Which of the identities that the platform gives this program; null: the one it has. */
+export interface ManagedIdentity {
+  readonly clientId: string | null;
+}
+
+/** `true`, or which one. Refusal: InvalidSetting. */
+export function parseIdentity(value: unknown, field: string): ManagedIdentity {
+  if (value === true) return { clientId: null };
+  if (typeof value !== "object") {
+    throw refuseValue({ field, value, allowed: 'true or { "clientId": "…" }' });
+  }
+  const { clientId } = checkMembers(value, field, ["clientId"]);
+  if (typeof clientId === "string" && /^\S+$/.test(clientId)) return { clientId };
+  const allowed = "the client id of an identity";
+  throw refuseValue({ field: `${field}.clientId`, value: clientId, allowed });
+}
+
+/** Tokens are not sent in the clear. Refusal: InvalidSetting. */
+export function parseEndpoint(value: unknown, field: string): string {
+  const url = typeof value === "string" ? URL.parse(value) : null;
+  if (url?.protocol === "https:" && url.search === "" && url.hash === "") return url.href;
+  throw refuseValue({ field, value, allowed: "an https URL without a query" });
+}
+
+/** Exactly one of these members, or a refusal that names them: InvalidSetting. */
+export function checkOneOf(members: Members, field: string, names: readonly string[]): string {
+  const [given, ...more] = names.filter((name) => members[name] !== undefined);
+  if (given !== undefined && more.length === 0) return given;
+  const words = `${field} must have a ${names.slice(0, -1).join(", a ")} or a ${names.at(-1)}`;
+  const found = given === undefined ? "none" : [given, ...more].join(" and ");
+  throw new Refusal("InvalidSetting", `${words}, and has ${found}`, { target: field });
+}
+
+/** What has no effect without another member. Refusal: InvalidSetting. */
+export function refuseBeside(members: Members, field: string, names: readonly string[]): void {
+  const name = names.find((each) => members[each] !== undefined);
+  if (name === undefined) return;
+  const target = `${field}.${name}`;
+  const words = `${target} must be left out: it goes with managedIdentity alone`;
+  throw new Refusal("InvalidSetting", words, { target });
+}
+
 /**
  * The parts of a connection string by their names, whose letter case counts; null for what is none.
  * A value may hold an equals sign, as keys do.

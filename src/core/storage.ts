@@ -3,17 +3,21 @@
 // section `storageAccounts` of the configuration file, what stands behind that name: an account
 // that we know how to reach, or a folder. Nothing is reached here.
 
-import { checkMembers, type Members } from "./members.ts";
-import { Refusal } from "./refusal.ts";
+import type { Members } from "./members.ts";
 import {
   type AzureGroup,
+  checkOneOf,
   type Declared,
   findDeclared,
   type IdPattern,
   idWords,
+  type ManagedIdentity,
+  parseEndpoint,
+  parseIdentity,
   parseResourceId,
   parseSection,
   partsOf,
+  refuseBeside,
   renderResourceId,
 } from "./resource.ts";
 import { type ArmPlace, localPlace, topicNameRule } from "./topic.ts";
@@ -29,13 +33,11 @@ export type QueueEncoding = "base64" | "text";
 
 export type StorageStore =
   | { readonly kind: "blob"; readonly connectionString: string }
-  /** Whoever the platform says we are; `clientId` where it knows several. */
-  | {
+  | ({
       readonly kind: "identity";
-      readonly clientId: string | null;
       readonly blobEndpoint: string;
       readonly queueEndpoint: string;
-    }
+    } & ManagedIdentity)
   | { readonly kind: "folder"; readonly path: string };
 
 /** A storage account or a container in it, as a resource id names them. */
@@ -110,20 +112,12 @@ export function parseStorageAccounts(section: unknown): readonly StorageAccount[
 const stores = ["connectionString", "folder", "managedIdentity"];
 
 function parseStore(members: Members, field: string, name: string): StorageStore {
-  const given = stores.filter((store) => members[store] !== undefined);
-  if (given.length !== 1) {
-    const words = `${field} must have a connectionString, a folder or a managedIdentity`;
-    const found = given.length === 0 ? "none" : given.join(" and ");
-    throw new Refusal("InvalidSetting", `${words}, and has ${found}`, { target: field });
-  }
-  const { connectionString, folder, managedIdentity } = members;
-  if (managedIdentity !== undefined) return parseIdentity(members, field, name);
-  for (const endpoint of ["blobEndpoint", "queueEndpoint"]) {
-    if (members[endpoint] === undefined) continue;
-    const words = `${field}.${endpoint} must be left out: it goes with managedIdentity alone`;
-    throw new Refusal("InvalidSetting", words, { target: `${field}.${endpoint}` });
-  }
-  if (connectionString !== undefined) return parseConnection(connectionString, field);
+  const given = checkOneOf(members, field, stores);
+  const endpoints = ["blobEndpoint", "queueEndpoint"];
+  if (given === "managedIdentity") return parseGuarded(members, field, name);
+  refuseBeside(members, field, endpoints);
+  const { connectionString, folder } = members;
+  if (given === "connectionString") return parseConnection(connectionString, field);
   const isPath = typeof folder === "string" && folder !== "" && !folder.includes("\u0000");
   if (isPath) return { kind: "folder", path: folder };
   throw refuseValue({ field: `${field}.folder`, value: folder, allowed: "a path" });
@@ -155,39 +149,18 @@ function isConnectionString(value: unknown): value is string {
   );
 }
 
-function parseIdentity(members: Members, field: string, name: string): StorageStore {
-  const { managedIdentity } = members;
+function parseGuarded(members: Members, field: string, name: string): StorageStore {
   const at = (service: "blob" | "queue") => {
     const member = `${service}Endpoint`;
     const usual = `https://${name}.${service}.core.windows.net`;
     return parseEndpoint(members[member] ?? usual, `${field}.${member}`);
   };
-  const endpoints = { blobEndpoint: at("blob"), queueEndpoint: at("queue") };
-  if (managedIdentity === true) return { kind: "identity", clientId: null, ...endpoints };
-  const inside = `${field}.managedIdentity`;
-  if (typeof managedIdentity !== "object") {
-    throw refuseValue({
-      field: inside,
-      value: managedIdentity,
-      allowed: 'true or { "clientId": "…" }',
-    });
-  }
-  const { clientId } = checkMembers(managedIdentity, inside, ["clientId"]);
-  if (typeof clientId === "string" && /^\S+$/.test(clientId)) {
-    return { kind: "identity", clientId, ...endpoints };
-  }
-  throw refuseValue({
-    field: `${inside}.clientId`,
-    value: clientId,
-    allowed: "the client id of an identity",
-  });
-}
-
-/** Tokens are not sent in the clear. */
-function parseEndpoint(value: unknown, field: string): string {
-  const url = typeof value === "string" ? URL.parse(value) : null;
-  if (url?.protocol === "https:" && url.search === "" && url.hash === "") return url.href;
-  throw refuseValue({ field, value, allowed: "an https URL without a query" });
+  return {
+    kind: "identity",
+    ...parseIdentity(members.managedIdentity, `${field}.managedIdentity`),
+    blobEndpoint: at("blob"),
+    queueEndpoint: at("queue"),
+  };
 }
 
 function parseEncoding(value: unknown, field: string): QueueEncoding {

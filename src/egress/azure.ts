@@ -35,13 +35,18 @@ export const storageClientOptions = {
   userAgentOptions: { userAgentPrefix: "posthorn" },
 } as const;
 
+/**
+ * A token that could not be had says nothing about who would have been shown it: it is as if it
+ * were not good.
+ */
+export function isNoToken({ name }: Error): boolean {
+  return /^(Authentication|CredentialUnavailable)/.test(name);
+}
+
 /** Of what the storage service, or whoever gives out tokens for it, made of a request. */
 export function storageOutcome(error: Error & { statusCode?: number; code?: string }): Outcome {
   const { name, statusCode, code } = error;
-  // A token that could not be had says nothing about the store: it is as if it were not good.
-  if (/^(Authentication|CredentialUnavailable)/.test(name)) {
-    return { kind: "answered", status: 401, detail: name };
-  }
+  if (isNoToken(error)) return { kind: "answered", status: 401, detail: name };
   if (statusCode === undefined) return silent(silenceOf(error), wordsOf(error));
   // The client's own words of an answer may quote the request; its code does not.
   return { kind: "answered", status: statusCode, detail: code ?? name };

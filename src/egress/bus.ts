@@ -6,6 +6,7 @@ import type { Outcome } from "../core/outcome.ts";
 import type { Delivery, Parcel } from "../core/ports.ts";
 import { contentTypeOf, type Rendered, renderEvent } from "../core/schema/convert.ts";
 import { traceFields } from "../core/trace.ts";
+import { isNoToken } from "./azure.ts";
 import { silent } from "./exchange.ts";
 import { gridFields, ownFields, silenceOf, wordsOf } from "./wire.ts";
 
@@ -127,6 +128,7 @@ export function busOutcome(error: Error): Outcome {
 }
 
 function meaningOf(error: Error, code: string): Meaning | null {
+  if (isNoToken(error)) return unauthorized;
   // What the client itself refuses to send: a key of a partition that is too long, for one.
   if (error instanceof TypeError || error instanceof RangeError) return badRequest;
   // Its name for what is not found, unless the system could not find the host.

@@ -7,21 +7,30 @@ import type { Outcome } from "../core/outcome.ts";
 import { inTurn, once } from "./azure.ts";
 import { busOutcome, loadsOf, taken } from "./bus.ts";
 import { silent } from "./exchange.ts";
-import { type Bus, busClientOptions } from "./servicebus.ts";
+import { managedIdentity } from "./identity.ts";
+import { type Bus, busClientOptions, guardedOptions } from "./servicebus.ts";
 import { wordsOf } from "./wire.ts";
 
 const partitionKeyName = "partitionkey";
 const tooLarge: Outcome = { kind: "answered", status: 413, detail: "MessageTooLargeError" };
 
-export function openEventHubs({ connectionString }: Namespace): Bus {
-  const load = once(() => inTurn(() => import("@azure/event-hubs")));
+export function openEventHubs(namespace: Namespace): Bus {
+  const ready = once(async () => {
+    const { EventHubProducerClient: Client } = await inTurn(() => import("@azure/event-hubs"));
+    if (namespace.kind === "key") {
+      return (hub: string) => new Client(namespace.connectionString, hub, busClientOptions);
+    }
+    const credential = await managedIdentity(namespace.clientId);
+    const options = guardedOptions(namespace);
+    return (hub: string) => new Client(namespace.host, hub, credential, options);
+  });
   const producers = new Map<string, EventHubProducerClient>();
   return {
     async send(parcel, hub, abortSignal) {
       let producer: EventHubProducerClient;
       try {
-        const { EventHubProducerClient: Client } = await load();
-        producer = producers.get(hub) ?? new Client(connectionString, hub, busClientOptions);
+        const connect = await ready();
+        producer = producers.get(hub) ?? connect(hub);
         producers.set(hub, producer);
       } catch (error) {
         return silent("connection", wordsOf(error as Error));

@@ -4,13 +4,13 @@
 // Imitates https://learn.microsoft.com/azure/azure-relay/relay-hybrid-connections-protocol.
 
 import { createHmac } from "node:crypto";
-import type { Namespace } from "../core/azure.ts";
+import type { KeyedNamespace } from "../core/azure.ts";
 import type { Instant } from "../core/ports.ts";
 import type { Address } from "./webhook.ts";
 
 const tokenLifeMs = 3_600_000;
 
-export function relayAddress(namespace: Namespace, connection: string, now: Instant): Address {
+export function relayAddress(namespace: KeyedNamespace, connection: string, now: Instant): Address {
   const { host, isPlain } = namespace;
   const path = `${host}/${encodeURIComponent(connection)}`;
   const token = tokenFor(namespace, `http://${path}`, now + tokenLifeMs);
@@ -22,7 +22,11 @@ export function relayAddress(namespace: Namespace, connection: string, now: Inst
 }
 
 /** The key is used as it is written, and not decoded, other than with topics. */
-function tokenFor({ keyName, accessKey }: Namespace, resource: string, until: Instant): string {
+function tokenFor(
+  { keyName, accessKey }: KeyedNamespace,
+  resource: string,
+  until: Instant,
+): string {
   const [sr, se] = [encodeURIComponent(resource.toLowerCase()), Math.floor(until / 1000)];
   const signature = createHmac("sha256", accessKey).update(`${sr}\n${se}`).digest("base64");
   const sig = encodeURIComponent(signature);

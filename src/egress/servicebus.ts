@@ -4,12 +4,13 @@
 
 import type { AmqpAnnotatedMessage } from "@azure/core-amqp";
 import type { ServiceBusClient, ServiceBusSender } from "@azure/service-bus";
-import type { Namespace } from "../core/azure.ts";
+import type { GuardedNamespace, Namespace } from "../core/azure.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Parcel } from "../core/ports.ts";
 import { inTurn, once } from "./azure.ts";
 import { busOutcome, type Load, loadsOf, taken } from "./bus.ts";
 import { silent } from "./exchange.ts";
+import { managedIdentity } from "./identity.ts";
 import { wordsOf } from "./wire.ts";
 
 /** A bus with its queues, topics or hubs, called entities. */
@@ -25,6 +26,13 @@ export const busClientOptions = {
   retryOptions: { maxRetries: 0, timeoutInMs: 300_000 },
   userAgentOptions: { userAgentPrefix: "posthorn" },
 } as const;
+
+/** Through a gateway or a private endpoint, if the file says so. */
+export function guardedOptions({ endpoint }: GuardedNamespace) {
+  return endpoint === null
+    ? busClientOptions
+    : { ...busClientOptions, customEndpointAddress: endpoint };
+}
 
 /** The properties of a message that subscriptions may set, by the names that the service gives. */
 const slots = {
@@ -44,11 +52,16 @@ const annotations = {
 
 const meant = [...Object.keys(slots), ...Object.keys(annotations)];
 
-export function openServiceBus({ connectionString }: Namespace): Bus {
+export function openServiceBus(namespace: Namespace): Bus {
   let opened: ServiceBusClient | null = null;
   const connected = once(async () => {
     const { ServiceBusClient: Client } = await inTurn(() => import("@azure/service-bus"));
-    opened = new Client(connectionString, busClientOptions);
+    if (namespace.kind === "key") {
+      opened = new Client(namespace.connectionString, busClientOptions);
+    } else {
+      const credential = await managedIdentity(namespace.clientId);
+      opened = new Client(namespace.host, credential, guardedOptions(namespace));
+    }
     return opened;
   });
   const senders = new Map<string, ServiceBusSender>();
