@@ -2,8 +2,11 @@
 // for each queue or topic. An event is one message of the bus, whose id is the event's own and the
 // same with every attempt, so that the bus can find duplicates.
 
-import type { AmqpAnnotatedMessage } from "@azure/core-amqp";
-import type { ServiceBusClient, ServiceBusSender } from "@azure/service-bus";
+import type {
+  ServiceBusClient,
+  ServiceBusReceivedMessage,
+  ServiceBusSender,
+} from "@azure/service-bus";
 import type { GuardedNamespace, Namespace } from "../core/azure.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Parcel } from "../core/ports.ts";
@@ -33,6 +36,9 @@ export function guardedOptions({ endpoint }: GuardedNamespace) {
     ? busClientOptions
     : { ...busClientOptions, customEndpointAddress: endpoint };
 }
+
+/** As AMQP has it: the client's own shape knows no `ViaPartitionKey`. */
+type Annotated = ServiceBusReceivedMessage["_rawAmqpMessage"];
 
 /** The properties of a message that subscriptions may set, by the names that the service gives. */
 const slots = {
@@ -90,7 +96,7 @@ export function openServiceBus(namespace: Namespace): Bus {
   };
 }
 
-function asMessage({ body, contentType, id, properties, known }: Load): AmqpAnnotatedMessage {
+function asMessage({ body, contentType, id, properties, known }: Load): Annotated {
   const valuesIn = (names: Readonly<Record<string, string>>) =>
     Object.fromEntries(
       Object.entries(names).flatMap(([name, slot]) => {
