@@ -2,11 +2,12 @@
 // command does is loaded when it is run. A command of the process itself (serve, config) is here
 // for help and completion, and main.ts runs it.
 
-import { azureCommands } from "./azurecommands.ts";
 import type { Command, Run } from "./command.ts";
 import { deliveryCommands } from "./deliverycommands.ts";
 import { exportOptions, importOptions } from "./options.ts";
+import { subscriptionCommands } from "./subscriptioncommands.ts";
 import { toolCommands } from "./toolcommands.ts";
+import { topicCommands, typeCommands } from "./topiccommands.ts";
 
 /** Whoever comes here has gone past the process that should have run it. */
 const byProcess = async (): Promise<Run> => {
@@ -92,7 +93,9 @@ const moveCommands: readonly Command[] = [
 
 export const commands: readonly Command[] = [
   ...processCommands,
-  ...azureCommands,
+  ...topicCommands,
+  ...subscriptionCommands,
+  ...typeCommands,
   ...deliveryCommands,
   ...toolCommands,
   ...moveCommands,

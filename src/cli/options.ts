@@ -58,11 +58,14 @@ export const resourceGroup: Option = {
   aliases: ["-g"],
   about: "The group. AZURE_DEFAULTS_GROUP, else posthorn.",
 };
+/** Where a resource would be in Azure. */
+export const place: Options = { "resource-group": resourceGroup, subscription };
 export const location: Option = {
   takes: "NAME",
   aliases: ["-l"],
   about: "The location. AZURE_DEFAULTS_LOCATION, else local.",
 };
+export const domainName: Option = { takes: "NAME", about: "The name of the domain." };
 export const ids: Option = {
   takes: "ID…",
   isMany: true,

@@ -12,7 +12,14 @@ import type { Given } from "./option.ts";
 import { groupId } from "./place.ts";
 import { toResource } from "./shape.ts";
 import { placeIn, type Source, sourceIn, subscriptionId } from "./source.ts";
-import { changedTerms, changesDestination, destinationIn, newTerms } from "./terms.ts";
+import {
+  changedTerms,
+  changesDestination,
+  checkTogether,
+  destinationIn,
+  identityIn,
+  newTerms,
+} from "./terms.ts";
 import { listAt, remove, write } from "./topics.ts";
 
 function idIn(given: Given, env: Readonly<Record<string, string | undefined>>): string {
@@ -90,13 +97,12 @@ function below({ isNested }: Source): string {
 
 export const updateSubscription: Run = async (given, outside) => {
   const id = idIn(given, outside.env);
+  checkTogether(given);
   const client = openClient(given, outside);
   const shown = await client.get(pathTo(id));
   const body = {
     ...changedTerms(given, shown),
-    ...(changesDestination(given) && {
-      destination: await changedDestination(client, { id, given, shown }),
-    }),
+    ...(changesDestination(given) && (await changedSending(client, { id, given, shown }))),
     ...(amends(given) && amendedTerms(shown, given)),
   };
   if (Object.keys(body).length === 0) {
@@ -107,31 +113,38 @@ export const updateSubscription: Run = async (given, outside) => {
 };
 
 /** What was shown is written back; of a URL only the part before its query, so it is asked for. */
-async function changedDestination(
+async function changedSending(
   client: Client,
   { id, given, shown }: { readonly id: string; readonly given: Given; readonly shown: Members },
 ): Promise<Members> {
+  const anew = given.one("delivery-identity-endpoint");
+  if (anew !== null) return identityIn(given, anew);
   const properties = isObject(shown.properties) ? shown.properties : {};
-  const before = isObject(properties.destination) ? properties.destination : {};
+  const { deliveryWithResourceIdentity: withIdentity } = properties;
+  const holder = isObject(withIdentity) ? withIdentity : properties;
+  const before = isObject(holder.destination) ? holder.destination : {};
   const known = isObject(before.properties) ? before.properties : {};
   const kindBefore = String(before.endpointType ?? "WebHook").toLowerCase();
   const kind = given.one("endpoint-type") ?? kindBefore;
   if (kind !== kindBefore && !given.has("endpoint")) {
-    throw new Refusal(
-      "InvalidSetting",
-      "--endpoint must be given, too, with another --endpoint-type",
-    );
+    const words = "--endpoint must be given, too, with another --endpoint-type";
+    throw new Refusal("InvalidSetting", words);
   }
   const endpoint = given.one("endpoint") ?? (await endpointOf(client, id, known));
   const wanted = destinationIn(given, endpoint, kind);
   const { endpointBaseUrl: _, deliveryAttributeMappings: __, ...kept } = known;
-  return {
+  const destination = {
     ...wanted,
     properties: {
       ...(kind === kindBefore && kept),
       ...(isObject(wanted.properties) && wanted.properties),
     },
   };
+  // Whoever names an endpoint alone wants it without an identity.
+  const keepsIdentity = isObject(withIdentity) && !given.has("endpoint");
+  return keepsIdentity
+    ? { deliveryWithResourceIdentity: { ...withIdentity, destination } }
+    : { destination };
 }
 
 async function endpointOf(client: Client, id: string, known: Members): Promise<string> {

@@ -4,7 +4,7 @@ import { Refusal } from "../core/refusal.ts";
 import { readOptions } from "./option.ts";
 import { accessOptions, schemaOptions, termsOptions } from "./options.ts";
 import { changedTerms, newTerms } from "./terms.ts";
-import { topicBody } from "./topics.ts";
+import { topicBody } from "./topicbody.ts";
 
 const group = "/subscriptions/S/resourceGroups/rg1/providers";
 const plain = {

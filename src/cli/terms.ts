@@ -31,6 +31,10 @@ const ttlDefault = 1440;
 /** Refusal: InvalidSetting. */
 export function newTerms(given: Given): Members {
   checkTogether(given);
+  if (!given.has("endpoint") && !given.has("delivery-identity-endpoint")) {
+    const words = "--endpoint must be given: --endpoint URL, or the id of a resource";
+    throw new Refusal("InvalidSetting", words);
+  }
   const schema = given.one("event-delivery-schema");
   return {
     properties: {
@@ -50,7 +54,7 @@ export function newTerms(given: Given): Members {
 }
 
 /** Options that `az` refuses to take together, or alone. */
-function checkTogether(given: Given): void {
+export function checkTogether(given: Given): void {
   const refuse = (words: string) => new Refusal("InvalidSetting", words);
   const both = (one: string, other: string) => {
     if (given.has(one) === given.has(other)) return;
@@ -67,18 +71,20 @@ function checkTogether(given: Given): void {
   both("deadletter-identity", "deadletter-identity-endpoint");
   both("delivery-identity", "delivery-identity-endpoint");
   both("azure-active-directory-tenant-id", "azure-active-directory-application-id-or-uri");
-  if (!given.has("endpoint") && !given.has("delivery-identity-endpoint")) {
-    throw refuse("--endpoint must be given: --endpoint URL, or the id of a resource");
-  }
 }
 
 function sendingIn(given: Given): Members {
-  const identity = given.one("delivery-identity-endpoint");
-  if (identity === null) return { destination: destinationIn(given, given.one("endpoint") ?? "") };
+  const endpoint = given.one("delivery-identity-endpoint");
+  if (endpoint === null) return { destination: destinationIn(given, given.one("endpoint") ?? "") };
+  return identityIn(given, endpoint);
+}
+
+/** What is sent with the identity of the system. */
+export function identityIn(given: Given, endpoint: string): Members {
   return {
     deliveryWithResourceIdentity: {
       identity: { type: "SystemAssigned" },
-      destination: destinationIn(given, identity),
+      destination: destinationIn(given, endpoint),
     },
   };
 }
@@ -240,6 +246,7 @@ export function changesDestination(given: Given): boolean {
   return [
     "endpoint",
     "endpoint-type",
+    "delivery-identity-endpoint",
     "max-events-per-batch",
     "preferred-batch-size-in-kilobytes",
     "storage-queue-msg-ttl",

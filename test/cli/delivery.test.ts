@@ -1,5 +1,5 @@
-// Publishing, watching, explaining, steering and sending again from the command line, against a real
-// broker and a real endpoint.
+// Publishing, watching, explaining, steering and sending again from the command line, against a
+// real broker and a real endpoint.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
