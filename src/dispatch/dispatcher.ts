@@ -19,7 +19,7 @@
 // halves (core/split.ts) is given back first, and claimed like anything else: so a crash, a pause
 // or a stop between the halves costs the memory of how far it was halved, and nothing else.
 
-import { type BatchPolicy, formBatches } from "../core/batch.ts";
+import type { BatchPolicy } from "../core/batch.ts";
 import type { Course } from "../core/flow.ts";
 import type { Gate } from "../core/health.ts";
 import type { Outcome } from "../core/outcome.ts";
@@ -47,8 +47,8 @@ import type { Subscription } from "../core/subscription.ts";
 import { sleep } from "../core/time.ts";
 import { sharedTrace } from "../core/trace.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { Hand } from "./hand.ts";
 import { type Attempt, Report, settlementOf } from "./report.ts";
-import { Suspects } from "./suspects.ts";
 import { Valve } from "./valve.ts";
 
 /** The longest a delivery waits in hand before its lease has to be renewed. */
@@ -111,10 +111,7 @@ export class Dispatcher {
   readonly #valve: Valve;
   readonly #window: number;
   readonly #leaseMs: number;
-  /** Leased and not yet sent, in the order they came. */
-  #hand: Delivery[] = [];
-  #charsInHand = 0;
-  readonly #suspects = new Suspects();
+  readonly #hand: Hand;
   /** Deliveries in sends under way, settlement included. */
   #sending = 0;
   /** How many the store may still lease to our standing claim. */
@@ -142,6 +139,7 @@ export class Dispatcher {
     this.#options = options;
     const { policy, batch, sendsMax, subscription, ground, endpoint } = options;
     this.#report = new Report(subscription, ground);
+    this.#hand = new Hand(batch);
     this.#window = 2 * Math.max(sendsMax, batch?.maxEvents ?? 1);
     this.#leaseMs = handMs + policy.profile.waitMs + settleMs;
     this.#valve = new Valve(ground.clock, () => this.#look());
@@ -202,7 +200,7 @@ export class Dispatcher {
       this.#isClosed = true;
       this.#leaveEndpoint();
       this.#valve.close();
-      this.#giveBack(this.#hand.splice(0));
+      this.#giveBack(this.#hand.takeAll());
       this.#nudge?.();
     }
     await this.#loop;
@@ -245,7 +243,7 @@ export class Dispatcher {
     const { endpoint, policy, batch } = this.#options;
     const gate = this.#valve.isShut ? shut : endpoint.gate(now);
     const dueAt = this.#nextDueAt ?? never;
-    const mine = this.#hand.length + this.#sending;
+    const mine = this.#hand.size + this.#sending;
     const isDoubtful = this.#isDoubtful && mine === 0;
     if (gate.kind === "closed") {
       // A standing claim would go on bringing what cannot be sent.
@@ -261,23 +259,23 @@ export class Dispatcher {
     }
     const window = isProbe ? 1 : Math.min(this.#window, 2 * gate.atOnce);
     const ahead = Math.min(endpoint.ahead * (batch?.maxEvents ?? 1), this.#valve.ahead);
-    const room = Math.min(window - mine, ahead - this.#hand.length);
+    const room = Math.min(window - mine, ahead - this.#hand.size);
     // A claim for every single place would be many; for half a window at a time they are few.
     const isWorthIt = mine === 0 || room * 2 >= Math.min(window, ahead);
     const isWanted = isDue || isDoubtful || (this.#standing === 0 && !isProbe);
-    if (room > 0 && isWorthIt && isWanted && this.#charsInHand < charsInHandMax) {
+    if (room > 0 && isWorthIt && isWanted && this.#hand.chars < charsInHandMax) {
       return this.#want(room, now);
     }
     return isDue ? never : dueAt;
   }
 
   #want(max: number, now: Instant): Want {
-    const charsMax = Math.max(1, charsInHandMax - this.#charsInHand);
+    const charsMax = Math.max(1, charsInHandMax - this.#hand.chars);
     return { max, charsMax, now, leaseMs: this.#leaseMs };
   }
 
   #claimed(want: Want, claim: Claim): void {
-    this.#isDoubtful = claim.deliveries.length + this.#hand.length + this.#sending > 0;
+    this.#isDoubtful = claim.deliveries.length + this.#hand.size + this.#sending > 0;
     this.#nextDueAt =
       this.#heardAt === null ? claim.nextDueAt : earlier(claim.nextDueAt, this.#heardAt);
     this.#standing = 0;
@@ -325,46 +323,30 @@ export class Dispatcher {
       this.#giveBack(deliveries);
       return;
     }
-    for (const delivery of deliveries) {
-      this.#hand.push(delivery);
-      this.#charsInHand += delivery.event.text.length;
-    }
+    this.#hand.add(deliveries);
     this.#fill();
   }
 
   #fill(): void {
-    if (this.#hand.length === 0 || this.#isClosed) return;
+    if (this.#hand.size === 0 || this.#isClosed) return;
     const { endpoint, way, ground } = this.#options;
     if (this.#valve.isShut) {
-      this.#giveBack(this.#pick(this.#hand.length));
+      this.#giveBack(this.#hand.takeAll());
       return;
     }
     const now = ground.clock.now();
     if (way === null) {
-      this.#strand(this.#pick(this.#hand.length));
+      this.#strand(this.#hand.takeAll());
       return;
     }
-    while (this.#hand.length > 0 && endpoint.room(now) > 0 && this.#valve.room(now) > 0) {
-      const batch = this.#nextBatch(now).filter((delivery) => this.#isRipe(delivery, now));
+    while (this.#hand.size > 0 && endpoint.room(now) > 0 && this.#valve.room(now) > 0) {
+      const next = this.#hand.takeBatch(this.#valve.room(now));
+      const batch = next.filter((delivery) => this.#isRipe(delivery, now));
       if (batch.length > 0) void this.#send(way, batch, now).catch((error) => this.#break(error));
     }
-    if (this.#hand.length > 0 && endpoint.gate(now).kind === "closed") {
-      this.#expireOrGiveBack(this.#pick(this.#hand.length), now);
+    if (this.#hand.size > 0 && endpoint.gate(now).kind === "closed") {
+      this.#expireOrGiveBack(this.#hand.takeAll(), now);
     }
-  }
-
-  #nextBatch(now: Instant): Delivery[] {
-    const { batch } = this.#options;
-    if (batch === null) return this.#pick(1);
-    const [first] = formBatches(this.#hand, { policy: batch, bytesOf: textBytes });
-    const together = this.#suspects.together(this.#hand);
-    return this.#pick(Math.min(first?.length ?? 0, together, this.#valve.room(now)));
-  }
-
-  #pick(count: number): Delivery[] {
-    const picked = this.#hand.splice(0, count);
-    for (const { event } of picked) this.#charsInHand -= event.text.length;
-    return picked;
   }
 
   /** A sick endpoint's turn clears away what has expired; the rest waits on, and loses nothing. */
@@ -384,7 +366,7 @@ export class Dispatcher {
     const heldMs = this.#valve.heldMs(since, now);
     const decision = expire({ stage, attempts, since, heldMs, policy }, now);
     if (decision === null) return true;
-    this.#suspects.clear(delivery);
+    this.#hand.clear(delivery);
     this.#finish([settlementOf(delivery, decision, null, now)], ([counts]) => {
       if (counts) this.#report.expired(delivery, decision, now);
     });
@@ -427,12 +409,13 @@ export class Dispatcher {
   #isHalved(batch: readonly Delivery[], outcome: Outcome): boolean {
     const { policy, subscription, queue } = this.#options;
     const { splitOnFailure } = subscription;
+    if (!splitOnFailure) return false;
     return isSplit({ size: batch.length, stage: queue.stage, splitOnFailure }, policy, outcome);
   }
 
   /** The halves are claimed again, and are the same attempt. */
   #halve(batch: readonly Delivery[], outcome: Outcome): void {
-    this.#suspects.halve(batch);
+    this.#hand.suspect(batch);
     this.#report.halved(batch, outcome);
     this.#giveBack(batch);
   }
@@ -457,7 +440,7 @@ export class Dispatcher {
       const heldMs = this.#valve.heldMs(since, now);
       const standing = { stage, attempts: number, since, heldMs, policy };
       const decision = decide(standing, outcome, { now, chance });
-      if (decision.kind !== "retry") this.#suspects.clear(delivery);
+      if (decision.kind !== "retry") this.#hand.clear(delivery);
       const attempt: Attempt = {
         number,
         startedAt: sentAt,
@@ -561,8 +544,4 @@ export class Dispatcher {
 
 function earlier(a: Instant | null, b: Instant): Instant {
   return a === null || b < a ? b : a;
-}
-
-function textBytes({ event }: Delivery): number {
-  return Buffer.byteLength(event.text);
 }
