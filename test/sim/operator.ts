@@ -27,6 +27,7 @@ const retryMs = 1_000;
 export class Operator {
   readonly #options: OperatorOptions;
   readonly #dice: Dice;
+  readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(options: OperatorOptions) {
     this.#options = options;
@@ -48,7 +49,7 @@ export class Operator {
     const event = book.appends.length === 0 ? null : this.#dice.pick(book.appends);
     const act = book.act({ kind, life: ready.life.number, subscription: id, endpoint });
     book.say(() => `operator: ${kind} ${name}`);
-    await this.#carry(ready.life, act, async () => {
+    const carried = this.#carry(ready.life, act, async () => {
       switch (kind) {
         case "pause":
           return nothing(await operator.pause(id));
@@ -72,10 +73,14 @@ export class Operator {
           return kind satisfies never;
       }
     });
+    this.#underWay.add(carried);
+    await carried;
+    this.#underWay.delete(carried);
   }
 
-  /** Lets everything go on, until it does. */
+  /** Lets everything go on, until it does; also what was just being stopped. */
   async calm(): Promise<void> {
+    await Promise.all(this.#underWay);
     for (;;) {
       const ready = this.#options.life();
       if (ready !== null && (await this.#letGo(ready))) return;
