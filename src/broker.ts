@@ -165,8 +165,10 @@ export async function openBroker(
     (open) => open.close(),
   );
   const azure = parseAzure(config);
+  // Until it is closed by its owner, it has no time to lose.
+  let signal: AbortSignal = AbortSignal.abort();
   const sink = rooms.adopt(openDestinations({ clock, activity, webhook, azure }), (open) =>
-    open.close(),
+    open.close(signal),
   );
   const asker = rooms.adopt(openAsk({ clock, activity, ca, trust: trustOf(config) }), (open) =>
     open.close(),
@@ -215,7 +217,6 @@ export async function openBroker(
     meter: counted,
   };
   const house = await assemble(ground, rulesOf(config));
-  let signal: AbortSignal = AbortSignal.abort();
   const stopping = new AbortController();
   rooms.defer(() => house.close(signal));
   if (missing !== null) {

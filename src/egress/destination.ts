@@ -4,22 +4,21 @@
 
 import {
   type AzureResources,
-  type Namespace,
   type ResourceKind,
   resolveResource,
   resourceForms,
-  urlOf,
 } from "../core/azure.ts";
+import type { Outcome } from "../core/outcome.ts";
 import type { Activity, Clock, Sink } from "../core/ports.ts";
 import type { Declared } from "../core/resource.ts";
-import type { Destination, ResourceDestination } from "../core/subscription.ts";
+import type { Destination } from "../core/subscription.ts";
+import { openAddresses } from "./address.ts";
 import { Errands } from "./errand.ts";
 import { openEventHubs } from "./eventhub.ts";
 import { silent } from "./exchange.ts";
-import { openQueues, type Queues } from "./queue.ts";
-import { relayAddress } from "./relay.ts";
-import { type Bus, openServiceBus } from "./servicebus.ts";
-import type { Address, Webhook } from "./webhook.ts";
+import { openQueues } from "./queue.ts";
+import { openServiceBus } from "./servicebus.ts";
+import type { Webhook } from "./webhook.ts";
 
 /** How long a bus may take to say goodbye; one that is away would take a minute. */
 const goodbyeMs = 1_000;
@@ -36,84 +35,70 @@ export interface DestinationOptions {
 }
 
 export interface Destinations extends Sink<Destination> {
-  /** Breaks off what is under way. */
-  close(): Promise<void>;
+  /** Breaks off what is under way. Goodbyes are waited for a moment, or until the signal aborts. */
+  close(signal?: AbortSignal): Promise<void>;
 }
 
 export function openDestinations(options: DestinationOptions): Destinations {
   const { clock, webhook, azure } = options;
   const errands = new Errands({ ...options, lateMax });
-  const queues = keep<AzureResources["storageAccounts"][number], Queues>(openQueues);
-  const buses = keep<Namespace, Bus>(openServiceBus);
-  const hubs = keep<Namespace, Bus>(openEventHubs);
-  const functions = new WeakMap<Destination, Address>();
-
-  /** An id that has lost its section is an outcome like a name that nobody knows. */
-  const unknown = ({ kind, resourceId }: { kind: ResourceKind; resourceId: string }) =>
-    silent("dns", `${resourceId} is not in ${resourceForms[kind].section}.`);
-
-  const find = <K extends keyof AzureResources>(
-    section: K,
-    { kind, resourceId }: { readonly kind: ResourceKind; readonly resourceId: string },
-  ) => resolveResource(azure, section, { resourceId, pattern: resourceForms[kind].pattern });
-
-  const addressOf = (destination: ResourceDestination): Address | null => {
-    if (destination.kind === "hybridConnection") {
-      const found = find("relayNamespaces", destination);
-      return found && relayAddress(found.declared, found.entity, clock.now());
-    }
-    const known = functions.get(destination);
-    const url = known?.url ?? urlOf(destination, azure);
-    if (url === null) return null;
-    const address = known ?? { kind: "webhook", url };
-    functions.set(destination, address);
-    return address;
-  };
-
-  const post: Sink<ResourceDestination>["send"] = (parcel, destination, limits) => {
-    const address = addressOf(destination);
-    if (address === null) return Promise.resolve(unknown(destination));
-    return webhook.send(parcel, address, limits);
-  };
-
+  const addressOf = openAddresses(azure, clock);
+  const queues = keep(openQueues);
+  const buses = keep(openServiceBus);
+  const hubs = keep(openEventHubs);
+  const find = <K extends keyof AzureResources>(section: K, { kind, resourceId }: Named) =>
+    resolveResource(azure, section, { resourceId, pattern: resourceForms[kind].pattern });
   return {
     send(parcel, destination, limits) {
       switch (destination.kind) {
         case "webhook":
           return webhook.send(parcel, destination, limits);
         case "azureFunction":
-        case "hybridConnection":
-          return post(parcel, destination, limits);
-        case "storageQueue":
-          return errands.run(limits, async (signal) => {
-            const found = find("storageAccounts", destination);
-            if (found === null) return unknown(destination);
-            return queues.of(found.declared).send(parcel, destination, signal);
-          });
+        case "hybridConnection": {
+          const address = addressOf(destination);
+          if (address === null) return unknown(destination);
+          return webhook.send(parcel, address, limits);
+        }
+        case "storageQueue": {
+          const found = find("storageAccounts", destination);
+          if (found === null) return unknown(destination);
+          const account = queues.of(found.declared);
+          return errands.run(limits, (signal) => account.send(parcel, destination, signal));
+        }
         case "serviceBusQueue":
         case "serviceBusTopic":
-        case "eventHub":
-          return errands.run(limits, async (signal) => {
-            const isHub = destination.kind === "eventHub";
-            const section = isHub ? "eventHubNamespaces" : "serviceBusNamespaces";
-            const found = find(section, destination);
-            if (found === null) return unknown(destination);
-            const bus = (isHub ? hubs : buses).of(found.declared);
-            return bus.send(parcel, found.entity, signal);
-          });
+        case "eventHub": {
+          const isHub = destination.kind === "eventHub";
+          const found = find(isHub ? "eventHubNamespaces" : "serviceBusNamespaces", destination);
+          if (found === null) return unknown(destination);
+          const bus = (isHub ? hubs : buses).of(found.declared);
+          return errands.run(limits, (signal) => bus.send(parcel, found.entity, signal));
+        }
         default:
           return destination satisfies never;
       }
     },
-    async close() {
+    async close(signal = new AbortController().signal) {
       errands.close();
-      const closed = Promise.all([...buses.all(), ...hubs.all()].map((bus) => bus.close()));
+      const said = Promise.all([...buses.all(), ...hubs.all()].map((bus) => bus.close()));
       const enough = Promise.withResolvers<void>();
       const callOff = clock.after(goodbyeMs, enough.resolve);
-      await Promise.race([closed, enough.promise]);
+      signal.addEventListener("abort", () => enough.resolve(), { once: true });
+      if (!signal.aborted) await Promise.race([said, enough.promise]);
       callOff();
     },
   };
+}
+
+interface Named {
+  readonly kind: ResourceKind;
+  readonly resourceId: string;
+}
+
+/** An id that has lost its section is an outcome, like a name that nobody knows. */
+function unknown({ kind, resourceId }: Named): Promise<Outcome> {
+  const words = `${resourceId} is not in ${resourceForms[kind].section}.`;
+  return Promise.resolve(silent("dns", words));
 }
 
 /** One for each resource, opened when it is first asked for. */
