@@ -36,8 +36,12 @@ export async function openReceiver({
   port,
   respond,
 }: ReceiverOptions): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const underWay = new Set<Promise<void>>();
   const server = createServer((incoming, outgoing) => {
-    void answer(incoming, outgoing, respond).catch(() => incoming.destroy());
+    const answering = answer(incoming, outgoing, respond)
+      .catch(() => void incoming.socket.destroy())
+      .finally(() => underWay.delete(answering));
+    underWay.add(answering);
   });
   // An answer may be held back for longer than Node would wait for it.
   server.requestTimeout = 0;
@@ -49,9 +53,12 @@ export async function openReceiver({
   const name = host.includes(":") ? `[${host}]` : host;
   return {
     url: `http://${name}:${taken}`,
-    close() {
+    /** What has been taken is also said to have been: answers under way are given first. */
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await Promise.all(underWay);
       server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
+      await closed;
     },
   };
 }
@@ -79,7 +86,18 @@ async function answer(
   });
   // The connection itself: a request that has been read to its end lets go of it.
   if (response.kind === "drop") incoming.socket.destroy();
-  else outgoing.writeHead(response.status, response.headers).end(response.body);
+  else await write(outgoing, response);
+}
+
+/** Ends when the answer is on its way, or nobody waits for it any more. */
+function write(
+  outgoing: ServerResponse,
+  { status, headers, body }: Extract<ReceiverResponse, { kind: "answer" }>,
+): Promise<void> {
+  return new Promise((resolve) => {
+    outgoing.once("close", resolve);
+    outgoing.writeHead(status, headers).end(body, () => resolve());
+  });
 }
 
 function headersOf({ headers }: IncomingMessage): Record<string, string> {
