@@ -113,7 +113,6 @@ function Groups({ groups }: { readonly groups: readonly DeadLetterGroup[] }) {
       columns={[
         {
           title: "Reason",
-          width: "30%",
           show: ({ reason, outcome, subscription }) => (
             <To to={pathTo(["dead-letters"], { reason, outcome, subscription })}>
               <Long>{reason}</Long>
@@ -135,7 +134,7 @@ function Groups({ groups }: { readonly groups: readonly DeadLetterGroup[] }) {
         {
           title: "Oldest",
           width: "130px",
-          isWideOnly: true,
+          isExtra: true,
           show: ({ oldestAt }) => <When at={oldestAt} />,
         },
         {
@@ -216,7 +215,6 @@ function Letters({
                     </To>
                   ),
                 },
-                { title: "Type", isExtra: true, show: ({ type }) => <Long>{type}</Long> },
                 {
                   title: "Subscription",
                   isWideOnly: true,
@@ -229,13 +227,6 @@ function Letters({
                   show: ({ reason }) => <Long>{reason}</Long>,
                 },
                 { title: "Outcome", width: "110px", show: ({ outcome }) => <Long>{outcome}</Long> },
-                {
-                  title: "Attempts",
-                  width: "75px",
-                  align: "right",
-                  isExtra: true,
-                  show: ({ attempts }) => attempts,
-                },
                 {
                   title: "Written",
                   width: "130px",

@@ -6,6 +6,7 @@ import {
   Field,
   Input,
   makeStyles,
+  mergeClasses,
   Option,
   tokens,
 } from "@fluentui/react-components";
@@ -56,6 +57,8 @@ const useStyles = makeStyles({
   },
   dropdown: { minWidth: "0px" },
   input: { width: "100%", minWidth: "0px" },
+  onRequest: { "@media (max-width: 640px)": { display: "none" } },
+  phoneOnly: { display: "none", "@media (max-width: 640px)": { display: "inline-flex" } },
   buttons: { display: "flex", gap: tokens.spacingHorizontalS },
   pages: {
     display: "flex",
@@ -132,6 +135,7 @@ function None({ isSearch }: { readonly isSearch: boolean }) {
 function Search({ given }: { readonly given: Readonly<Record<string, string>> }) {
   const styles = useStyles();
   const [wanted, setWanted] = useState(given);
+  const [isMore, setMore] = useState(Object.keys(given).some((name) => name !== "id"));
   const state = wanted.state ?? "";
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -141,7 +145,11 @@ function Search({ given }: { readonly given: Readonly<Record<string, string>> })
     <search>
       <form onSubmit={submit} className={styles.search}>
         {fields.map(([name, label]) => (
-          <Field key={name} label={label}>
+          <Field
+            key={name}
+            label={label}
+            className={mergeClasses(name !== "id" && !isMore && styles.onRequest)}
+          >
             <Input
               className={styles.input}
               value={wanted[name] ?? ""}
@@ -170,6 +178,11 @@ function Search({ given }: { readonly given: Readonly<Record<string, string>> })
           <Button type="submit" appearance="primary" icon={<SearchRegular />}>
             Search
           </Button>
+          {!isMore && (
+            <Button className={styles.phoneOnly} onClick={() => setMore(true)}>
+              More fields
+            </Button>
+          )}
           {Object.keys(given).length > 0 && (
             <Button onClick={() => go("/portal/deliveries")}>Clear</Button>
           )}

@@ -109,7 +109,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
         <span title={sayCount(overview.waiting)}>{sayShort(overview.waiting)}</span>
       </Figure>
       <Figure label="age of the oldest">
-        <Age at={overview.oldestAt} />
+        <Age at={overview.oldestAt} isShort />
       </Figure>
       <Figure label="dead-lettered since start">
         <span title={sayCount(counts.deadLettered)}>{sayShort(counts.deadLettered)}</span>
@@ -160,6 +160,11 @@ function Charts() {
     <Card title="The last hour">
       <Answer asked={asked} what="its history">
         {({ points }) => {
+          if (points.length === 0) {
+            return (
+              <Empty title="The first point is on its way">One is drawn every ten seconds.</Empty>
+            );
+          }
           const at = points.map((point) => point.at);
           return (
             <div className={styles.charts}>

@@ -1,5 +1,6 @@
-// A dense table: native elements, long texts cut off, and on narrow screens only the columns that
-// matter. It scrolls sideways by itself, never the page.
+// A dense table: native elements, long texts cut off, fewer columns where there is less room. On a
+// phone every row becomes a small card: its main columns over the whole width, the others beside
+// each other with their names.
 
 import { makeStyles, mergeClasses, tokens } from "@fluentui/react-components";
 import type { ReactNode } from "react";
@@ -7,7 +8,7 @@ import type { ReactNode } from "react";
 export interface Column<T> {
   readonly title: string;
   readonly show: (row: T) => ReactNode;
-  /** Of the width that is there, as CSS has it; without one, an equal share of the rest. */
+  /** As CSS has it; a column without one is a main column and shares what is left. */
   readonly width?: string;
   readonly align?: "right";
   /** Not on a phone. */
@@ -16,6 +17,8 @@ export interface Column<T> {
   readonly isExtra?: boolean;
 }
 
+const phone = "@media (max-width: 640px)";
+
 const useStyles = makeStyles({
   scroll: { overflowX: "auto", maxWidth: "100%" },
   table: {
@@ -23,6 +26,19 @@ const useStyles = makeStyles({
     borderCollapse: "collapse",
     tableLayout: "fixed",
     fontSize: tokens.fontSizeBase300,
+    [phone]: { display: "block" },
+  },
+  body: { [phone]: { display: "block" } },
+  // For screen readers it stays.
+  headRow: {
+    [phone]: {
+      display: "block",
+      position: "absolute",
+      width: "1px",
+      height: "1px",
+      overflow: "hidden",
+      clipPath: "inset(50%)",
+    },
   },
   head: {
     textAlign: "left",
@@ -37,6 +53,14 @@ const useStyles = makeStyles({
   },
   row: {
     ":hover": { backgroundColor: tokens.colorNeutralBackground1Hover },
+    [phone]: {
+      display: "flex",
+      flexWrap: "wrap",
+      alignItems: "baseline",
+      columnGap: tokens.spacingHorizontalM,
+      padding: `${tokens.spacingVerticalS} 0`,
+      borderBottom: `1px solid ${tokens.colorNeutralStroke2}`,
+    },
   },
   cell: {
     padding: `${tokens.spacingVerticalSNudge} ${tokens.spacingHorizontalS}`,
@@ -44,10 +68,28 @@ const useStyles = makeStyles({
     overflow: "hidden",
     textOverflow: "ellipsis",
     whiteSpace: "nowrap",
-    "@media (max-width: 640px)": { whiteSpace: "normal" },
+    [phone]: {
+      display: "block",
+      padding: "0",
+      borderBottomStyle: "none",
+      whiteSpace: "normal",
+      overflow: "visible",
+      maxWidth: "100%",
+    },
   },
-  right: { textAlign: "right", fontVariantNumeric: "tabular-nums" },
-  wideOnly: { "@media (max-width: 640px)": { display: "none" } },
+  main: { [phone]: { flexBasis: "100%", overflowWrap: "anywhere" } },
+  named: {
+    [phone]: {
+      "::before": {
+        content: "attr(data-title)",
+        marginRight: tokens.spacingHorizontalXS,
+        fontSize: tokens.fontSizeBase200,
+        color: tokens.colorNeutralForeground2,
+      },
+    },
+  },
+  right: { textAlign: "right", fontVariantNumeric: "tabular-nums", [phone]: { textAlign: "left" } },
+  wideOnly: { [phone]: { display: "none" } },
   extra: { "@media (max-width: 1100px)": { display: "none" } },
 });
 
@@ -64,12 +106,17 @@ export function Rows<T>({
   readonly keyOf: (row: T, index: number) => string;
 }) {
   const styles = useStyles();
-  const classOf = ({ align, isWideOnly, isExtra }: Column<T>) =>
-    mergeClasses(align && styles.right, isWideOnly && styles.wideOnly, isExtra && styles.extra);
+  const classOf = ({ width, align, isWideOnly, isExtra }: Column<T>) =>
+    mergeClasses(
+      width === undefined ? styles.main : styles.named,
+      align && styles.right,
+      (isWideOnly || isExtra) && styles.wideOnly,
+      isExtra && styles.extra,
+    );
   return (
     <div className={styles.scroll}>
       <table className={styles.table} aria-label={label}>
-        <thead>
+        <thead className={styles.headRow}>
           <tr>
             {columns.map((column) => (
               <th
@@ -83,11 +130,15 @@ export function Rows<T>({
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody className={styles.body}>
           {rows.map((row, index) => (
             <tr key={keyOf(row, index)} className={styles.row}>
               {columns.map((column) => (
-                <td key={column.title} className={mergeClasses(styles.cell, classOf(column))}>
+                <td
+                  key={column.title}
+                  data-title={column.title}
+                  className={mergeClasses(styles.cell, classOf(column))}
+                >
                   {column.show(row)}
                 </td>
               ))}

@@ -93,13 +93,23 @@ export function When({ at, none = "–" }: { readonly at: string | null; readonl
 }
 
 /** How long ago, growing. */
-export function Age({ at, none = "–" }: { readonly at: string | null; readonly none?: string }) {
+export function Age({
+  at,
+  none = "–",
+  isShort = false,
+}: {
+  readonly at: string | null;
+  readonly none?: string;
+  /** In its largest unit alone. */
+  readonly isShort?: boolean;
+}) {
   const styles = useStyles();
   const now = useNow();
   if (at === null) return <span>{none}</span>;
+  const age = sayAge(now - Date.parse(at));
   return (
     <time dateTime={at} title={sayFull(at)} className={styles.when}>
-      {sayAge(now - Date.parse(at))}
+      {isShort ? age.split(" ", 2).join(" ") : age}
     </time>
   );
 }

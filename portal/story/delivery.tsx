@@ -15,7 +15,8 @@ import { pathTo, subscriptionPath } from "../route.ts";
 import { sayAge, sayLength, sayMany } from "../words.ts";
 
 const useStyles = makeStyles({
-  list: { listStyleType: "none", margin: 0, padding: 0 },
+  list: { listStyleType: "none", margin: `${tokens.spacingVerticalM} 0 0`, padding: 0 },
+  held: { marginTop: tokens.spacingVerticalM },
   attempt: {
     borderTop: `1px solid ${tokens.colorNeutralStroke2}`,
     padding: `${tokens.spacingVerticalS} 0`,
@@ -49,6 +50,7 @@ export function DeliveryCard({
   readonly delivery: DeliveryStory;
   readonly again: () => void;
 }) {
+  const styles = useStyles();
   const { subscription, state } = delivery;
   const named = {
     topic: delivery.topic,
@@ -73,7 +75,11 @@ export function DeliveryCard({
           ...endFacts(delivery),
         ]}
       />
-      {delivery.held !== null && <Note intent="warning">{delivery.held}</Note>}
+      {delivery.held !== null && (
+        <div className={styles.held}>
+          <Note intent="warning">{delivery.held}</Note>
+        </div>
+      )}
       <Countdown delivery={delivery} />
       <Drawn story={story} delivery={delivery} />
       <Attempts delivery={delivery} />
@@ -147,9 +153,11 @@ function TryNow({
 function Countdown({ delivery }: { readonly delivery: DeliveryStory }) {
   const styles = useStyles();
   const now = useNow(250);
-  const { nextDueAt, state } = delivery;
+  const { nextDueAt, state, held } = delivery;
   if (nextDueAt === null || (state !== "waiting" && state !== "deadLettering")) return null;
   const leftMs = Date.parse(nextDueAt) - now;
+  // What is due and held back is told by the words above.
+  if (leftMs <= 0 && held !== null) return null;
   const what = state === "waiting" ? "Next attempt" : "The dead letter is written";
   return (
     <div className={styles.countdown} role="timer">

@@ -80,6 +80,15 @@ export const everyPage = [
   "/portal/no-such-page",
 ];
 
+/** Resolves when the broker has told its watchers how it is, which it does every second. */
+async function beat({ url }: Stage): Promise<void> {
+  const headers = { authorization: `Bearer ${adminKey}` };
+  const answer = await fetch(`${url}/api/v1/live?kinds=overview`, { headers });
+  for await (const chunk of answer.body ?? []) {
+    if (Buffer.from(chunk).includes("event: overview")) return;
+  }
+}
+
 /** Colors that are still on their way from light to dark are no colors of the page. */
 const whenStill = `new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))
   .then(() => Promise.allSettled(document.getAnimations().map((each) => each.finished)))
@@ -184,5 +193,46 @@ export function access(browser: () => Browser): void {
     await signedIn.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor();
     await signedIn.goto(stage.url);
     await signedIn.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor();
+  });
+
+  test("the overview is there after at most 300 KB", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/portal/no-such-page");
+    const session = await page.context().newCDPSession(page);
+    await session.send("Network.enable");
+    await session.send("Network.setCacheDisabled", { cacheDisabled: true });
+    let bytes = 0;
+    session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await page.goto(stage.url);
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+    await page.waitForLoadState("load");
+    assert.ok(bytes > 50_000 && bytes <= 300_000, `${bytes} bytes`);
+  });
+
+  test("a tab that is left open does not grow", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    const page = await stage.visit(browser(), "/");
+    await page.getByText("No attempt since this page was opened").waitFor();
+    const session = await page.context().newCDPSession(page);
+    const heapAfter = async (name: string): Promise<number> => {
+      // A second holds no more than two hundred live events, and this round is to be among them.
+      await beat(stage);
+      const events = Array.from({ length: 60 }, () => eventWith());
+      await stage.publish("orders", [...events, eventWith({ id: name })]);
+      await page.getByRole("link", { name, exact: true }).waitFor();
+      await session.send("HeapProfiler.collectGarbage");
+      const { usedSize } = await session.send("Runtime.getHeapUsage");
+      return usedSize;
+    };
+    // From the third round on, all that is kept is full.
+    for (const name of ["round-1", "round-2"]) await heapAfter(name);
+    const before = await heapAfter("round-3");
+    for (const name of ["round-4", "round-5", "round-6"]) await heapAfter(name);
+    const grown = (await heapAfter("round-7")) - before;
+    assert.ok(grown < 500_000, `${grown} bytes more after 244 events`);
   });
 }

@@ -4,6 +4,7 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { openChromium } from "../fixtures/chromium.ts";
 import type { Scope } from "../fixtures/webhook.ts";
@@ -106,6 +107,8 @@ async function withLittle(t: Scope, browser: Browser): Promise<void> {
 
 const rounds = 25;
 const perRound = 100;
+/** Of the charts, which are drawn on by real time. */
+const pointsWanted = 8;
 
 /** 10,000 deliveries: 2,500 events for four subscriptions, two of which are in trouble. */
 async function withMuch(t: Scope, browser: Browser): Promise<void> {
@@ -122,7 +125,7 @@ async function withMuch(t: Scope, browser: Browser): Promise<void> {
     ...over,
   });
   await stage.makeTopic("orders");
-  await stage.makeTopic("a-topic-with-the-fifty-letters-that-a-name-may-have");
+  await stage.makeTopic("a-topic-with-the-fifty-letters-that-a-name-can-be");
   for (const name of ["payments", "shipping", "returns", "audit", "metering", "sensors", "users"]) {
     await stage.makeTopic(name);
     await stage.subscribe(name, `${name}-archive`);
@@ -146,20 +149,45 @@ async function withMuch(t: Scope, browser: Browser): Promise<void> {
       ],
     },
   });
-  for (let round = 0; round < rounds; round++) {
-    const events = Array.from({ length: perRound }, (_, index) =>
-      eventWith({
-        ...(round === 0 && index === 0 && { id: "told" }),
-        eventType:
-          index % 7 === 0 ? "Contoso.Shop.Orders.OrderLineItemQuantityChanged" : "Shop.Ordered",
-        subject: index % 5 === 0 ? `/${"very/".repeat(20)}deep/subject` : `/orders/${index}`,
-      }),
-    );
-    await stage.publish("orders", events);
-    await stage.advance({ advance: "PT40S" });
+  for (let round = 0; round < rounds; round++) await publishRound(stage, round, perRound);
+  await stage.advance({ advance: "PT4M" });
+  for (let round = rounds; (await countPoints(stage)) < pointsWanted; round++) {
+    await publishRound(stage, round, 1 + ((round * 7) % 40));
+    await setTimeout(1_000);
   }
+  await takeLive(stage, browser);
   const names = { topic: "orders", subscription: "warehouse", event: "told" };
   await takeAll(stage, browser, { prefix: "much", shots: shotsOf(names) });
+}
+
+/** The overview while something happens, for the documentation. */
+async function takeLive(stage: Stage, browser: Browser): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    const page = await stage.visit(browser, "/", { colorScheme, reducedMotion: "reduce" });
+    await page.getByText("The last hour").waitFor();
+    await publishRound(stage, rounds, 12);
+    await page.getByRole("table", { name: "Latest attempts" }).waitFor();
+    await page.screenshot({ path: join(folder, `live-overview-${colorScheme}.png`) });
+    await page.context().close();
+  }
+}
+
+async function publishRound(stage: Stage, round: number, count: number): Promise<void> {
+  const events = Array.from({ length: count }, (_, index) =>
+    eventWith({
+      ...(round === 0 && index === 0 && { id: "told" }),
+      eventType:
+        index % 7 === 0 ? "Contoso.Shop.Orders.OrderLineItemQuantityChanged" : "Shop.Ordered",
+      subject: index % 5 === 0 ? `/${"very/".repeat(20)}deep/subject` : `/orders/${index}`,
+    }),
+  );
+  await stage.publish("orders", events);
+  await stage.advance({ advance: "PT20S" });
+}
+
+async function countPoints(stage: Stage): Promise<number> {
+  const { points } = await stage.ask<{ points: unknown[] }>("GET", "/api/v1/history?minutes=60");
+  return points.length;
 }
 
 const ends: (() => unknown)[] = [];
