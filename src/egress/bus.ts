@@ -4,7 +4,7 @@
 
 import type { Outcome } from "../core/outcome.ts";
 import type { Delivery, Parcel } from "../core/ports.ts";
-import { contentTypeOf, type Rendered, renderEvent } from "../core/schema/convert.ts";
+import { contentTypeOf, renderEvent } from "../core/schema/convert.ts";
 import { traceFields } from "../core/trace.ts";
 import { isNoToken } from "./azure.ts";
 import { silent } from "./exchange.ts";
@@ -45,7 +45,7 @@ export function loadsOf(
       properties: {
         ...traceFields(trace),
         ...Object.fromEntries(own.filter((field) => !isMeant(field))),
-        ...gridFields(subscription, delivery, boundedVersion(rendered)),
+        ...gridFields(subscription, delivery, { rendered, say: bounded }),
       },
       known: new Map(
         own.filter(isMeant).map(([name, value]) => [name.toLowerCase(), value] as const),
@@ -62,11 +62,6 @@ function bounded(text: string): string {
   if (bytes.length <= valueBytesMax) return text;
   // A character cut in two at the end is left out.
   return new TextDecoder().decode(bytes.subarray(0, valueBytesMax), { stream: true });
-}
-
-function boundedVersion(rendered: Rendered): Rendered {
-  const { dataVersion } = rendered;
-  return { ...rendered, dataVersion: dataVersion && bounded(dataVersion) };
 }
 
 /** What has been taken is a success under every profile (P-1): clients only say that it was. */

@@ -66,7 +66,7 @@ export function postOf(
       ...traceFields(trace),
       ...ownHeaders(subscription.headers, first.event.text),
       ...(forward === undefined
-        ? asHeaders(gridFields(subscription, first, rendered[0] as Rendered))
+        ? gridFields(subscription, first, { rendered: rendered[0] as Rendered, say: headerText })
         : forwardHeaders(forward)),
       ...more,
     },
@@ -78,19 +78,23 @@ function forwardIn({ destination }: Parcel["subscription"]): Forward | undefined
   return destination.kind === "webhook" ? destination.forward : undefined;
 }
 
-/** What the service says of an event beside it, to every kind of destination but queues. */
+/**
+ * What the service says of an event beside it, to every kind of destination but queues. `say` makes
+ * a publisher's text fit to be said.
+ */
 export function gridFields(
   { name }: Parcel["subscription"],
   { attempts, event }: Delivery,
-  { metadataVersion, dataVersion }: Rendered,
+  { rendered, say }: { readonly rendered: Rendered; readonly say: (text: string) => string },
 ): Record<string, string> {
+  const { metadataVersion, dataVersion } = rendered;
   return {
     "aeg-event-type": "Notification",
     "aeg-subscription-name": name.toUpperCase(),
     "aeg-delivery-count": String(attempts),
     "aeg-metadata-version": metadataVersion,
-    ...(dataVersion === null ? {} : { "aeg-data-version": dataVersion }),
-    "aeg-output-event-id": event.systemId,
+    ...(dataVersion === null ? {} : { "aeg-data-version": say(dataVersion) }),
+    "aeg-output-event-id": say(event.systemId),
   };
 }
 
@@ -110,11 +114,6 @@ function ownHeaders(headers: readonly DeliveryHeader[], text: string): Record<st
   const own: Record<string, string> = {};
   for (const [name, value] of ownFields(headers, text)) own[name.toLowerCase()] = headerText(value);
   return own;
-}
-
-function asHeaders(fields: Record<string, string>): Record<string, string> {
-  for (const name in fields) fields[name] = headerText(fields[name] as string);
-  return fields;
 }
 
 /**
