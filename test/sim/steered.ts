@@ -21,19 +21,17 @@ function* quiet(history: History): Iterable<Finding> {
   }
 }
 
+/** Two at the same time share what they drop; together they count all of it. */
 function* skipsCounted(history: History): Iterable<Finding> {
-  const { book } = history;
-  for (const { kind, subscription, asked, answered, count } of book.acts) {
-    if (kind !== "skip" || answered === null) continue;
+  const skips = history.book.acts.filter(({ kind }) => kind === "skip");
+  for (const [id, acts] of Map.groupBy(skips, ({ subscription }) => subscription)) {
+    if (acts.some(({ answered }) => answered === null)) continue;
     const skipped = history.tales.filter(
-      (tale) =>
-        tale.subscription === subscription &&
-        tale.skipped !== null &&
-        tale.skipped.seq > asked.seq &&
-        tale.skipped.seq < answered.seq,
+      (tale) => tale.subscription === id && tale.skipped !== null,
     );
-    if (skipped.length === count) continue;
-    const words = `${skipped.length} were skipped for ${subscription}, and ${count} told`;
+    const told = acts.reduce((sum, { count }) => sum + (count ?? 0), 0);
+    if (skipped.length === told) continue;
+    const words = `${skipped.length} were skipped for ${id}, and ${told} told`;
     yield { words, publication: skipped[0]?.publication.number ?? null };
   }
 }
