@@ -220,6 +220,23 @@ const RULES: readonly Rule[] = [
     fine: [{ "package-lock.json": '{ "a": { "integrity": "sha512-resolved" } }' }],
   },
   {
+    says: "the lock file has the packages of every platform",
+    check: each(rules.platformFaults),
+    planted: [
+      {
+        "package-lock.json":
+          '{ "packages": { "node_modules/a": { "optionalDependencies": { "b": "1" } } } }',
+      },
+    ],
+    fine: [
+      {
+        "package-lock.json":
+          '{ "packages": { "node_modules/a": { "optionalDependencies": { "b": "1", "c": "1" } }, ' +
+          '"node_modules/a/node_modules/b": {}, "node_modules/c": {} } }',
+      },
+    ],
+  },
+  {
     says: "no file imports itself by a detour",
     check: rules.cycleFaults,
     planted: [

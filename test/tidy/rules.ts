@@ -284,6 +284,32 @@ export function lockFaults(file: SourceFile): Fault[] {
   );
 }
 
+interface Locked {
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A lock that lacks the packages of some platform is refused by `npm ci`, though the machine that
+ * made it needs none of them: a registry that did not have them left them out.
+ */
+export function platformFaults(file: SourceFile): Fault[] {
+  if (file.path !== "package-lock.json") return [];
+  const { packages = {} } = JSON.parse(file.text) as { packages?: Record<string, Locked> };
+  return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies)
+      .filter((name) => !isLocked(packages, path, name))
+      .map((name) => `${file.path}: ${path} may want ${name}, which is not locked`),
+  );
+}
+
+/** Beside the package itself, or in any of the folders above it. */
+function isLocked(packages: Readonly<Record<string, Locked>>, path: string, name: string): boolean {
+  for (let place = path; ; place = place.slice(0, Math.max(0, place.lastIndexOf("/")))) {
+    if (`${place}${place === "" ? "" : "/"}node_modules/${name}` in packages) return true;
+    if (place === "") return false;
+  }
+}
+
 /**
  * What imports itself by a detour cannot be read from the top. Types may speak of each other: an
  * event has an instant, and the ports that define the instant carry events.
