@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 
 import module from "node:module";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 
 const oldest = [24, 15];
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -29,7 +29,9 @@ await main();
 function keepCompiled() {
   try {
     const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-    module.enableCompileCache(process.env.NODE_COMPILE_CACHE || join(cache, "posthorn"));
+    const folder = process.env.NODE_COMPILE_CACHE || join(cache, "posthorn");
+    // Never below whatever folder we were started in.
+    if (isAbsolute(folder)) module.enableCompileCache(folder);
   } catch {
     // A user without a home.
   }

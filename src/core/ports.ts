@@ -180,7 +180,7 @@ export interface Ledger {
     queue: Queue,
     page: { readonly after: number; readonly limit: number },
   ): Promise<readonly Seen[]>;
-  /** The deliveries of these names that wait, at most 1,000 at a time; null for those that do not. */
+  /** Deliveries by name, at most 1,000 at a time; null for those that do not wait. */
   look(ids: readonly DeliveryId[]): Promise<readonly (Seen | null)[]>;
 }
 

@@ -1,6 +1,6 @@
 // Looking at the machine a broker runs on, or is to run on: what is there, how quick it is, who
-// answers. Facts only; what they mean is said by core/diagnosis.ts. Every look leaves things as they
-// were.
+// answers. Facts only; what they mean is said by core/diagnosis.ts. Every look leaves things as
+// they were.
 
 import { X509Certificate } from "node:crypto";
 import {

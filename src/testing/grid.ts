@@ -1,6 +1,6 @@
-// The test kit: a whole broker inside a test. It is the very program, on free ports, in memory or on
-// disk, with a clock that moves when it is told to; events go in and out over real HTTP, so that any
-// client of Event Grid can be tested against it.
+// The test kit: a whole broker inside a test. It is the very program, on free ports, in memory or
+// on disk, with a clock that moves when it is told to; events go in and out over real HTTP, so
+// that any client of Event Grid can be tested against it.
 //
 //   await using grid = await startPosthorn();
 //   const endpoint = await grid.endpoint();

@@ -1,5 +1,5 @@
-// Backups of the embedded store, made while it is in use. What one holds is the whole store, keys of
-// topics among it, so a download is to be kept like a secret.
+// Backups of the embedded store, made while it is in use. What one holds is the whole store, keys
+// of topics among it, so a download is to be kept like a secret.
 
 import type { Clock, Log, Request, Route } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";

@@ -1,9 +1,9 @@
-// What happens, told while it happens, as server-sent events: `event:` is the kind, `data:` the rest
-// as JSON. For the portal and for `posthorn tail`.
+// What happens, told while it happens, as server-sent events: `event:` is the kind, `data:` the
+// rest as JSON. For the portal and for `posthorn tail`.
 //
 // Watching must never slow the watched. Every watcher has a budget of events a second; what goes
-// beyond it, and what a slow reader does not take, is left out and counted, and nothing is kept for
-// anybody. What is wanted is said in the query: `kinds`, `topic`, `subscription`.
+// beyond it, and what a slow reader does not take, is left out and counted, and nothing is kept
+// for anybody. What is wanted is said in the query: `kinds`, `topic`, `subscription`.
 
 import type { Request, Route, Stream } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";

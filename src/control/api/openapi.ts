@@ -1,5 +1,5 @@
-// The description of our own API in the form of OpenAPI 3.1, and the same as a page to read. What is
-// not ours is described by Microsoft: publishing, and Azure Resource Manager.
+// The description of our own API in the form of OpenAPI 3.1, and the same as a page to read. What
+// is not ours is described by Microsoft: publishing, and Azure Resource Manager.
 
 import { hash } from "node:crypto";
 import type { Route } from "../../core/ports.ts";

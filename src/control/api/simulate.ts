@@ -1,5 +1,6 @@
-// What would become of an event if its endpoint were away for a while: the laws that deliver events,
-// asked on a clock that is only imagined. Nothing of this broker is looked at but its settings.
+// What would become of an event if its endpoint were away for a while: the laws that deliver
+// events, asked on a clock that is only imagined. Nothing of this broker is looked at but its
+// settings.
 
 import { checkInteger } from "../../core/check.ts";
 import { orderMembers } from "../../core/outage.ts";
