@@ -25,6 +25,11 @@ test("set, add and remove change what az's would, and the answer has only what c
       { eventDeliverySchema: "CloudEventSchemaV1_0" },
     ],
     [["--set", 'labels=["x"]'], { labels: ["x"] }],
+    [["--set", "labels=['x', 'y']"], { labels: ["x", "y"] }],
+    [
+      ["--set", "filter.isSubjectCaseSensitive=True"],
+      { filter: { advancedFilters: [{ key: "x" }], isSubjectCaseSensitive: true } },
+    ],
     [["--add", "labels", "c"], { labels: ["a", "b", "c"] }],
     [
       ["--add", "filter.advancedFilters", "key=y", "value=1"],

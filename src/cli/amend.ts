@@ -84,13 +84,19 @@ function find(
   return { holder, name };
 }
 
-/** JSON where it is some, else text. */
+/** JSON where it is some, or what Python would write, which az takes as well; else text. */
 function read(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
+  for (const form of [text, pythonOf(text)]) {
+    try {
+      return JSON.parse(form);
+    } catch {}
   }
+  return text;
+}
+
+function pythonOf(text: string): string {
+  const words: Readonly<Record<string, string>> = { True: "true", False: "false", None: "null" };
+  return words[text] ?? (/^[[{]/.test(text) ? text.replaceAll("'", '"') : text);
 }
 
 function refuse(option: string, right: string, found: string): Refusal {
