@@ -37,7 +37,7 @@ import { handshakeRules } from "./core/handshake.ts";
 import type { StoryNote } from "./core/note.ts";
 import type { Activity, Catalog, Chronicle, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
 import { publishLimits } from "./core/schema/limits.ts";
-import { isLoopback } from "./core/setting.ts";
+import { isLoopback, urlFromHere } from "./core/setting.ts";
 import type { Counts, SettingView } from "./core/view.ts";
 import { openAsk } from "./egress/ask.ts";
 import type { Trust } from "./egress/connections.ts";
@@ -323,7 +323,7 @@ export async function openBroker(
   );
   const { http, https } = frontage;
   // How the command line finds a broker on its machine.
-  rooms.defer(leaveText(join(config.dataFolder, "address"), http ?? https ?? ""));
+  rooms.defer(leaveText(join(config.dataFolder, "address"), urlFromHere(http ?? https ?? "")));
   await frontage.offer(portsIn(house.catalog()));
   house.watch((catalog) => void frontage.offer(portsIn(catalog)));
   for (const key of config.idleKeys) log.fact("warn", "setting.idle", { ...key });

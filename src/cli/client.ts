@@ -91,12 +91,13 @@ export function openClient(
 ): Client {
   const { env } = outside;
   const folder = given.one("data") ?? (env.POSTHORN_DATA || dataDefault);
-  const server = serverOf(
-    given.one("server") ?? (env.POSTHORN_SERVER || addressIn(folder, outside) || serverDefault),
-  );
+  const found = addressIn(folder, outside);
+  const named = given.one("server") ?? (env.POSTHORN_SERVER || found || serverDefault);
+  const server = serverOf(named);
+  const isHere = named === found || isLoopback(server.hostname.replace(/^\[|\]$/g, ""));
   const key =
     given.one("key") ??
-    (env.POSTHORN_KEY || env.POSTHORN_ADMIN_KEY || keyIn(folder, server, outside));
+    (env.POSTHORN_KEY || env.POSTHORN_ADMIN_KEY || (isHere ? keyIn(folder, outside) : null));
   if (server.protocol === "https:") trustOwn(given.one("ca"), folder, outside);
   const base = server.href.replace(/\/+$/, "");
   const call = async (path: string, init: RequestInit): Promise<Response> => {
@@ -185,8 +186,7 @@ function serverOf(text: string): URL {
 }
 
 /** The key of a broker here is for that broker: it is not sent to other machines. */
-function keyIn(folder: string, { hostname }: URL, { readFile }: Outside): string | null {
-  if (!isLoopback(hostname.replace(/^\[|\]$/g, ""))) return null;
+function keyIn(folder: string, { readFile }: Outside): string | null {
   return readOr(() => readFile(join(folder, "admin.key")).trim());
 }
 

@@ -156,7 +156,7 @@ test("a broker that is not there is one line and code 1", async () => {
 });
 
 test("the address and the key of a broker here are found in its data folder", async () => {
-  const files: Readonly<Record<string, string>> = {
+  const files: Record<string, string> = {
     "posthorn-data/address": "http://127.0.0.1:7777\n",
     "posthorn-data/admin.key": "secret\n",
   };
@@ -183,6 +183,8 @@ test("the address and the key of a broker here are found in its data folder", as
     env: { POSTHORN_SERVER: "https://far.example", POSTHORN_KEY: "k" },
   });
   await run("topic list --server https://far.example", outside);
+  files["posthorn-data/address"] = "http://10.1.2.3:7777\n";
+  await run("topic list", outside);
   assert.deepEqual(
     asked.map(([url, key]) => [url.replace("$", "%24"), key]),
     [
@@ -190,6 +192,7 @@ test("the address and the key of a broker here are found in its data folder", as
       [`http://127.0.0.1:8888${list}${query}`, "Bearer secret"],
       [`https://far.example${list}${query}`, "Bearer k"],
       [`https://far.example${list}${query}`, null],
+      [`http://10.1.2.3:7777${list}${query}`, "Bearer secret"],
     ],
     "and a key of here is sent to no other machine",
   );

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "./refusal.ts";
-import { address, duration, isLoopback, listed, listOf, oneOf, seconds } from "./setting.ts";
+import {
+  address,
+  duration,
+  isLoopback,
+  listed,
+  listOf,
+  oneOf,
+  seconds,
+  urlFromHere,
+} from "./setting.ts";
 
 test("a refusal says of each kind what is allowed, in the words of its manual", () => {
   for (const kind of [oneOf(["a", "b"]), address(), duration("PT1H"), listOf(oneOf(["a"]))]) {
@@ -26,4 +35,14 @@ test("words are listed as a sentence has them", () => {
   assert.equal(listed(["a"]), "a");
   assert.equal(listed(["a", "b"]), "a or b");
   assert.equal(listed(["a", "b", "c"]), "a, b or c");
+});
+
+test("a broker that listens everywhere is reached from here by the loopback address", () => {
+  const table: [string, string][] = [
+    ["http://0.0.0.0:5888", "http://127.0.0.1:5888"],
+    ["https://[::]:4438", "https://[::1]:4438"],
+    ["http://127.0.0.1:5888", "http://127.0.0.1:5888"],
+    ["http://10.0.0.1:5888", "http://10.0.0.1:5888"],
+  ];
+  for (const [url, here] of table) assert.equal(urlFromHere(url), here);
 });
