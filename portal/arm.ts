@@ -37,8 +37,7 @@ export interface ArmTopic {
     readonly disableLocalAuth: boolean;
     readonly publicNetworkAccess: "Enabled" | "Disabled";
     readonly inboundIpRules: readonly { readonly ipMask: string }[];
-    readonly port?: number;
-    readonly profile?: string;
+    readonly posthorn?: { readonly port?: number; readonly profile?: string };
     readonly autoCreateTopicWithFirstSubscription?: boolean;
     readonly autoDeleteTopicWithLastSubscription?: boolean;
   };
@@ -78,23 +77,35 @@ export interface ArmAdvancedFilter {
   readonly values?: readonly unknown[];
 }
 
+export interface ArmDestination {
+  readonly endpointType: string;
+  readonly properties: {
+    readonly endpointUrl?: string | null;
+    readonly endpointBaseUrl?: string;
+    readonly resourceId?: string;
+    readonly queueName?: string;
+    readonly queueMessageTimeToLiveInSeconds?: number;
+    readonly maxEventsPerBatch?: number;
+    readonly preferredBatchSizeInKilobytes?: number;
+    readonly deliveryAttributeMappings?: readonly ArmHeader[];
+  };
+}
+
+export interface ArmDeadLetter {
+  readonly endpointType: string;
+  readonly properties: { readonly resourceId: string; readonly blobContainerName: string };
+}
+
 export interface ArmSubscription {
   readonly id: string;
   readonly name: string;
   readonly properties: {
     readonly provisioningState: string;
-    readonly destination: {
-      readonly endpointType: string;
-      readonly properties: {
-        readonly endpointUrl?: string | null;
-        readonly endpointBaseUrl?: string;
-        readonly resourceId?: string;
-        readonly queueName?: string;
-        readonly queueMessageTimeToLiveInSeconds?: number;
-        readonly maxEventsPerBatch?: number;
-        readonly preferredBatchSizeInKilobytes?: number;
-        readonly deliveryAttributeMappings?: readonly ArmHeader[];
-      };
+    /** Null where it stands with an identity. */
+    readonly destination: ArmDestination | null;
+    readonly deliveryWithResourceIdentity?: {
+      readonly identity: unknown;
+      readonly destination: ArmDestination;
     };
     readonly filter: {
       readonly subjectBeginsWith?: string;
@@ -111,10 +122,11 @@ export interface ArmSubscription {
       readonly maxDeliveryAttempts?: number;
       readonly eventTimeToLiveInMinutes?: number;
     };
-    readonly deadLetterDestination: {
-      readonly endpointType: string;
-      readonly properties: { readonly resourceId: string; readonly blobContainerName: string };
-    } | null;
+    readonly deadLetterDestination: ArmDeadLetter | null;
+    readonly deadLetterWithResourceIdentity?: {
+      readonly identity: unknown;
+      readonly deadLetterDestination: ArmDeadLetter;
+    };
     readonly posthorn?: { readonly splitOnFailure?: boolean; readonly signing?: unknown };
   };
 }

@@ -3,7 +3,13 @@
 
 import { type Operand, operators } from "../../src/core/filter/operator.ts";
 import type { OperatorType } from "../../src/core/filter.ts";
-import type { ArmAdvancedFilter, ArmHeader, ArmSubscription } from "../arm.ts";
+import type {
+  ArmAdvancedFilter,
+  ArmDeadLetter,
+  ArmDestination,
+  ArmHeader,
+  ArmSubscription,
+} from "../arm.ts";
 
 export interface HeaderDraft {
   readonly name: string;
@@ -79,8 +85,22 @@ export function isWebHook({ endpointType }: Pick<Draft, "endpointType">): boolea
 
 const textOf = (value: number | string | undefined | null) => value?.toString() ?? "";
 
-export function draftOf({ properties }: ArmSubscription): Draft {
-  const { destination, filter, retryPolicy, deadLetterDestination, posthorn } = properties;
+export function destinationIn({ properties }: ArmSubscription): ArmDestination {
+  const found = properties.destination ?? properties.deliveryWithResourceIdentity?.destination;
+  if (found === undefined) throw new Error("the subscription has no destination");
+  return found;
+}
+
+function deadLetterIn({ properties }: ArmSubscription): ArmDeadLetter | null {
+  const { deadLetterDestination, deadLetterWithResourceIdentity } = properties;
+  return deadLetterDestination ?? deadLetterWithResourceIdentity?.deadLetterDestination ?? null;
+}
+
+export function draftOf(stored: ArmSubscription): Draft {
+  const { properties } = stored;
+  const { filter, retryPolicy, posthorn } = properties;
+  const destination = destinationIn(stored);
+  const deadLetterDestination = deadLetterIn(stored);
   const to = destination.properties;
   const isPlainBatch = to.maxEventsPerBatch === 1 && to.preferredBatchSizeInKilobytes === 64;
   return {
@@ -139,11 +159,16 @@ export function linesOf(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-export function propertiesOf(draft: Draft): object {
+/** What a form does not show stays as it is stored: identities, and settings it does not know. */
+export function propertiesOf(draft: Draft, stored: ArmSubscription | null = null): object {
   const labels = linesOf(draft.labels);
-  const hasDeadLetter = draft.deadLetterId.trim() !== "" || draft.deadLetterContainer.trim() !== "";
   return {
-    destination: { endpointType: draft.endpointType, properties: destinationOf(draft) },
+    ...identified("deliveryWithResourceIdentity", stored, {
+      destination: { endpointType: draft.endpointType, properties: destinationOf(draft) },
+    }),
+    ...identified("deadLetterWithResourceIdentity", stored, {
+      deadLetterDestination: deadLetterOf(draft),
+    }),
     filter: filterOf(draft),
     labels: labels.length === 0 ? null : labels,
     expirationTimeUtc: draft.expires.trim() || null,
@@ -152,19 +177,32 @@ export function propertiesOf(draft: Draft): object {
       maxDeliveryAttempts: numberOr(draft.maxAttempts),
       eventTimeToLiveInMinutes: numberOr(draft.ttlMinutes),
     },
-    deadLetterDestination: hasDeadLetter
-      ? {
-          endpointType: "StorageBlob",
-          properties: {
-            resourceId: draft.deadLetterId.trim(),
-            blobContainerName: draft.deadLetterContainer.trim() || null,
-          },
-        }
-      : null,
     posthorn: {
+      ...stored?.properties.posthorn,
       splitOnFailure: draft.splits,
       signing: draft.signs ? {} : null,
     },
+  };
+}
+
+/** Beneath its identity where it has one, and by itself otherwise. */
+function identified(
+  name: "deliveryWithResourceIdentity" | "deadLetterWithResourceIdentity",
+  stored: ArmSubscription | null,
+  value: Readonly<Record<string, object | null>>,
+): object {
+  const { identity } = stored?.properties[name] ?? {};
+  const isThere = Object.values(value).some((each) => each !== null);
+  return identity === undefined || !isThere ? value : { [name]: { identity, ...value } };
+}
+
+function deadLetterOf({ deadLetterId, deadLetterContainer }: Draft): object | null {
+  const resourceId = deadLetterId.trim();
+  const blobContainerName = deadLetterContainer.trim();
+  if (resourceId === "" && blobContainerName === "") return null;
+  return {
+    endpointType: "StorageBlob",
+    properties: { resourceId, blobContainerName: blobContainerName || null },
   };
 }
 

@@ -53,8 +53,7 @@ const plainDraft: Draft = {
 function propertiesOf(draft: Draft, kind: TopicKind): object {
   const masks = draft.ipRules.split(/[\s,]+/).filter((mask) => mask !== "");
   return {
-    profile: draft.profile || null,
-    port: numberOr(draft.port),
+    posthorn: { profile: draft.profile || null, port: numberOr(draft.port) },
     disableLocalAuth: draft.disableLocalAuth,
     publicNetworkAccess: draft.isPublic ? "Enabled" : "Disabled",
     inboundIpRules: masks.map((ipMask) => ({ ipMask, action: "Allow" })),
@@ -79,7 +78,7 @@ function DraftFields({
       <FieldRow>
         <ChoiceField
           label="Profile"
-          path="properties.profile"
+          path="properties.posthorn.profile"
           hint="Which generation of the service its deliveries follow."
           value={draft.profile}
           choices={profileChoices}
@@ -87,7 +86,7 @@ function DraftFields({
         />
         <TextField
           label="Port of its own"
-          path="properties.port"
+          path="properties.posthorn.port"
           hint="For old clients that keep only host and port."
           value={draft.port}
           onChange={(port) => change({ port })}
@@ -267,8 +266,8 @@ export function TopicForm({
   const { refused, run } = useOrder();
   const { properties } = topic;
   const [draft, setDraft] = useState<Draft>({
-    profile: properties.profile ?? "",
-    port: properties.port?.toString() ?? "",
+    profile: properties.posthorn?.profile ?? "",
+    port: properties.posthorn?.port?.toString() ?? "",
     disableLocalAuth: properties.disableLocalAuth,
     isPublic: properties.publicNetworkAccess === "Enabled",
     ipRules: properties.inboundIpRules.map(({ ipMask }) => ipMask).join("\n"),

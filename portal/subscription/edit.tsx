@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { SubscriptionView, TopicView } from "../../src/core/view.ts";
 import { useAsked } from "../api.ts";
 import { type ArmSubscription, armPath, askArm } from "../arm.ts";
-import { type Draft, draftOf, propertiesOf } from "../forms/draft.ts";
+import { type Draft, destinationIn, draftOf, propertiesOf } from "../forms/draft.ts";
 import { SubscriptionForm } from "../forms/subscription.tsx";
 import { useSay } from "../frame/say.tsx";
 import { useOrder } from "../parts/form.tsx";
@@ -52,7 +52,7 @@ function Edit({
   const [draft, setDraft] = useState<Draft>(() => draftOf(stored));
   const save = () =>
     void run(async () => {
-      await askArm("PUT", stored.id, { properties: propertiesOf(draft) });
+      await askArm("PUT", stored.id, { properties: propertiesOf(draft, stored) });
       say.done("Saved", "The new terms are in force once the endpoint has agreed to them.");
       onSaved();
     });
@@ -61,7 +61,7 @@ function Edit({
       topic={topic}
       draft={draft}
       change={(changes) => setDraft((before) => ({ ...before, ...changes }))}
-      keptUrl={stored.properties.destination.properties.endpointBaseUrl ?? null}
+      keptUrl={destinationIn(stored).properties.endpointBaseUrl ?? null}
       refused={refused}
       submitWords="Save"
       onSubmit={save}

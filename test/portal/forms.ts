@@ -35,7 +35,7 @@ const slips: readonly Slip[] = [
       await fill(page, "Port of its own", "99999");
       await click(page, "Save");
     },
-    says: /^properties\.port must be a whole number from 1 to 65535, and is the number 99999$/,
+    says: /^properties\.posthorn\.port must be a whole number from 1 to 65535, and is the number 99999$/,
   },
   {
     what: "addresses that are none",
