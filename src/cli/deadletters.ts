@@ -23,8 +23,9 @@ const queryOptions: Readonly<Record<string, string>> = {
   to: "to",
 };
 
-function queryIn(given: Given): Record<string, string> {
-  const query: Record<string, string> = {};
+function queryIn(given: Given): Record<string, string | boolean> {
+  const redriven = given.isOn("redriven");
+  const query: Record<string, string | boolean> = redriven === null ? {} : { redriven };
   for (const [option, name] of Object.entries(queryOptions)) {
     const value = given.one(option);
     if (value !== null) query[name] = value;
@@ -34,21 +35,27 @@ function queryIn(given: Given): Record<string, string> {
 
 export const listDeadLetters: Run = async (given, outside) => {
   const client = openClient(given, outside);
-  const query = new URLSearchParams(queryIn(given));
+  const query = new URLSearchParams(
+    Object.entries(queryIn(given)).map(([name, value]): [string, string] => [name, String(value)]),
+  );
   if (given.isOn("groups") === true) {
     const { value } = await client.get(`/api/v1/dead-letters/groups?${query}`);
     return { value: Array.isArray(value) ? value : [] };
   }
   const limit = given.whole("limit") ?? 100;
   const letters: DeadLetterView[] = [];
+  const remarks = new Set<string>();
   query.set("limit", String(Math.min(limit, 100)));
   for (let after: string | null = null; letters.length < limit; ) {
     if (after !== null) query.set("after", after);
     const page = await client.get(`/api/v1/dead-letters?${query}`);
     letters.push(...((Array.isArray(page.value) ? page.value : []) as DeadLetterView[]));
+    for (const each of Array.isArray(page.remarks) ? page.remarks : []) remarks.add(String(each));
     if (typeof page.next !== "string") break;
     after = page.next;
   }
+  // What could not be read is told beside what could.
+  for (const each of remarks) outside.tell(`posthorn: ${each}\n`);
   const shown = letters.slice(0, limit);
   return { value: shown, rows: shown.map(rowOf) };
 };

@@ -136,6 +136,7 @@ const letterFilter: Options = {
   reason: { takes: "TEXT", about: "Given up for this reason, such as TimeToLiveExceeded." },
   outcome: { takes: "TEXT", about: "Whose last attempt came to this, such as Busy." },
   type: { takes: "TEXT", about: "Of this type." },
+  redriven: { takes: null, about: "Sent again already, or with false: not yet." },
   ...instants,
 };
 

@@ -44,7 +44,10 @@ const colours: Partial<Record<DeliveryState, "green" | "red">> = {
 function drawDelivery(delivery: DeliveryStory, paint: Paint): string[] {
   const { subscription, endpoint, state, attempts } = delivery;
   const head = `${paint("bold", subscription)} → ${endpoint}: ${paint(colours[state] ?? "yellow", state)}`;
-  const ends = endLines(delivery);
+  const ends = [
+    ...delivery.remarks.map(({ at, words }) => `${at}  ${words}`),
+    ...endLines(delivery),
+  ];
   return [
     head,
     ...attempts.flatMap((attempt, index) => {
