@@ -20,9 +20,13 @@ const LINE_COLUMNS_MAX = 100;
 /** The files that know the rooms: the floor plan, and the process that opens it. */
 const KNOWS_ROOMS = [
   "src/broker.ts",
+  "src/desk.ts",
   "src/doctor.ts",
+  "src/ground.ts",
   "src/house.ts",
   "src/main.ts",
+  "src/stores.ts",
+  "src/terms.ts",
   "src/testing/",
   "src/upkeep.ts",
 ];
@@ -68,7 +72,8 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   ],
   "node:fs": [
     "src/main.ts",
-    "src/broker.ts",
+    "src/ground.ts",
+    "src/terms.ts",
     "src/store/",
     "src/runtime/",
     "src/cli/",
@@ -81,7 +86,11 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:path": [
     "src/main.ts",
     "src/broker.ts",
+    "src/desk.ts",
     "src/doctor.ts",
+    "src/ground.ts",
+    "src/stores.ts",
+    "src/terms.ts",
     "src/egress/folder.ts",
     "src/egress/foldershelf.ts",
     "src/store/",

@@ -1,0 +1,97 @@
+// What a broker remembers with: the store of events, and the chronicle of what became of them; each
+// on a thread of its own, or in memory.
+
+import { join, resolve } from "node:path";
+import type { Config } from "./config.ts";
+import type { Activity, Chronicle, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
+import { type BackupShelf, openBackups } from "./runtime/backups.ts";
+import { startWatch } from "./runtime/watch.ts";
+import { storeFile } from "./store/backup.ts";
+import { type Engine, FrontStore } from "./store/front.ts";
+import { MemoryStore } from "./store/memory.ts";
+import { StoryFront } from "./store/story/front.ts";
+import { MemoryChronicle } from "./store/story/memory.ts";
+import { openForgetful } from "./store/story/relay.ts";
+import { openStoryThread } from "./store/story/thread.ts";
+import { openThread } from "./store/thread.ts";
+import { retentionOf } from "./terms.ts";
+
+/** How long a round of the store waits for company, and a refused publisher for its turn. */
+const gatherMs = 3;
+const retryAfterMs = 1_000;
+/** How long notes for stories are gathered, and so what a crash may lose of them. */
+const storyGatherMs = 250;
+
+export type OpenStore = WholeStore & {
+  /** Null: what is kept in memory cannot be backed up. */
+  readonly backups: BackupShelf | null;
+  close(): Promise<void>;
+};
+
+export async function openStore(
+  config: Config,
+  ground: {
+    readonly clock: Clock;
+    readonly activity: Activity;
+    readonly meter: Meter;
+    readonly onCrash: (error: Error) => void;
+  },
+): Promise<OpenStore> {
+  if (config.store === "memory") {
+    return Object.assign(new MemoryStore(), { backups: null, close: async () => {} });
+  }
+  const path = join(config.dataFolder, storeFile);
+  const thread = await openThread({ path, onCrash: ground.onCrash });
+  const folder = resolve(config.dataFolder, "backups");
+  const backups = openBackups({ folder, copyTo: (copy) => thread.backUp(copy) });
+  const front = new FrontStore({
+    ...ground,
+    engine: measured(thread, ground.meter),
+    // A clock that stands still cannot end a wait for company.
+    gatherMs: config.clock === "virtual" ? 0 : gatherMs,
+    waitingCharsMax: config.publishQueueBytesMax,
+    retryAfterMs,
+  });
+  return Object.assign(front, { backups });
+}
+
+/** The same engine; how long each round takes, and how much shares it, is measured. */
+function measured(engine: Engine, meter: Meter): Engine {
+  const labels = {};
+  return {
+    ...engine,
+    async run(ops) {
+      const seconds = startWatch();
+      const round = await engine.run(ops);
+      meter.observe?.("posthorn_store_commit_seconds", labels, seconds());
+      meter.observe?.("posthorn_store_round_operations", labels, ops.length);
+      return round;
+    },
+  };
+}
+
+export interface OpenChronicle {
+  readonly chronicle: Chronicle;
+  /** What may be missing from before; null: nothing was kept. */
+  readonly missing: { readonly lastStored: number; readonly isAfterCrash: boolean } | null;
+}
+
+export async function openChronicle(
+  config: Config,
+  ground: { readonly clock: Clock; readonly activity: Activity; readonly log: Log },
+): Promise<OpenChronicle> {
+  const retention = retentionOf(config);
+  if (!config.story) return { chronicle: openForgetful(), missing: null };
+  if (config.store === "memory") {
+    const onCut = (events: number) => ground.log.fact("warn", "story.cut", { events });
+    const { clock } = ground;
+    return { chronicle: new MemoryChronicle({ clock, retention, onCut }), missing: null };
+  }
+  const link = await openStoryThread({ path: join(config.dataFolder, "story.db"), retention });
+  const gatherMs = config.clock === "virtual" ? 0 : storyGatherMs;
+  const { wasClosed, lastStored } = link;
+  return {
+    chronicle: new StoryFront({ ...ground, link, gatherMs }),
+    missing: { lastStored, isAfterCrash: !wasClosed },
+  };
+}
