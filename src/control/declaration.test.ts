@@ -38,10 +38,7 @@ function parse(
   } = {},
 ): Declaration {
   const azure = parseAzure({ storageAccounts });
-  return parseDeclaration(
-    { topics, domains, storageAccounts },
-    { auth, profile, azure, makeKey },
-  );
+  return parseDeclaration({ topics, domains, storageAccounts }, { auth, profile, azure, makeKey });
 }
 
 function keys(): () => string {

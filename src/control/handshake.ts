@@ -8,6 +8,7 @@
 // asked for again, with the same code.
 
 import { hash, timingSafeEqual } from "node:crypto";
+import type { AzureResources } from "../core/azure.ts";
 import {
   applyDecision,
   decideHandshake,
@@ -19,7 +20,6 @@ import {
   nextStep,
   termsAsked,
 } from "../core/handshake.ts";
-import type { AzureResources } from "../core/azure.ts";
 import type { Ask, Catalog, Clock, Ids, Log, Registry, Route } from "../core/ports.ts";
 import { judge, questionOf, validationUrlOf, wordsOfAnswer } from "../core/question.ts";
 import { Refusal } from "../core/refusal.ts";

@@ -4,11 +4,7 @@
 import { renderFilter } from "../core/filter/render.ts";
 import { policyOf } from "../core/policy.ts";
 import { type ProfileName, profiles } from "../core/profile.ts";
-import {
-  type ProvisioningState,
-  type Subscription,
-  type SubscriptionTerms,
-} from "../core/subscription.ts";
+import type { ProvisioningState, Subscription, SubscriptionTerms } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
 import { armTypes, type Topic, topicArmId } from "../core/topic.ts";
 import { renderDeadLetter } from "./deadletter.ts";

@@ -92,4 +92,3 @@ function rollOf(scope: Scope, above?: Scope): Roll {
 function scopeName(topic: string, domainTopic: string | null): string {
   return foldCase(domainTopic === null ? topic : `${topic}/${domainTopic}`);
 }
-
