@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { seededChance } from "../runtime/chance.ts";
 import type { Outside } from "./client.ts";
+import { commands } from "./commands.ts";
 import { runCommand } from "./run.ts";
 
 /** A hand with nothing to hold: no broker, no files, nobody at the terminal. */
@@ -44,9 +46,14 @@ test("bad input is one line that says what would be right, and code 2; nobody is
     ["topic lst", /there is no command "topic lst"; did you mean topic list\?/],
     ["eventgrid topic shw", /there is no command "topic shw"; did you mean topic show\?/],
     ["domain topic frobnicate", /known are create, list, show, delete, event-subscription/],
+    ["--frobnicate", /a command must stand before its options: posthorn COMMAND --frobnicate/],
+    ["topic --name t", /a command must stand before its options: posthorn topic COMMAND --name/],
+    ["-x topic list", /a command must stand before its options: posthorn COMMAND -x/],
     ["frobnicate", /known are serve, .*topic, domain/],
     ["topic create", /--name must be given: --name NAME/],
     ["topic show", /--name must be given: --name NAME, or --ids ID/],
+    ["topic show --ids orders", /--ids must be an id such as \/subscriptions\/…\/providers/],
+    ["event-subscription list --source-resource-id a/b", /--source-resource-id must be an id such/],
     ["topic create -n t extra", /"extra" has no place here: only options follow here/],
     ["topic create --nmae t", /there is no option "--nmae"; did you mean --name\?/],
     ["topic create -n t --input-schema xml", /--input-schema must be eventgridschema, customevent/],
@@ -142,6 +149,34 @@ test("bad input is one line that says what would be right, and code 2; nobody is
     assert.match(err, /^posthorn: [^\n]+\n$/, `${line} is answered in one line`);
     assert.equal(out, "", line);
   }
+});
+
+const vocabulary = fc.oneof(
+  fc.constantFrom(...commands.flatMap(({ words }) => words.split(" "))),
+  fc.constantFrom(
+    ...commands.flatMap(({ options }) => Object.keys(options).map((name) => `--${name}`)),
+  ),
+  fc.constantFrom("-n", "-g", "-o", "-t", "-", "--", "--=", "json", "true", "1", "-1", "0s..2h"),
+  fc.constantFrom("503*3", "a=b", "[].name", "{}", "whsec_", "%", "http://a", "PT1S", "ü", " "),
+  fc.string(),
+);
+
+test("whatever is typed, it ends with a code of ours and at most one line, and no trace", async () => {
+  const line = fc.tuple(
+    fc.constantFrom(...commands.filter(({ words }) => words !== "listen")),
+    fc.array(vocabulary, { maxLength: 6 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(line, async ([{ words, isLocal }, more]) => {
+      // What the process itself runs does not come here.
+      if (isLocal === true && !["simulate", "completion"].includes(words)) return;
+      const { code, err } = await run([...words.split(" "), ...more]);
+      assert.ok([0, 1, 2, 3].includes(code), String(code));
+      assert.ok(!/\n\s+at /.test(err), err);
+      assert.ok(err.split("\n").length <= 2, err);
+    }),
+    { numRuns: 400 },
+  );
 });
 
 test("a broker that is not there is one line and code 1", async () => {

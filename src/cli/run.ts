@@ -33,6 +33,10 @@ async function obey(args: readonly string[], outside: Outside): Promise<number> 
   }
   const { command, name, rest } = find(words[0] === "eventgrid" ? words.slice(1) : words);
   const wantsHelp = isHelp || rest.some((word) => word === "--help" || word === "-h");
+  if (command === null && !wantsHelp && rest[0] !== undefined) {
+    const right = `posthorn ${name === "" ? "" : `${name} `}COMMAND ${rest[0]}`;
+    throw new Refusal("InvalidSetting", `a command must stand before its options: ${right}`);
+  }
   if (command === null || wantsHelp) {
     outside.print(helpFor(commands, name === "" ? [] : name.split(" ")) ?? "");
     return 0;

@@ -4,6 +4,7 @@
 
 import { Refusal } from "../core/refusal.ts";
 import { localPlace } from "../core/topic.ts";
+import { refuseValue } from "../core/wording.ts";
 import { addressOf } from "./address.ts";
 import type { Given } from "./option.ts";
 import { groupId, type Place } from "./place.ts";
@@ -30,17 +31,23 @@ export function providerIn(place: Place): string {
 export function topicIds(given: Given, env: Env, kind: TopicKind): readonly string[] {
   const ids = given.all("ids");
   const name = given.one("name");
-  if (ids.length > 0 && name === null) return ids;
+  if (ids.length > 0 && name === null) return ids.map((id) => checkId(id, "--ids"));
   return [`${providerIn(placeIn(given, env))}/${kind}/${nameOr(name, "name", "--ids ID")}`];
 }
 
 export function domainTopicIds(given: Given, env: Env): readonly string[] {
   const ids = given.all("ids");
   const name = given.one("name");
-  if (ids.length > 0 && name === null) return ids;
+  if (ids.length > 0 && name === null) return ids.map((id) => checkId(id, "--ids"));
   const domain = nameOr(given.one("domain-name"), "domain-name", "--ids ID");
   const topic = nameOr(name, "name", "--ids ID");
   return [`${providerIn(placeIn(given, env))}/domains/${domain}/topics/${topic}`];
+}
+
+function checkId(text: string, field: string): string {
+  if (/^\/subscriptions\/[^/]/i.test(text)) return text.replace(/\/+$/, "");
+  const allowed = "an id such as /subscriptions/…/providers/Microsoft.EventGrid/topics/orders";
+  throw refuseValue({ field, value: text, allowed });
 }
 
 function nameOr(name: string | null, option: string, otherwise: string): string {
@@ -67,7 +74,8 @@ export function sourceIn(given: Given, env: Env): Source {
   const base = providerIn(placeIn(given, env));
   if (scope !== null) {
     // Not az's, which knows ids alone: here a topic's name says as much.
-    const id = scope.includes("/") ? scope.replace(/\/+$/, "") : `${base}/topics/${scope}`;
+    const isName = !scope.includes("/");
+    const id = isName ? `${base}/topics/${scope}` : checkId(scope, "--source-resource-id");
     return { id, isNested: false };
   }
   if (domain !== null) {
