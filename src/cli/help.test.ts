@@ -24,6 +24,8 @@ test("every command and every noun has its page, which fits a terminal", () => {
     const page = helpFor(commands, name === "" ? [] : name.split(" "));
     assert.ok(page !== null, name);
     assert.match(page, /Usage:\n/, name);
+    if (name !== "")
+      assert.match(page, /\nExamples?:\n {2}\S*posthorn |\n {2}\S+ "\$\(posthorn /, name);
     assert.ok(!/\n {2}\S+ +\n/.test(page), `${name}: each noun says what it is`);
     const tooLong = page
       .split("\n")

@@ -91,6 +91,9 @@ Usage:
 
 Commands:
 ${table(rows)}
+
+Example:
+  ${commands.find(({ words }) => words.startsWith(`${name} `))?.examples[0]}
 `;
 }
 

@@ -1,6 +1,8 @@
 // The commands of az, as a script for az has them, against a real broker.
 
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { openHand } from "../fixtures/hand.ts";
 import { openReceiver } from "../fixtures/receiver.ts";
@@ -268,4 +270,15 @@ test("a profile and a port of its own are ours, and shown beside what az knows",
     posthorn: object;
   };
   assert.deepEqual(made.posthorn, { profile: "ga-2018" });
+});
+
+test("a broker leaves its address in its data folder for as long as it runs", async (t) => {
+  const hand = await openHand(t, quiet);
+  const file = join(hand.folder, "data", "address");
+  assert.equal(readFileSync(file, "utf8"), `${hand.broker.url}\n`);
+  assert.equal(await hand.broker.end("SIGTERM"), 0);
+  assert.equal(existsSync(file), false);
+  const gone = await hand.run("topic list");
+  assert.deepEqual([gone.code, gone.out], [1, ""]);
+  assert.match(gone.err, /^posthorn: the broker at http:\/\/127\.0\.0\.1:5888 cannot be reached/);
 });
