@@ -109,9 +109,9 @@ function isWord(segment: string | undefined, word: string): boolean {
 
 /**
  * The segments that stand where the pattern has `:`, or null when it does not fit:
- * `fit(["topics", "orders"], "topics/:")` is `["orders"]`.
+ * `matchPattern(["topics", "orders"], "topics/:")` is `["orders"]`.
  */
-function fit(segments: Segments, pattern: string): string[] | null {
+function matchPattern(segments: Segments, pattern: string): string[] | null {
   const words = pattern.split("/");
   if (words.length !== segments.length) return null;
   const names: string[] = [];
@@ -129,7 +129,7 @@ function firstFit<T>(
   table: Readonly<Record<string, (...names: string[]) => T>>,
 ): T | null {
   for (const [pattern, build] of Object.entries(table)) {
-    const names = fit(segments, pattern);
+    const names = matchPattern(segments, pattern);
     if (names !== null) return build(...names);
   }
   return null;
