@@ -2,18 +2,16 @@
 // What the broker refuses is a value; that it cannot be reached, or that it does not know us, ends
 // the command.
 
-import { join } from "node:path";
 import type { Members } from "../core/members.ts";
 import type { Chance } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
-import { isLoopback } from "../core/setting.ts";
-import { refuseValue } from "../core/wording.ts";
 import { Complaint, wordsOf } from "./complaint.ts";
 import { isObject } from "./expression.ts";
 import type { Secrets } from "./likeness.ts";
 import type { OpenReceiver } from "./receiver.ts";
 import { type ServerSent, serverSent } from "./serversent.ts";
 import { signingOf } from "./signing.ts";
+import { findBroker, type Whereabouts } from "./whereabouts.ts";
 
 /** What the process alone can do. */
 export interface Wire {
@@ -78,28 +76,14 @@ export interface Client {
 
 /** Beside ours, which has its version in its path. */
 const apiVersion = "2025-02-15";
-const serverDefault = "http://127.0.0.1:5888";
-const dataDefault = "./posthorn-data";
 /** The broker holds its answers back; so this is about an hour. */
 const pollsMax = 180;
+const pollMs = 1_000;
 const pagesMax = 10_000;
 
 /** Refusal: InvalidSetting. */
-export function openClient(
-  given: { one(name: "server" | "key" | "data" | "ca"): string | null },
-  outside: Outside,
-): Client {
-  const { env } = outside;
-  const folder = given.one("data") ?? (env.POSTHORN_DATA || dataDefault);
-  const found = addressIn(folder, outside);
-  const named = given.one("server") ?? (env.POSTHORN_SERVER || found || serverDefault);
-  const server = serverOf(named);
-  const isHere = named === found || isLoopback(server.hostname.replace(/^\[|\]$/g, ""));
-  const key =
-    given.one("key") ??
-    (env.POSTHORN_KEY || env.POSTHORN_ADMIN_KEY || (isHere ? keyIn(folder, outside) : null));
-  if (server.protocol === "https:") trustOwn(given.one("ca"), folder, outside);
-  const base = server.href.replace(/\/+$/, "");
+export function openClient(given: Whereabouts, outside: Outside): Client {
+  const { base, key } = findBroker(given, outside);
   const call = async (path: string, init: RequestInit): Promise<Response> => {
     const url = new URL(`${base}${path}`);
     const isOurs = path.startsWith("/api/");
@@ -137,11 +121,16 @@ export function openClient(
       return await answerOf(await reach(base, outside, new URL(`${base}${path}`), init));
     },
     async *stream(path, signal) {
-      const response = await call(path, { headers: { accept: "text/event-stream" }, signal });
-      if (response.status >= 300) {
-        throw new Complaint(response.status, parseBody(await response.text()));
+      try {
+        const response = await call(path, { headers: { accept: "text/event-stream" }, signal });
+        if (response.status >= 300) {
+          throw new Complaint(response.status, parseBody(await response.text()));
+        }
+        yield* serverSent(textIn(response, base));
+      } catch (error) {
+        // Whoever has had enough is not told what that broke off.
+        if (!signal.aborted) throw error;
       }
-      yield* serverSent(textIn(response, signal));
     },
     async download(path) {
       const response = await call(path, { headers: { accept: "*/*" } });
@@ -150,84 +139,40 @@ export function openClient(
       }
       return response.body;
     },
-    async list(path) {
-      const all: Members[] = [];
-      let next: string | null = path;
-      for (let page = 0; next !== null && page < pagesMax; page++) {
-        const { status, body } = await ask("GET", next);
-        if (status !== 200 || !Array.isArray(body.value)) throw refuseAnswer(base, next, status);
-        all.push(...body.value.filter(isObject));
-        next = typeof body.nextLink === "string" ? pathOf(body.nextLink, base) : null;
-      }
-      return all;
-    },
-    async follow({ operation }) {
-      if (operation === null) return null;
-      const path = pathOf(operation, base);
-      for (let poll = 0; poll < pollsMax; poll++) {
-        const { status, body } = await ask("GET", path);
-        if (status !== 200) throw refuseAnswer(base, path, status);
-        if (body.status === "Succeeded") return null;
-        if (body.status === "Failed") return wordsOf(body, "it failed");
-        await outside.sleep(1_000);
-      }
-      return "it has not ended yet; look at its provisioningState later";
-    },
+    list: (path) => listAll(ask, base, path),
+    follow: (answer) => followTo(ask, base, { answer, sleep: outside.sleep }),
   };
 }
 
-function serverOf(text: string): URL {
-  const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "") {
-    return url;
+type Asking = Client["ask"];
+
+async function listAll(ask: Asking, base: string, path: string): Promise<readonly Members[]> {
+  const all: Members[] = [];
+  let next: string | null = path;
+  for (let page = 0; next !== null && page < pagesMax; page++) {
+    const { status, body } = await ask("GET", next);
+    if (status !== 200 || !Array.isArray(body.value)) throw refuseAnswer(base, next, status);
+    all.push(...body.value.filter(isObject));
+    next = typeof body.nextLink === "string" ? pathOf(body.nextLink, base) : null;
   }
-  const allowed = "a URL such as http://127.0.0.1:5888";
-  throw refuseValue({ field: "server", value: text, allowed });
+  return all;
 }
 
-/** The key of a broker here is for that broker: it is not sent to other machines. */
-function keyIn(folder: string, { readFile }: Outside): string | null {
-  return readOr(() => readFile(join(folder, "admin.key")).trim());
-}
-
-function readOr(read: () => string): string | null {
-  try {
-    return read();
-  } catch (error) {
-    const code = (error as { code?: unknown }).code;
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES") return null;
-    throw error;
+async function followTo(
+  ask: Asking,
+  base: string,
+  { answer, sleep }: { readonly answer: Answer; readonly sleep: Wire["sleep"] },
+): Promise<string | null> {
+  if (answer.operation === null) return null;
+  const path = pathOf(answer.operation, base);
+  for (let poll = 0; poll < pollsMax; poll++) {
+    const { status, body } = await ask("GET", path);
+    if (status !== 200) throw refuseAnswer(base, path, status);
+    if (body.status === "Succeeded") return null;
+    if (body.status === "Failed") return wordsOf(body, "it failed");
+    await sleep(pollMs);
   }
-}
-
-function trustOwn(file: string | null, folder: string, { readFile, trust }: Outside): void {
-  const pem =
-    file === null ? readOr(() => readFile(join(folder, "ca.pem"))) : readNamed(file, readFile);
-  if (pem === null) return;
-  try {
-    trust(pem);
-  } catch {
-    const field = file ?? join(folder, "ca.pem");
-    throw new Refusal(
-      "InvalidSetting",
-      `${field} must be a PEM file with certificates, and is not`,
-    );
-  }
-}
-
-/** A file that someone named. Refusal: InvalidSetting. */
-export function readNamed(file: string, readFile: Outside["readFile"]): string {
-  try {
-    return readFile(file);
-  } catch (error) {
-    const code = (error as { code?: unknown }).code ?? "unknown";
-    throw new Refusal("InvalidSetting", `${file} cannot be read (${code})`, { cause: error });
-  }
-}
-
-/** What a broker that runs here has left of its address. */
-function addressIn(folder: string, { readFile }: Outside): string | null {
-  return readOr(() => readFile(join(folder, "address")).trim());
+  return "it has not ended yet; look at its provisioningState later";
 }
 
 async function answerOf(response: Response): Promise<Answer> {
@@ -253,13 +198,13 @@ async function reach(
   }
 }
 
-/** Until the signal aborts, which is no error. */
-async function* textIn(response: Response, signal: AbortSignal): AsyncIterable<string> {
+async function* textIn(response: Response, base: string): AsyncIterable<string> {
   const decoder = new TextDecoder();
   try {
     for await (const chunk of response.body ?? []) yield decoder.decode(chunk, { stream: true });
   } catch (error) {
-    if (!signal.aborted) throw error;
+    const words = `the broker at ${base} has broken off what it was telling`;
+    throw new Refusal("Unavailable", words, { cause: error });
   }
 }
 

@@ -2,12 +2,13 @@
 // broker is as a whole.
 
 import type { EndpointView, FilterVerdict, Overview } from "../core/view.ts";
-import { openClient, readNamed } from "./client.ts";
+import { openClient } from "./client.ts";
 import type { Row, Run } from "./command.ts";
 import { eventsIn } from "./eventfile.ts";
 import { completed } from "./parcel.ts";
 import { namesOf, sourceIn } from "./source.ts";
 import { filterIn } from "./terms.ts";
+import { readNamed } from "./whereabouts.ts";
 
 export const listEndpoints: Run = async (given, outside) => {
   const { value } = await openClient(given, outside).get("/api/v1/endpoints");

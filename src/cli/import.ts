@@ -6,15 +6,7 @@ import type { Members } from "../core/members.ts";
 import { localPlace } from "../core/topic.ts";
 import { refuseName } from "../core/wording.ts";
 import { isSameText } from "./address.ts";
-import {
-  type Answer,
-  type Client,
-  type Outside,
-  openClient,
-  pathTo,
-  readNamed,
-  secretsOf,
-} from "./client.ts";
+import { type Answer, type Client, type Outside, openClient, pathTo, secretsOf } from "./client.ts";
 import type { Run } from "./command.ts";
 import { wordsOf } from "./complaint.ts";
 import { isTemplate, parseDocument, readDocument, readParameters } from "./document.ts";
@@ -24,6 +16,7 @@ import type { Given } from "./option.ts";
 import { pairsIn } from "./options.ts";
 import { type Need, type Plan, planFor, type Wanted } from "./plan.ts";
 import { declaredParameters, type Found } from "./template.ts";
+import { readNamed } from "./whereabouts.ts";
 
 /** How many endpoints may be waited for at once. */
 const followedMax = 16;

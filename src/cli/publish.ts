@@ -3,13 +3,14 @@
 
 import type { TopicView } from "../core/view.ts";
 import { refuseName } from "../core/wording.ts";
-import { type Client, openClient, pathTo, readNamed } from "./client.ts";
+import { type Client, openClient, pathTo } from "./client.ts";
 import type { CommandOutside, Run } from "./command.ts";
 import { eventsIn } from "./eventfile.ts";
 import { isObject } from "./expression.ts";
 import type { Given } from "./option.ts";
 import { completed, makeEvent, send, type Target } from "./parcel.ts";
 import { openProgress } from "./progress.ts";
+import { readNamed } from "./whereabouts.ts";
 
 /** What one request may hold. */
 const eventsPerRequestMax = 5_000;

@@ -120,7 +120,7 @@ test("what cannot be published is told in one line", async (t) => {
 test("tail shows what happens while it happens, as lines or as objects", async (t) => {
   const { hand, receiver } = await openScene(t);
   receiver.answer = (_, count) => (count === 1 ? 503 : 200);
-  const lines = hand.start("tail -o table --only published attempt catalog --for 60s");
+  const lines = hand.start("tail -o table --only published attempt catalog --for 1h");
   const objects = hand.start("tail -o json --only attempt catalog");
   // Each watches once it has told of a topic that was not there before.
   for (let number = 1; lines.lines.length === 0 || objects.lines.length === 0; number++) {
@@ -155,6 +155,10 @@ test("tail shows what happens while it happens, as lines or as objects", async (
     await hand.json(`topic create -n more-${number}`);
   }
   assert.equal((await one.end()).code, 0, "and so is having seen enough");
+  await hand.broker.end("SIGKILL");
+  const cut = await lines.end();
+  assert.equal(cut.code, 1);
+  assert.match(cut.err, /^posthorn: the broker at \S+ has broken off what it was telling\n$/);
 });
 
 /** The story once it has an attempt: stories are noted beside the path of events. */
