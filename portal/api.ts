@@ -53,7 +53,8 @@ export async function send(path: string, init: RequestInit): Promise<Response> {
 
 /** A session that has ended: the page to sign in is where to go on. */
 function leaveWhenSignedOut(path: string): void {
-  if (path.startsWith("/api/v1/")) location.assign("/signin");
+  // A publish is refused for its key, whoever has signed in.
+  if (!path.startsWith("/topics/")) location.assign("/signin");
 }
 
 async function refusalIn(response: Response): Promise<Refused> {

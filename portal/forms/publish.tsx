@@ -1,5 +1,5 @@
-// Publishing a test event: an editor that begins with an event as the topic takes it, reads along by
-// the broker's own rules, and shows what came of it.
+// Publishing a test event: an editor that begins with an event as the topic takes it, reads along
+// by the broker's own rules, and shows what came of it.
 
 import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useMemo, useState } from "react";

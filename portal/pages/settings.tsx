@@ -1,6 +1,6 @@
 // The settings in force, where each came from, and what it is for.
 
-import { Badge, Input, makeStyles, tokens } from "@fluentui/react-components";
+import { Badge, Input, Link, makeStyles, tokens } from "@fluentui/react-components";
 import { SearchRegular } from "@fluentui/react-icons/svg/search";
 import { useState } from "react";
 import type { Page, SettingView } from "../../src/core/view.ts";
@@ -46,7 +46,12 @@ export function SettingsPage() {
     <>
       <PageHead
         title="Settings"
-        subtitle="What is in force, and where it came from. Settings are read when the broker starts."
+        subtitle={
+          <>
+            What is in force, and where it came from. Settings are read when the broker starts. What
+            this portal does, <Link href="/docs">the API</Link> does, too.
+          </>
+        }
       />
       <Card>
         <Answer asked={asked} what="its settings">

@@ -1,5 +1,5 @@
-// One subscription: how it is doing, what can be done about it, its settings, the handshake with its
-// endpoint, its secrets, and its filter tried on an event.
+// One subscription: how it is doing, what can be done about it, its settings, the handshake with
+// its endpoint, its secrets, and its filter tried on an event.
 
 import { makeStyles, Tab, TabList, tokens } from "@fluentui/react-components";
 import type { Page, SubscriptionView, TopicView } from "../../src/core/view.ts";

@@ -199,7 +199,7 @@ function NumberTable({
         {at
           .slice(from)
           .map((instant, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a clock that stands still repeats itself.
+            // biome-ignore lint/suspicious/noArrayIndexKey: a clock may stand still.
             <tr key={index}>
               <td className={styles.cell}>{sayInstant(instant, now)}</td>
               {series.map(({ name, values }) => (

@@ -2,9 +2,13 @@
 // sent again. Each waits for what it wants to see, and nothing else.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
-import { deadLetterDestination, eventWith, openStage } from "./stage.ts";
+import { adminKey, deadLetterDestination, eventWith, openStage } from "./stage.ts";
+
+const run = promisify(execFile);
 
 /** The words are somewhere on the page. */
 async function sees(page: Page, words: string | RegExp): Promise<void> {
@@ -15,7 +19,7 @@ async function sees(page: Page, words: string | RegExp): Promise<void> {
 async function clickButton(page: Page, name: string | RegExp): Promise<void> {
   await page
     .getByRole("button", { name, exact: typeof name === "string" })
-    .first()
+    .last()
     .click();
 }
 
@@ -156,6 +160,72 @@ export function journeys(browser: () => Browser): void {
     await clickButton(page, "Open");
     await stage.advance({ advance: "PT1S" });
     await page.goto(`${stage.url}/portal/deliveries/waits-outside`);
+    await sees(page, "200: delivered with attempt 1");
+  });
+
+  test("an endpoint that cannot answer the handshake is vouched for by a person", async (t) => {
+    const stage = await openStage(t, { handshake: "on" });
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    const page = await stage.visit(browser(), "/portal/topics/orders/subscriptions/billing");
+    await sees(page, "The endpoint has not agreed yet.");
+    await page.getByRole("link", { name: "see the handshake" }).click();
+    const address = page.getByText(/\/validate\?|validationCode|[?&]id=/).first();
+    const validationUrl = (await address.textContent()) ?? "";
+    await sees(page, "asked");
+    assert.equal((await fetch(validationUrl.trim())).status, 200);
+    await page.getByRole("tab", { name: "State" }).click();
+    await sees(page, "running");
+    await page.getByRole("tab", { name: "Handshake" }).click();
+    await clickButton(page, "Ask again");
+    await sees(page, "The endpoint has been asked again");
+  });
+
+  test("keys are shown on demand, and snippets work as they are pasted", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    const page = await stage.visit(browser(), "/portal/topics/orders?tab=keys");
+    await sees(page, "<key1>");
+    assert.equal(await page.getByText(adminKey).count(), 0);
+    await page.getByRole("switch", { name: "With key1 filled in" }).check();
+    const snippet = page.locator("pre").filter({ hasText: adminKey });
+    await snippet.filter({ hasText: "curl" }).waitFor();
+    await run("sh", ["-c", (await snippet.textContent()) ?? "", "--fail"]);
+    await page.getByRole("tab", { name: "JavaScript" }).click();
+    await snippet.filter({ hasText: "EventGridPublisherClient" }).waitFor();
+    const script = (await snippet.textContent()) ?? "";
+    await run(process.execPath, ["--input-type=module", "--eval", script]);
+    await page.goto(`${stage.url}/portal/deliveries?type=Shop.Ordered`);
+    await page.getByRole("table", { name: "Events" }).getByText("delivered").nth(1).waitFor();
+    assert.equal(stage.receiver.received.length, 2);
+    await page.goto(`${stage.url}/portal/topics/orders?tab=keys`);
+    await clickButton(page, "Regenerate");
+    await clickButton(page, "Regenerate it");
+    await sees(page, "key2 is a new one");
+    await page.getByRole("button", { name: "Copy key2" }).waitFor();
+  });
+
+  test("a domain has topics of its own, and its events go to theirs", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/portal/topics?new=domain");
+    await page.getByRole("textbox", { name: "Name" }).fill("customers");
+    await clickButton(page, "Create");
+    await page.getByRole("tab", { name: "Topics" }).click();
+    await page.getByRole("textbox", { name: "Another topic" }).fill("my-topic");
+    await clickButton(page, "Add");
+    await page
+      .getByRole("table", { name: "Topics of this domain" })
+      .getByText("my-topic")
+      .waitFor();
+    await clickButton(page, "Subscribe");
+    await page.getByRole("textbox", { name: "Name" }).first().fill("billing");
+    await page.getByRole("textbox", { name: "Topic within the domain" }).fill("my-topic");
+    await page.getByRole("textbox", { name: "URL" }).fill(stage.receiver.url);
+    await clickButton(page, "Create");
+    await sees(page, "running");
+    await page.goto(`${stage.url}/portal/topics/customers?tab=publish`);
+    await clickButton(page, "Publish");
     await sees(page, "200: delivered with attempt 1");
   });
 

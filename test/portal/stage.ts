@@ -37,7 +37,10 @@ export interface Stage {
 
 export async function openStage(
   t: Scope,
-  { options = ["--clock", "virtual", "--clock-start", startAt, "--seed", "1"] } = {},
+  {
+    handshake = "off",
+    options = ["--clock", "virtual", "--clock-start", startAt, "--seed", "1"],
+  }: { readonly handshake?: "on" | "off"; readonly options?: readonly string[] } = {},
 ): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-portal-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -47,7 +50,7 @@ export async function openStage(
   writeFileSync(config, JSON.stringify({ storageAccounts: { letters: { folder: letters } } }));
   const program = await startProgram([
     ...["--config", config, "--data", join(folder, "data"), "--admin-key", adminKey],
-    ...["--handshake", "off", ...options],
+    ...["--handshake", handshake, ...options],
   ]);
   t.after(() => program.end("SIGKILL"));
   const receiver = await openReceiver(t);
