@@ -176,7 +176,10 @@ async function followTo(
 }
 
 async function answerOf(response: Response): Promise<Answer> {
-  const text = await response.text();
+  const text = await response.text().catch((error: unknown) => {
+    const words = `the answer of ${new URL(response.url).origin} was broken off`;
+    throw new Refusal("Unavailable", words, { cause: error });
+  });
   const operation = response.headers.get("azure-asyncoperation");
   return { status: response.status, body: parseBody(text), operation };
 }
