@@ -2,9 +2,11 @@
 // that is bounded however long the tab stays open. What comes faster than eyes can follow is
 // gathered and shown four times a second.
 //
-// Where the events cannot be had, the overview is asked for now and then, and pages ask anew.
+// Where the events cannot be had, the overview is asked for now and then, and pages ask anew. A tab
+// that nobody sees lets go of its connection after a while: a browser has only six for all tabs of
+// one broker.
 
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type {
   EventSummary,
   LiveAttempt,
@@ -36,6 +38,7 @@ const redrivesKept = 20;
 const showEveryMs = 250;
 const pollEveryMs = 5_000;
 const reconnectMs = 3_000;
+const hiddenMs = 15_000;
 
 const kinds: readonly LiveKind[] = [
   "overview",
@@ -102,24 +105,40 @@ function take(event: LiveEvent): void {
   for (const listener of kindListeners) listener(event.kind);
 }
 
+let source: EventSource | null = null;
+let letGo: ReturnType<typeof setTimeout> | null = null;
+
 /** Opens the connection, and opens it again for as long as the page is there. */
 export function startLive(): void {
   void poll();
   connect();
+  document.addEventListener("visibilitychange", () => {
+    if (letGo !== null) clearTimeout(letGo);
+    letGo = document.hidden ? setTimeout(disconnect, hiddenMs) : null;
+    if (document.hidden || source !== null) return;
+    connect();
+    void refreshOverview().catch(() => {});
+  });
+}
+
+function disconnect(): void {
+  source?.close();
+  source = null;
+  change({ connection: "connecting" });
 }
 
 function connect(): void {
-  const source = new EventSource("/api/v1/live");
-  source.addEventListener("open", () => change({ connection: "open" }));
-  source.addEventListener("error", () => {
+  const opened = new EventSource("/api/v1/live");
+  source = opened;
+  opened.addEventListener("open", () => change({ connection: "open" }));
+  opened.addEventListener("error", () => {
     change({ connection: "lost" });
     // A browser tries again by itself, except after an answer that it takes for final.
-    if (source.readyState !== EventSource.CLOSED) return;
-    source.close();
-    setTimeout(connect, reconnectMs);
+    if (opened.readyState !== EventSource.CLOSED) return;
+    setTimeout(() => source === opened && connect(), reconnectMs);
   });
   for (const kind of kinds) {
-    source.addEventListener(kind, (given) => {
+    opened.addEventListener(kind, (given) => {
       take({ kind, ...JSON.parse((given as MessageEvent<string>).data) } as LiveEvent);
     });
   }
@@ -127,7 +146,8 @@ function connect(): void {
 
 /** While nothing comes by itself. */
 async function poll(): Promise<void> {
-  if (next.connection !== "open" || next.overview === null) {
+  const isWanted = !document.hidden && (next.connection !== "open" || next.overview === null);
+  if (isWanted) {
     try {
       take({ kind: "overview", overview: await ask<Overview>("GET", "/api/v1/overview") });
       if (next.connection !== "open") for (const listener of kindListeners) listener("attempt");
@@ -178,16 +198,39 @@ export async function refreshOverview(): Promise<void> {
   }
 }
 
+interface Ticker {
+  at: number;
+  readonly listeners: Set<() => void>;
+}
+
+const tickers = new Map<number, Ticker>();
+
+/** One timer for all that tick alike: a table may show a thousand ages. */
+function tickerOf(everyMs: number): Ticker {
+  const known = tickers.get(everyMs);
+  if (known !== undefined) return known;
+  const ticker: Ticker = { at: Date.now(), listeners: new Set() };
+  tickers.set(everyMs, ticker);
+  setInterval(() => {
+    ticker.at = Date.now();
+    for (const listener of ticker.listeners) listener();
+  }, everyMs);
+  return ticker;
+}
+
 /** The broker's time, in milliseconds: a virtual clock stands still between two overviews. */
-export function useNow(everyMs = 1_000): number {
+export function useNow(everyMs: 250 | 1_000 | 60_000 = 1_000): number {
   const { overview, overviewAt } = useLive();
-  const [here, setHere] = useState(() => Date.now());
+  const ticker = tickerOf(everyMs);
+  const watchTicker = useCallback(
+    (listener: () => void) => {
+      ticker.listeners.add(listener);
+      return () => ticker.listeners.delete(listener);
+    },
+    [ticker],
+  );
+  const here = useSyncExternalStore(watchTicker, () => ticker.at);
   const isVirtual = overview?.clock === "virtual";
-  useEffect(() => {
-    if (isVirtual) return;
-    const timer = setInterval(() => setHere(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [isVirtual, everyMs]);
   return useMemo(() => {
     if (overview === null) return here;
     const at = Date.parse(overview.now);

@@ -52,7 +52,7 @@ export function Reading({ id, onClose }: { readonly id: string; readonly onClose
                       ["Attempts", `${letter.attempts}`],
                       ["Published", <When key="published" at={letter.publishedAt} />],
                       ["Last attempt", <When key="last" at={letter.lastAttemptAt} />],
-                      ["Written", <When key="written" at={letter.writtenAt} />],
+                      ["Written in the hour of", <When key="written" at={letter.writtenAt} />],
                       ["Sent again", `${letter.redriven} times`],
                       [
                         "In",

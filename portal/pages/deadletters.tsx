@@ -228,7 +228,7 @@ function Letters({
                 },
                 { title: "Outcome", width: "110px", show: ({ outcome }) => <Long>{outcome}</Long> },
                 {
-                  title: "Written",
+                  title: "In the hour of",
                   width: "130px",
                   isWideOnly: true,
                   show: ({ writtenAt }) => <When at={writtenAt} />,

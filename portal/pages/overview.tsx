@@ -10,7 +10,7 @@ import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead, Wait } from "../parts/page.tsx";
 import { Rows } from "../parts/table.tsx";
 import { Age, HealthBadge, Long, When } from "../parts/texts.tsx";
-import { eventPath, go, pathTo, subscriptionPath } from "../route.ts";
+import { eventPath, go, pathTo } from "../route.ts";
 import { sayCount, sayRate, sayShort } from "../words.ts";
 
 const useStyles = makeStyles({
@@ -258,11 +258,7 @@ function Latest() {
             {
               title: "Subscription",
               isWideOnly: true,
-              show: ({ topic, subscription }) => (
-                <To to={subscriptionPath({ topic, domainTopic: null, name: subscription })}>
-                  <Long>{subscription}</Long>
-                </To>
-              ),
+              show: ({ subscription }) => <Long>{subscription}</Long>,
             },
             { title: "Attempt", width: "70px", align: "right", show: ({ number }) => number },
             { title: "Outcome", width: "110px", show: ({ outcome }) => <Long>{outcome}</Long> },

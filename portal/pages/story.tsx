@@ -121,13 +121,15 @@ function Unmatched({ story }: { readonly story: Story }) {
           {
             title: "Subscription",
             width: "30%",
-            show: ({ subscription }) => (
-              <To
-                to={subscriptionPath({ topic: story.topic, domainTopic: null, name: subscription })}
-              >
-                <Long>{subscription}</Long>
-              </To>
-            ),
+            // Within a domain it may be of the domain or of one of its topics.
+            show: ({ subscription: name }) =>
+              story.domainTopic !== null ? (
+                <Long>{name}</Long>
+              ) : (
+                <To to={subscriptionPath({ topic: story.topic, domainTopic: null, name })}>
+                  <Long>{name}</Long>
+                </To>
+              ),
           },
           {
             title: "The clause that said no",

@@ -2,8 +2,9 @@
 // phone every row becomes a small card: its main columns over the whole width, the others beside
 // each other with their names.
 
-import { makeStyles, mergeClasses, tokens } from "@fluentui/react-components";
-import type { ReactNode } from "react";
+import { Button, makeStyles, mergeClasses, tokens } from "@fluentui/react-components";
+import { type ReactNode, useState } from "react";
+import { sayCount } from "../words.ts";
 
 export interface Column<T> {
   readonly title: string;
@@ -16,6 +17,9 @@ export interface Column<T> {
   /** Only where there is plenty of room. */
   readonly isExtra?: boolean;
 }
+
+/** More than anybody reads; the rest comes on request. */
+const rowsMax = 200;
 
 const phone = "@media (max-width: 640px)";
 
@@ -77,6 +81,7 @@ const useStyles = makeStyles({
       maxWidth: "100%",
     },
   },
+  rest: { marginTop: tokens.spacingVerticalS },
   main: { [phone]: { flexBasis: "100%", overflowWrap: "anywhere" } },
   named: {
     [phone]: {
@@ -106,6 +111,8 @@ export function Rows<T>({
   readonly keyOf: (row: T, index: number) => string;
 }) {
   const styles = useStyles();
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? rows : rows.slice(0, rowsMax);
   const classOf = ({ width, align, isWideOnly, isExtra }: Column<T>) =>
     mergeClasses(
       width === undefined ? styles.main : styles.named,
@@ -131,7 +138,7 @@ export function Rows<T>({
           </tr>
         </thead>
         <tbody className={styles.body}>
-          {rows.map((row, index) => (
+          {shown.map((row, index) => (
             <tr key={keyOf(row, index)} className={styles.row}>
               {columns.map((column) => (
                 <td
@@ -146,6 +153,11 @@ export function Rows<T>({
           ))}
         </tbody>
       </table>
+      {rows.length > shown.length && (
+        <Button className={styles.rest} onClick={() => setWhole(true)}>
+          {`Show ${sayCount(rows.length - shown.length)} more`}
+        </Button>
+      )}
     </div>
   );
 }
