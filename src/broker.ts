@@ -7,7 +7,7 @@ import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
 import { tellIdle } from "./control/idle.ts";
 import { recollect } from "./control/recollection.ts";
 import { greet } from "./core/greeting.ts";
-import type { Route } from "./core/ports.ts";
+import type { Route } from "./core/request.ts";
 import { publishLimits } from "./core/schema/limits.ts";
 import { type OpenDesk, openDesk } from "./desk.ts";
 import { type Ending, layGround, type Outside, type RealGround } from "./ground.ts";

@@ -25,7 +25,7 @@ import {
 import { signinRoutes } from "./control/signin.ts";
 import { statusRoutes } from "./control/status.ts";
 import { baseUrlOf } from "./core/called.ts";
-import type { Route } from "./core/ports.ts";
+import type { Route } from "./core/request.ts";
 import { isLoopback } from "./core/setting.ts";
 import type { Counts } from "./core/view.ts";
 import type { RealGround } from "./ground.ts";

@@ -9,27 +9,18 @@ import { Handshakes } from "./control/handshake.ts";
 import { Operator } from "./control/operator.ts";
 import type { Evaluations } from "./core/audience.ts";
 import type { AzureResources } from "./core/azure.ts";
+import type { Chronicle } from "./core/chronicle.ts";
 import { type HandshakeRules, handshakeRules } from "./core/handshake.ts";
 import type { HealthRules } from "./core/health.ts";
 import type { PolicyDefaults } from "./core/policy.ts";
-import type {
-  Ask,
-  Catalog,
-  Chance,
-  Chronicle,
-  Clock,
-  Ids,
-  Log,
-  Meter,
-  Route,
-  Sink,
-  Switchboard,
-  Tracer,
-  WholeStore,
-} from "./core/ports.ts";
+import type { Catalog, Chance, Clock, Ids, Log, Meter, Sink, WholeStore } from "./core/ports.ts";
 import type { ProfileName } from "./core/profile.ts";
+import type { Ask } from "./core/question.ts";
 import type { Refusal } from "./core/refusal.ts";
+import type { Route } from "./core/request.ts";
 import { type Directory, openDirectory } from "./core/route.ts";
+import type { Tracer } from "./core/span.ts";
+import type { Switchboard } from "./core/steering.ts";
 import type { DeadLetterDestination } from "./core/subscription.ts";
 import { Roster } from "./dispatch/roster.ts";
 import { type ModulePublishGround, modulePublishRoutes } from "./ingress/module.ts";

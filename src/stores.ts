@@ -3,7 +3,8 @@
 
 import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
-import type { Activity, Chronicle, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
+import type { Chronicle } from "./core/chronicle.ts";
+import type { Activity, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
 import { type BackupShelf, openBackups } from "./runtime/backups.ts";
 import { startWatch } from "./runtime/watch.ts";
 import { storeFile } from "./store/backup.ts";

@@ -3,8 +3,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Level, SkipStep, WholeStore } from "../src/core/ports.ts";
+import type { Level, WholeStore } from "../src/core/ports.ts";
 import { Refusal } from "../src/core/refusal.ts";
+import type { SkipStep } from "../src/core/steering.ts";
 import type { SubscriptionDraft } from "../src/core/subscription.ts";
 import { assemble } from "../src/house.ts";
 import { VirtualClock } from "../src/runtime/virtual.ts";

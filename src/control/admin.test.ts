@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRequest } from "../../test/fixtures/request.ts";
-import type { Request, Route } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Request, Route } from "../core/request.ts";
 import { type AdminLock, requireAdmin } from "./admin.ts";
 
 const open: Route = {

@@ -6,8 +6,8 @@
 // been meant for us (`whyAstray`).
 
 import { isNameOfThisMachine } from "../core/host.ts";
-import type { Request, Route } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Request, Route } from "../core/request.ts";
 
 /** Null when a bearer token is worth the admin key, else why not, as a sentence. */
 export type AdminCheck = (token: string) => Promise<string | null>;

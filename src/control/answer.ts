@@ -1,8 +1,8 @@
 // Replies of the control plane in the shape of Azure Resource Manager. One table says what each
 // refusal is called there: { "error": { "code", "message", "target", "details" } }.
 
-import type { Reply } from "../core/ports.ts";
 import type { Refusal, RefusalCode } from "../core/refusal.ts";
+import type { Reply } from "../core/request.ts";
 
 interface Wording {
   readonly status: number;

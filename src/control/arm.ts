@@ -4,8 +4,8 @@
 //
 // Deliberately absent: who may ask. That is settled before a request comes here.
 
-import type { Reply, Request, Route } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Request, Route } from "../core/request.ts";
 import { shownAs } from "../core/wording.ts";
 import { armHeaders, reply, replyToRefusal } from "./answer.ts";
 import * as domains from "./domains.ts";

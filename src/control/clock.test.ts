@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRequest } from "../../test/fixtures/request.ts";
-import type { Reply } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply } from "../core/request.ts";
 import { VirtualClock } from "../runtime/virtual.ts";
 import { clockRoutes } from "./clock.ts";
 

@@ -2,8 +2,9 @@
 // They exist only with `--clock virtual`; real time takes no orders.
 
 import { checkMembers } from "../core/members.ts";
-import type { Instant, Reply, Route } from "../core/ports.ts";
+import type { Instant } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Route } from "../core/request.ts";
 import { isoInstant, parseDuration, parseInstant } from "../core/time.ts";
 import { refuseValue } from "../core/wording.ts";
 

@@ -3,8 +3,8 @@
 
 import { isNestedDeeper } from "../core/json.ts";
 import { checkMembers, type Members } from "../core/members.ts";
-import type { Request } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Request } from "../core/request.ts";
 import { shownAs } from "../core/wording.ts";
 
 /** No resource comes near. */

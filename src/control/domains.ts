@@ -4,8 +4,9 @@
 // A topic that has a subscription is there, whatever the list says: between two writes of two
 // clients the list may fall behind.
 
-import type { Catalog, Reply } from "../core/ports.ts";
+import type { Catalog } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply } from "../core/request.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { type DomainTerms, domainTopicNameRule, type Topic } from "../core/topic.ts";
 import { refuseValue } from "../core/wording.ts";

@@ -1,7 +1,7 @@
 // Whether a write may go on, by the etag that its client has read. A record's etag is its revision.
 
-import type { Request } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Request } from "../core/request.ts";
 
 interface Revised {
   readonly revision: number;

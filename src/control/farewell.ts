@@ -2,8 +2,8 @@
 // only if it had agreed to hear from us.
 
 import { type AzureResources, noAzure, urlOf } from "../core/azure.ts";
-import type { Ask, Catalog, Clock, Ids, Log } from "../core/ports.ts";
-import { farewellOf, type Occasion } from "../core/question.ts";
+import type { Catalog, Clock, Ids, Log } from "../core/ports.ts";
+import { type Ask, farewellOf, type Occasion } from "../core/question.ts";
 import { endpointOf, type Subscription, type SubscriptionTerms } from "../core/subscription.ts";
 import { localPlace, type Topic, topicArmId } from "../core/topic.ts";
 

@@ -2,9 +2,10 @@
 // by its address, writing it unless someone else was faster, and telling of it.
 
 import type { AzureResources } from "../core/azure.ts";
-import type { Catalog, Clock, Ids, Log, Registry, Reply, Request } from "../core/ports.ts";
+import type { Catalog, Clock, Ids, Log, Registry } from "../core/ports.ts";
 import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Request } from "../core/request.ts";
 import { type Topic, topicArmId } from "../core/topic.ts";
 import { reply } from "./answer.ts";
 import type { Called, HandshakeDesk } from "./desk.ts";

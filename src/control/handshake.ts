@@ -20,9 +20,10 @@ import {
   nextStep,
   termsAsked,
 } from "../core/handshake.ts";
-import type { Ask, Catalog, Clock, Ids, Log, Registry, Route } from "../core/ports.ts";
-import { judge, questionOf, validationUrlOf, wordsOfAnswer } from "../core/question.ts";
+import type { Catalog, Clock, Ids, Log, Registry } from "../core/ports.ts";
+import { type Ask, judge, questionOf, validationUrlOf, wordsOfAnswer } from "../core/question.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Route } from "../core/request.ts";
 import {
   endpointOf,
   type Handshake,

@@ -3,8 +3,8 @@
 // Imitates https://learn.microsoft.com/rest/api/eventgrid (list operations).
 
 import { checkInteger } from "../core/check.ts";
-import type { Reply, Request } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Request } from "../core/request.ts";
 import { refuseValue } from "../core/wording.ts";
 import { reply } from "./answer.ts";
 

@@ -7,20 +7,11 @@
 // the store. So both outlive a restart. Everything done here is a fact in the log.
 
 import type { Closure } from "../core/bulletin.ts";
+import type { Chronicle } from "../core/chronicle.ts";
 import { type Course, type Flow, goOn, pause } from "../core/flow.ts";
-import type {
-  Catalog,
-  Chronicle,
-  Clock,
-  Instant,
-  Log,
-  Meter,
-  Queue,
-  SkipStep,
-  Switchboard,
-  WholeStore,
-} from "../core/ports.ts";
+import type { Catalog, Clock, Instant, Log, Meter, Queue, WholeStore } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { SkipStep, Switchboard } from "../core/steering.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
 import { shownAs } from "../core/wording.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Reply, Request } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Request } from "../core/request.ts";
 import { portalRoutes } from "./portal.ts";
 
 const files: Readonly<Record<string, { readonly text: string; readonly contentType: string }>> = {

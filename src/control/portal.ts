@@ -5,8 +5,8 @@
 // Nothing may run or be shown in the page but what comes from here: the Content-Security-Policy
 // names nothing else, and styles made at run time carry a nonce that is new with every answer.
 
-import type { Reply, Request, Route } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Request, Route } from "../core/request.ts";
 
 export interface PortalGround {
   readonly assets: {

@@ -2,8 +2,9 @@
 // what it can do. There is little behind it: any subscription id and any group will do, a group is
 // there when it is asked for, and nothing of it is stored.
 
-import type { Catalog, Reply } from "../core/ports.ts";
+import type { Catalog } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply } from "../core/request.ts";
 import { localPlace } from "../core/topic.ts";
 import { refuseValue } from "../core/wording.ts";
 import { reply } from "./answer.ts";

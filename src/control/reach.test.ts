@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { subscriptionDraft } from "../../test/contract/fixture.ts";
-import type { BlobContainer, Catalog } from "../core/ports.ts";
+import type { BlobContainer } from "../core/letterstore.ts";
+import type { Catalog } from "../core/ports.ts";
 import { parseStorageAccounts, storageArmId } from "../core/storage.ts";
 import { watchReach } from "./reach.ts";
 

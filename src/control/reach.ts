@@ -3,7 +3,8 @@
 // before the first event is given up on. But nobody should learn of it from the first that is lost.
 
 import { containerOf } from "../core/letterquery.ts";
-import type { Catalog, DeadLetterReader, Log } from "../core/ports.ts";
+import type { DeadLetterReader } from "../core/letterstore.ts";
+import type { Catalog, Log } from "../core/ports.ts";
 import type { StorageAccount } from "../core/storage.ts";
 
 export interface ReachGround {

@@ -6,8 +6,8 @@
 // complete again. What it cannot read now it leaves: a story is compared with the store whenever it
 // is told.
 
-import { isOpen } from "../core/chronicle.ts";
-import type { Catalog, Chronicle, Clock, Ledger, Log, Seen } from "../core/ports.ts";
+import { type Chronicle, isOpen } from "../core/chronicle.ts";
+import type { Catalog, Clock, Ledger, Log, Seen } from "../core/ports.ts";
 import type { DeliveryState } from "../core/view.ts";
 
 export interface RecollectionGround {

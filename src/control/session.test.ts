@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRequest } from "../../test/fixtures/request.ts";
-import type { Reply, Request } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Request } from "../core/request.ts";
 import { openSessions, sessionLifeMs } from "../runtime/sessions.ts";
 import { isSignedIn, linkOf, linkRoutes, type SessionGround, sessionRoutes } from "./session.ts";
 

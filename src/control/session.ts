@@ -6,8 +6,9 @@
 // not send the new cookie along.
 
 import { hash } from "node:crypto";
-import type { Log, Reply, Request, Route } from "../core/ports.ts";
+import type { Log } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Request, Route } from "../core/request.ts";
 import { whyAstray } from "./admin.ts";
 import { reply } from "./answer.ts";
 

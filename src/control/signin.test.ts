@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRequest } from "../../test/fixtures/request.ts";
-import type { Reply, Request, Route } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Request, Route } from "../core/request.ts";
 import { openTokens, tokenLifeMs } from "../runtime/tokens.ts";
 import { signinRoutes, tenantId } from "./signin.ts";
 

@@ -7,7 +7,8 @@
 // signing in with a browser, refresh tokens.
 
 import { baseUrlOf } from "../core/called.ts";
-import type { Log, Reply, Request, Route } from "../core/ports.ts";
+import type { Log } from "../core/ports.ts";
+import type { Reply, Request, Route } from "../core/request.ts";
 import { shownAs } from "../core/wording.ts";
 import { type AdminLock, requireAdmin } from "./admin.ts";
 

@@ -3,7 +3,7 @@
 // Alive means only that we answer; a broker that cannot accept publishes is alive and not ready, so
 // that it is taken out of service and not killed.
 
-import type { Reply, Route } from "../core/ports.ts";
+import type { Reply, Route } from "../core/request.ts";
 
 const json = { "content-type": "application/json; charset=utf-8" };
 const exposition = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };

@@ -6,7 +6,7 @@
 // subscriptions in it, also those of topics in one region.
 
 import { checkMembers, type Members } from "../core/members.ts";
-import type { Reply } from "../core/ports.ts";
+import type { Reply } from "../core/request.ts";
 import {
   endpointOf,
   isAskable,

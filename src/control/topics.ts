@@ -4,9 +4,10 @@
 
 import { idleUnder, wordsOfIdle } from "../core/allowance.ts";
 import { checkMembers, type Members } from "../core/members.ts";
-import type { Catalog, Reply } from "../core/ports.ts";
+import type { Catalog } from "../core/ports.ts";
 import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply } from "../core/request.ts";
 import { isConversionAllowed } from "../core/schema/convert.ts";
 import type { Subscription } from "../core/subscription.ts";
 import {

@@ -1,8 +1,8 @@
 // The validation URL, as a person's browser or the endpoint itself calls it: whoever knows the code
 // agrees in the endpoint's place. No key is asked for, because the code is one.
 
-import type { Reply, Request, Route } from "../core/ports.ts";
 import { rateIn } from "../core/question.ts";
+import type { Reply, Request, Route } from "../core/request.ts";
 import type { SubscriptionId } from "../core/subscription.ts";
 
 export interface Call {

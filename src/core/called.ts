@@ -3,7 +3,7 @@
 // The `Host` header and the connection are all that is looked at. What a proxy adds is not, because
 // anybody can add it: a proxy in front passes the host on and speaks TLS to us, too.
 
-import type { Request } from "./ports.ts";
+import type { Request } from "./request.ts";
 
 const hostRule = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?$/;
 

@@ -5,13 +5,55 @@
 import type { Event, InputSchema } from "./event.ts";
 import { foldCase } from "./filter/fold.ts";
 import type { Filter } from "./filter.ts";
-import type { AcceptedNote, KeptNote, Roll, Seat } from "./note.ts";
-import type { EventQuery, Instant } from "./ports.ts";
+import type { AcceptedNote, KeptNote, Roll, Seat, StoryNote } from "./note.ts";
+import type { Instant } from "./ports.ts";
 import { domainTopicIn, recallFields } from "./recall.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "./subscription.ts";
 import { isoInstant } from "./time.ts";
 import type { DeliveryState } from "./view.ts";
 import { refuseValue } from "./wording.ts";
+
+/**
+ * Remembers what became of each event, for people. It is told and never asked on the path of an
+ * event, and it may forget: the store is the truth, and a chronicle that fails slows nobody.
+ */
+export interface Chronicle {
+  /** Returns at once and never throws. Whatever is noted is found by the next look. */
+  note(note: StoryNote): void;
+  /** Told every note as it is made. The answer ends it. */
+  listen(listener: (note: StoryNote) => void): () => void;
+  /**
+   * The latest first. A page may be shorter than asked for, and even empty, though there is a next
+   * one. Refusals: InvalidSetting (`after`), Unavailable.
+   */
+  search(query: EventQuery): Promise<{
+    readonly found: readonly Listed[];
+    /** To be given as `after`; null: there is no more. */
+    readonly next: string | null;
+  }>;
+  /** By our id, or the latest with that id of the publisher's. Refusal: Unavailable. */
+  find(id: string): Promise<Entry | null>;
+  /** What was noted before is kept. */
+  close(): Promise<void>;
+}
+
+/** All that is given must hold. */
+export interface EventQuery {
+  /** Ours or the publisher's. */
+  readonly id?: string;
+  /** Stands somewhere in the subject; with `*` for anything, the whole of it. */
+  readonly subject?: string;
+  /** The whole type; `*` stands for anything. */
+  readonly type?: string;
+  readonly topic?: string;
+  readonly subscription?: string;
+  /** Of the delivery to that subscription, or to any. */
+  readonly state?: DeliveryState;
+  readonly from?: Instant;
+  readonly to?: Instant;
+  readonly after?: string;
+  readonly limit: number;
+}
 
 /** An event as it is listed. */
 export interface Head {

@@ -5,7 +5,8 @@
 // `<namespace>/<topic>/<subscription>` in front. A blob that lies elsewhere is a letter all the
 // same, written when its store says so.
 
-import type { BlobContainer, BlobSight, Instant } from "./ports.ts";
+import type { BlobContainer, BlobSight } from "./letterstore.ts";
+import type { Instant } from "./ports.ts";
 import { Refusal } from "./refusal.ts";
 import { containerNameRule } from "./storage.ts";
 import { topicNameRule } from "./topic.ts";

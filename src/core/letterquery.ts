@@ -7,8 +7,9 @@
 
 import type { Letter } from "./letter.ts";
 import { type LetterPlace, subscriptionIn } from "./letterplace.ts";
+import type { BlobContainer } from "./letterstore.ts";
 import type { Members } from "./members.ts";
-import type { BlobContainer, Catalog, Instant } from "./ports.ts";
+import type { Catalog, Instant } from "./ports.ts";
 import { Refusal } from "./refusal.ts";
 import { containerNameRule, findAccount, type StorageAccount } from "./storage.ts";
 import type { Subscription } from "./subscription.ts";

@@ -11,8 +11,9 @@ import {
   subscriptionIn,
   writtenOf,
 } from "./letterplace.ts";
+import type { BlobContainer, DeadLetterReader } from "./letterstore.ts";
 import { type Step, type WalkQuery, walkLetters } from "./letterwalk.ts";
-import type { BlobContainer, DeadLetterReader, Instant } from "./ports.ts";
+import type { Instant } from "./ports.ts";
 import { Refusal } from "./refusal.ts";
 
 const box: BlobContainer = { account: "letters", container: "box" };

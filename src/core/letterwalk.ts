@@ -8,7 +8,8 @@
 
 import { Heap } from "./heap.ts";
 import { type Bookmark, isLetterBlob, writtenOf } from "./letterplace.ts";
-import type { BlobContainer, BlobSight, DeadLetterReader, Instant, Listing } from "./ports.ts";
+import type { BlobContainer, BlobSight, DeadLetterReader, Listing } from "./letterstore.ts";
+import type { Instant } from "./ports.ts";
 
 export interface WalkQuery {
   readonly containers: readonly BlobContainer[];

@@ -6,8 +6,8 @@
 // module's own detail codes are known, `UnAuthorized` and `InvalidDestination`; the others are
 // ours.
 
-import type { Reply, Request } from "./ports.ts";
 import { Refusal, type RefusalCode } from "./refusal.ts";
+import type { Reply, Request } from "./request.ts";
 import { shownAs } from "./wording.ts";
 
 export const moduleApiVersion = "2019-01-01-preview";

@@ -1,12 +1,14 @@
-// Everything the house needs from outside, as plain interfaces. Rooms implement these or are handed
-// them by broker.ts; no room imports another. This is the page to read after the README.
+// What the path of an event needs from outside, as plain interfaces. Rooms implement these or are
+// handed them by broker.ts; no room imports another. This is the page to read after the README.
+//
+// Ports beside the path stand with what they speak of: requests and replies in request.ts, what
+// operators do in steering.ts, stories in chronicle.ts, dead letters read back in letterstore.ts,
+// questions to endpoints in question.ts, spans in span.ts.
 
-import type { Closure, HealthChange } from "./bulletin.ts";
-import type { Entry, Listed } from "./chronicle.ts";
 import type { Event } from "./event.ts";
-import type { Health, HealthRules } from "./health.ts";
-import type { StoryNote } from "./note.ts";
+import type { Redriven } from "./letterstore.ts";
 import type { Outcome } from "./outcome.ts";
+import type { Notebook, Steering } from "./steering.ts";
 import type {
   Destination,
   Subscription,
@@ -15,7 +17,6 @@ import type {
 } from "./subscription.ts";
 import type { Topic, TopicDraft } from "./topic.ts";
 import type { Trace } from "./trace.ts";
-import type { DeliveryState } from "./view.ts";
 
 // ── Time, chance and names ────────────────────────────────────────────────────────────────────
 
@@ -195,104 +196,8 @@ export interface QueueCount extends Queue {
   readonly nextDueAt: Instant;
 }
 
-/**
- * What an operator does to what waits. Each call is one small step, so that nobody waits long for
- * it; whoever asks goes on until there is no next one. A step that rejects has not happened, and
- * the whole may be begun again.
- */
-export interface Steering {
-  /**
-   * Drops what waits in a queue, leased or not, as long as its event was there when the first step
-   * was made. Settlements of what is dropped are ignored.
-   */
-  skip(
-    queue: Queue,
-    step: SkipStep | null,
-  ): Promise<{ readonly dropped: number; readonly next: SkipStep | null }>;
-  /**
-   * Makes what waits in a queue due now. With an event, that one alone, and before all others;
-   * nothing when it does not wait there.
-   */
-  hasten(
-    queue: Queue,
-    which: { readonly event: number | null; readonly now: Instant },
-  ): Promise<{ readonly hastened: number; readonly isOver: boolean }>;
-  /** The number of the event with this `systemId`; null when there is none, or not yet found. */
-  find(
-    systemId: string,
-    after: number,
-  ): Promise<{ readonly event: number | null; readonly next: number | null }>;
-}
-
-/** Where a skip goes on. */
-export interface SkipStep {
-  /** The latest event that was there at its beginning. */
-  readonly through: number;
-  readonly dueAt: Instant;
-  readonly event: number;
-  /** Whether this walk through the queue has dropped anything: then there is another one. */
-  readonly hasDropped: boolean;
-}
-
-/** Small records for whoever needs to remember something: few, and each of a kind. */
-export interface Notebook {
-  notes(kind: string): Promise<readonly Note[]>;
-  /** Null removes it. Durable when it resolves. */
-  putNote(kind: string, key: string, record: object | null): Promise<void>;
-}
-
-export interface Note {
-  readonly key: string;
-  /** As it was put. */
-  readonly record: object;
-}
-
 /** All that a store does. */
 export type WholeStore = Store & Ledger & Steering & Registry & Notebook & Redriven;
-
-// ── Stories ───────────────────────────────────────────────────────────────────────────────────
-
-/**
- * Remembers what became of each event, for people. It is told and never asked on the path of an
- * event, and it may forget: the store is the truth, and a chronicle that fails slows nobody.
- */
-export interface Chronicle {
-  /** Returns at once and never throws. Whatever is noted is found by the next look. */
-  note(note: StoryNote): void;
-  /** Told every note as it is made. The answer ends it. */
-  listen(listener: (note: StoryNote) => void): () => void;
-  /**
-   * The latest first. A page may be shorter than asked for, and even empty, though there is a next
-   * one. Refusals: InvalidSetting (`after`), Unavailable.
-   */
-  search(query: EventQuery): Promise<{
-    readonly found: readonly Listed[];
-    /** To be given as `after`; null: there is no more. */
-    readonly next: string | null;
-  }>;
-  /** By our id, or the latest with that id of the publisher's. Refusal: Unavailable. */
-  find(id: string): Promise<Entry | null>;
-  /** What was noted before is kept. */
-  close(): Promise<void>;
-}
-
-/** All that is given must hold. */
-export interface EventQuery {
-  /** Ours or the publisher's. */
-  readonly id?: string;
-  /** Stands somewhere in the subject; with `*` for anything, the whole of it. */
-  readonly subject?: string;
-  /** The whole type; `*` stands for anything. */
-  readonly type?: string;
-  readonly topic?: string;
-  readonly subscription?: string;
-  /** Of the delivery to that subscription, or to any. */
-  readonly state?: DeliveryState;
-  readonly from?: Instant;
-  readonly to?: Instant;
-  readonly after?: string;
-  readonly limit: number;
-}
 
 // ── Topics and subscriptions ──────────────────────────────────────────────────────────────────
 
@@ -346,120 +251,6 @@ export interface Sink<D = Destination> {
   ): Promise<Outcome>;
 }
 
-/** A request of our own to an endpoint: the handshake before any event, the notice after all. */
-export type Ask = (question: {
-  readonly method: "POST" | "OPTIONS";
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
-  readonly waitMs: number;
-  readonly signal: AbortSignal;
-}) => Promise<Answer>;
-
-/** Never thrown for something the world did. A redirect is an answer; a long body is cut. */
-export type Answer =
-  | {
-      readonly kind: "answered";
-      readonly status: number;
-      /** Names in lower case. */
-      readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-      readonly body: string;
-    }
-  /** `why` in words, without secrets. */
-  | { readonly kind: "noReply"; readonly why: string };
-
-// ── Dead letters, read back ───────────────────────────────────────────────────────────────────
-
-/** Where dead letters lie; the account by its name in the settings. */
-export interface BlobContainer {
-  readonly account: string;
-  readonly container: string;
-}
-
-export interface BlobSight {
-  readonly path: string;
-  readonly bytes: number;
-  readonly modifiedAt: Instant;
-}
-
-/** Looks into the stores of dead letters and changes nothing there. Never rejects for the world. */
-export interface DeadLetterReader {
-  /** What lies right below a prefix, which is empty or ends with a slash; `next` as `after`. */
-  list(
-    container: BlobContainer,
-    page: { readonly prefix: string; readonly after: string | null },
-  ): Promise<Listing | NotRead>;
-  read(
-    container: BlobContainer,
-    path: string,
-  ): Promise<
-    { readonly kind: "read"; readonly text: string; readonly modifiedAt: Instant } | NotRead
-  >;
-  /** Null, or why no blob could be put there now. */
-  whyUnreachable(container: BlobContainer): Promise<string | null>;
-}
-
-export interface Listing {
-  readonly kind: "listed";
-  /** Names, without the prefix and the slash. */
-  readonly folders: readonly string[];
-  /** In the order of their paths. */
-  readonly blobs: readonly BlobSight[];
-  readonly next: string | null;
-}
-
-/** `why` is a sentence without secrets. */
-export interface NotRead {
-  readonly kind: "notRead";
-  readonly why: string;
-  /** There is no such blob or container; anything else may pass. */
-  readonly isMissing: boolean;
-}
-
-/** How often dead letters have been sent again; 0 for what is not known, or no more. */
-export interface Redriven {
-  redriven(keys: readonly string[]): Promise<readonly number[]>;
-  /** Durable when it resolves. A count never goes down; the latest are kept (redrive.ts). */
-  noteRedriven(notes: readonly RedrivenNote[]): Promise<void>;
-}
-
-export interface RedrivenNote {
-  readonly key: string;
-  readonly times: number;
-}
-
-// ── The dispatchers, as an operator sees them ─────────────────────────────────────────────────
-
-export interface EndpointState {
-  /** What people call it: the URL without its query, or the resource. */
-  readonly name: string;
-  /** Whether its profile leaves a sick endpoint alone for a while (P-10). */
-  readonly isDelayed: boolean;
-  readonly health: Health;
-  readonly closure: Closure | null;
-  /** Under way now. */
-  readonly sends: number;
-  /** Since the broker started, the latest last; bounded. */
-  readonly changes: readonly HealthChange[];
-  readonly rules: HealthRules;
-}
-
-export interface Switchboard {
-  /** In the order of their names; one that no subscription sends to is not there. */
-  endpoints(): readonly (EndpointState & { readonly subscriptions: readonly Subscription[] })[];
-  /** Nothing is sent there until it is opened or reset, also where no endpoint is yet. */
-  closeEndpoint(name: string, closure: Closure): void;
-  openEndpoint(name: string, order: Closure): void;
-  resetEndpoint(name: string, order: Closure): void;
-  /** The subscription's dispatcher gives back what it holds, and takes nothing meanwhile. */
-  hold(subscription: SubscriptionId): () => void;
-  /**
-   * Its next attempt may be made now, also at a sick endpoint. `dueAt`: of what was made due, if
-   * anything. Answers whether a sick endpoint is tested because of it.
-   */
-  hasten(subscription: SubscriptionId, dueAt: Instant | null): boolean;
-}
-
 // ── What is seen ──────────────────────────────────────────────────────────────────────────────
 
 export type Level = "debug" | "info" | "warn" | "error";
@@ -486,80 +277,4 @@ export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-}
-
-/** Records what happened as spans, where somebody collects them. */
-export interface Tracer {
-  begin(span: SpanDraft): Span;
-}
-
-export interface SpanDraft {
-  readonly name: string;
-  /** `server`: somebody asked us; `client`: we asked somebody. */
-  readonly kind: "server" | "client";
-  readonly startedAt: Instant;
-  /** Null: a trace of its own begins. */
-  readonly parent: Trace | null;
-  /** What else it comes from. */
-  readonly links: readonly Trace[];
-  readonly attributes: SpanAttributes;
-}
-
-export type SpanAttributes = Readonly<Record<string, string | number>>;
-
-export interface Span {
-  /** For whatever follows from it. */
-  readonly trace: Trace;
-  /** Once. `error`: what went wrong in a word; null: nothing. */
-  end(
-    at: Instant,
-    how: { readonly error: string | null; readonly attributes?: SpanAttributes },
-  ): void;
-}
-
-// ── Requests and replies as plain values ──────────────────────────────────────────────────────
-
-export interface Request {
-  readonly method: string;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string | undefined>>;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: Uint8Array;
-  /** Address of whoever is at the other end of the connection; empty when it has gone. */
-  readonly remote: string;
-  /** What the connection speaks; a proxy in front may have been spoken to otherwise. */
-  readonly scheme: "http" | "https";
-}
-
-export interface Reply {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** In the place of the body, for what is no text. */
-  readonly bytes?: Uint8Array;
-  /** In the place of the body: the path of a file. */
-  readonly file?: string;
-  /**
-   * In the place of the body, for what goes on. Called when the head has been sent; its answer is
-   * called once, when the other end has gone or when we close.
-   */
-  readonly stream?: (out: Stream) => () => void;
-}
-
-export interface Stream {
-  /** False: the other end does not follow, and nothing was written. */
-  write(text: string): boolean;
-}
-
-export interface Route {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS" | "PATCH";
-  /**
-   * Segments may be `:name`, and the last one `*` for all that follows, under that name. Matched
-   * without regard to letter case and to repeated slashes.
-   */
-  readonly path: string;
-  /** Sent with every answer of this route, refusals among them. */
-  readonly headers?: Readonly<Record<string, string>>;
-  handle(request: Request): Promise<Reply> | Reply;
 }

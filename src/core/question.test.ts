@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Answer } from "./ports.ts";
 import {
+  type Answer,
   type Finding,
   farewellOf,
   judge,

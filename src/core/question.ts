@@ -6,9 +6,31 @@
 // A status is no consent: what counts is the code, or the header. When to ask again and what
 // becomes of the subscription is told in handshake.ts.
 
-import type { Answer, Ask, Instant } from "./ports.ts";
+import type { Instant } from "./ports.ts";
 import type { Handshake, Subscription, SubscriptionTerms } from "./subscription.ts";
 import { isoInstant } from "./time.ts";
+
+/** A request of our own to an endpoint: the handshake before any event, the notice after all. */
+export type Ask = (question: {
+  readonly method: "POST" | "OPTIONS";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}) => Promise<Answer>;
+
+/** Never thrown for something the world did. A redirect is an answer; a long body is cut. */
+export type Answer =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      /** Names in lower case. */
+      readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+      readonly body: string;
+    }
+  /** `why` in words, without secrets. */
+  | { readonly kind: "noReply"; readonly why: string };
 
 export type Question = Omit<Parameters<Ask>[0], "waitMs" | "signal">;
 

@@ -4,7 +4,8 @@
 // it is sent again.
 //
 // The loop guard: how often an event has been sent again is kept beside the store's deliveries
-// (`Redriven` in ports.ts) and not in the record, whose bytes are Event Grid's. See decision 0014.
+// (`Redriven` in letterstore.ts) and not in the record, whose bytes are Event Grid's. See decision
+// 0014.
 
 import type { DeliverySchema, Event, InputSchema } from "./event.ts";
 import { findMembers } from "./json.ts";

@@ -7,9 +7,38 @@
 // each.
 
 import type { Outcome } from "./outcome.ts";
-import type { Delivery, Instant, SpanAttributes, SpanDraft, Stage } from "./ports.ts";
+import type { Delivery, Instant, Stage } from "./ports.ts";
 import { endpointOf, type Subscription } from "./subscription.ts";
 import { isSameTrace, sharedTrace, type Trace } from "./trace.ts";
+
+/** Records what happened as spans, where somebody collects them. */
+export interface Tracer {
+  begin(span: SpanDraft): Span;
+}
+
+export interface SpanDraft {
+  readonly name: string;
+  /** `server`: somebody asked us; `client`: we asked somebody. */
+  readonly kind: "server" | "client";
+  readonly startedAt: Instant;
+  /** Null: a trace of its own begins. */
+  readonly parent: Trace | null;
+  /** What else it comes from. */
+  readonly links: readonly Trace[];
+  readonly attributes: SpanAttributes;
+}
+
+export type SpanAttributes = Readonly<Record<string, string | number>>;
+
+export interface Span {
+  /** For whatever follows from it. */
+  readonly trace: Trace;
+  /** Once. `error`: what went wrong in a word; null: nothing. */
+  end(
+    at: Instant,
+    how: { readonly error: string | null; readonly attributes?: SpanAttributes },
+  ): void;
+}
 
 /** As many as the exporters keep. */
 const linksMax = 128;

@@ -20,13 +20,13 @@
 // or a stop between the halves costs the memory of how far it was halved, and nothing else.
 
 import type { BatchPolicy } from "../core/batch.ts";
+import type { Chronicle } from "../core/chronicle.ts";
 import type { Course } from "../core/flow.ts";
 import type { Gate } from "../core/health.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Policy } from "../core/policy.ts";
 import type {
   Chance,
-  Chronicle,
   Claim,
   Clock,
   Delivery,
@@ -37,11 +37,10 @@ import type {
   Queue,
   Settlement,
   Store,
-  Tracer,
   Want,
 } from "../core/ports.ts";
 import { decide, expire, isSuccess, outcomeName } from "../core/retry.ts";
-import { attemptEnd, attemptSpan } from "../core/span.ts";
+import { attemptEnd, attemptSpan, type Tracer } from "../core/span.ts";
 import { isSplit } from "../core/split.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { sleep } from "../core/time.ts";

@@ -21,8 +21,9 @@ import {
   healthyStart,
   sayHealth,
 } from "../core/health.ts";
-import type { Clock, EndpointState, Instant, Log } from "../core/ports.ts";
+import type { Clock, Instant, Log } from "../core/ports.ts";
 import { changePace, type Pace, readyAhead, takeTurn, turnAt } from "../core/rate.ts";
+import type { EndpointState } from "../core/steering.ts";
 
 export interface EndpointOptions {
   /** What people call it: the URL without its query. */

@@ -1,17 +1,10 @@
 // What a decision means to the store, and what is told of it: one settlement, one wide line, one
 // count each. Nothing is decided here.
 
+import type { Chronicle } from "../core/chronicle.ts";
 import type { EndedNote } from "../core/note.ts";
 import type { Outcome } from "../core/outcome.ts";
-import type {
-  Chronicle,
-  Delivery,
-  Instant,
-  LastAttempt,
-  Log,
-  Meter,
-  Settlement,
-} from "../core/ports.ts";
+import type { Delivery, Instant, LastAttempt, Log, Meter, Settlement } from "../core/ports.ts";
 import { type Decision, explain } from "../core/retry.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";

@@ -8,8 +8,9 @@ import type { Closure } from "../core/bulletin.ts";
 import { type Course, plainCourse } from "../core/flow.ts";
 import type { HealthRules } from "../core/health.ts";
 import { type PolicyDefaults, policyOf } from "../core/policy.ts";
-import type { Catalog, Instant, Sink, Stage, Switchboard, Wake } from "../core/ports.ts";
+import type { Catalog, Instant, Sink, Stage, Wake } from "../core/ports.ts";
 import { type Profile, type ProfileName, profiles } from "../core/profile.ts";
+import type { Switchboard } from "../core/steering.ts";
 import {
   type DeadLetterDestination,
   endpointOf,

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { type TestContext, test } from "node:test";
 import { CountedActivity, HandClock } from "../../test/contract/sink.ts";
 import { certificate, closed, freePort, serve, serveRaw } from "../../test/fixtures/webhook.ts";
-import type { Ask } from "../core/ports.ts";
+import type { Ask } from "../core/question.ts";
 import { type AskOptions, openAsk } from "./ask.ts";
 
 function openAsker(t: TestContext, options: Partial<AskOptions> = {}) {

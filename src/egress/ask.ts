@@ -5,7 +5,8 @@
 // Deliberately absent: retries, and any judgement of the answer; both are laws in core. Redirects
 // are answers and are not followed: whoever is asked must agree for itself.
 
-import type { Activity, Answer, Ask, Clock } from "../core/ports.ts";
+import type { Activity, Clock } from "../core/ports.ts";
+import type { Answer, Ask } from "../core/question.ts";
 import { Connections, type Controller, type Listener, type Trust } from "./connections.ts";
 import { headerText, silenceOf, wordsOf } from "./wire.ts";
 

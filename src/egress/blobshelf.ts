@@ -6,7 +6,7 @@ import type {
   ContainerListBlobHierarchySegmentResponse,
   RestError,
 } from "@azure/storage-blob";
-import type { BlobContainer, Listing, NotRead } from "../core/ports.ts";
+import type { BlobContainer, Listing, NotRead } from "../core/letterstore.ts";
 import { type BlobShelf, blobBytesMax, notRead, tooLarge } from "./shelf.ts";
 import { wordsOf } from "./wire.ts";
 

@@ -11,8 +11,9 @@
 // Deliberately absent: retries, and the limit after which events are dropped (L-4), which are laws.
 
 import { deadLetterPath, deadLettersOf } from "../core/deadletter.ts";
+import type { DeadLetterReader } from "../core/letterstore.ts";
 import type { Outcome } from "../core/outcome.ts";
-import type { Activity, Clock, DeadLetterReader, Ids, Sink } from "../core/ports.ts";
+import type { Activity, Clock, Ids, Sink } from "../core/ports.ts";
 import { findAccount, type StorageAccount, type StorageStore } from "../core/storage.ts";
 import type { DeadLetterDestination } from "../core/subscription.ts";
 import { openBlobs } from "./blob.ts";

@@ -3,7 +3,7 @@
 
 import { access, constants, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { BlobContainer, NotRead } from "../core/ports.ts";
+import type { BlobContainer, NotRead } from "../core/letterstore.ts";
 import { type BlobShelf, blobBytesMax, notRead, tooLarge } from "./shelf.ts";
 
 const namesPerPage = 1_000;

@@ -10,7 +10,7 @@ import { BlobServiceClient } from "@azure/storage-blob";
 import { CountedActivity, HandClock } from "../../test/contract/sink.ts";
 import { startAzurite } from "../../test/fixtures/azurite.ts";
 import { freePort, serve } from "../../test/fixtures/webhook.ts";
-import type { Listing, NotRead } from "../core/ports.ts";
+import type { Listing, NotRead } from "../core/letterstore.ts";
 import { parseStorageAccounts } from "../core/storage.ts";
 import { openDeadLetters } from "./deadletter.ts";
 import { blobBytesMax } from "./shelf.ts";

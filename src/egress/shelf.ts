@@ -1,7 +1,8 @@
 // Stores of dead letters, looked at for people and for redrives. Each look has an end on our clock,
 // which may be virtual, and stops with the broker. Nothing is changed and nothing is remembered.
 
-import type { Activity, BlobContainer, Clock, DeadLetterReader, NotRead } from "../core/ports.ts";
+import type { BlobContainer, DeadLetterReader, NotRead } from "../core/letterstore.ts";
+import type { Activity, Clock } from "../core/ports.ts";
 
 /** One kind of store. Never rejects for what the world did; told to stop, it may say anything. */
 export interface BlobShelf {

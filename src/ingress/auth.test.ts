@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { plainRequest } from "../../test/fixtures/request.ts";
-import type { Clock, Request } from "../core/ports.ts";
+import type { Clock } from "../core/ports.ts";
 import { Refusal, type RefusalCode } from "../core/refusal.ts";
+import type { Request } from "../core/request.ts";
 import { plainTopic, type Topic } from "../core/topic.ts";
 import { authorize } from "./auth.ts";
 

@@ -7,8 +7,9 @@
 // this topic; here every good token may send to every topic.
 
 import { type KeyObject, timingSafeEqual } from "node:crypto";
-import type { Clock, Instant, Request } from "../core/ports.ts";
+import type { Clock, Instant } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Request } from "../core/request.ts";
 import { isoInstant } from "../core/time.ts";
 import type { Topic } from "../core/topic.ts";
 import { shownAs } from "../core/wording.ts";

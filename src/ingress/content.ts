@@ -6,8 +6,8 @@
 
 import { isUtf8 } from "node:buffer";
 import { gunzipSync } from "node:zlib";
-import type { Request } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Request } from "../core/request.ts";
 import type { Content } from "../core/schema/binding.ts";
 import { refuseSize } from "../core/schema/limits.ts";
 

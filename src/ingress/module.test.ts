@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Door, eventText, key, moduleKey, openDoor } from "../../test/fixtures/door.ts";
-import type { Request } from "../core/ports.ts";
+import type { Request } from "../core/request.ts";
 import { noMapping } from "../core/schema/mapping.ts";
 
 const version = { "api-version": "2019-01-01-preview" };

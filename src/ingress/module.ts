@@ -6,8 +6,8 @@
 
 import type { Published } from "../core/event.ts";
 import { checkModuleVersion, replyToModuleRefusal, sasKeyIn } from "../core/module.ts";
-import type { Request, Route } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Request, Route } from "../core/request.ts";
 import { shownAs } from "../core/wording.ts";
 import { type Manner, type PublishGround, publish } from "./publish.ts";
 

@@ -3,8 +3,8 @@
 // anybody can say it.
 
 import { BlockList, isIP } from "node:net";
-import type { Request } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Request } from "../core/request.ts";
 import type { Topic } from "../core/topic.ts";
 
 /** Refusal: Forbidden. */

@@ -2,8 +2,9 @@
 // only then is it known where they come from. From there on the span is what they follow from.
 
 import type { Published } from "../core/event.ts";
-import type { Instant, Request, Span, Tracer } from "../core/ports.ts";
-import { publishSpan } from "../core/span.ts";
+import type { Instant } from "../core/ports.ts";
+import type { Request } from "../core/request.ts";
+import { publishSpan, type Span, type Tracer } from "../core/span.ts";
 import { readTrace, sharedTrace, type Trace } from "../core/trace.ts";
 
 /** That of the request. */

@@ -7,7 +7,7 @@ import { createReadStream, statSync } from "node:fs";
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { pipeline } from "node:stream";
-import type { Reply } from "../core/ports.ts";
+import type { Reply } from "../core/request.ts";
 import { type Fault, replyToFault } from "./edge.ts";
 
 interface Closing {

@@ -6,8 +6,8 @@
 // service; clients show both. Whatever is not a refusal is a fault of ours and says nothing of
 // itself.
 
-import type { Reply } from "../core/ports.ts";
 import type { Refusal, RefusalCode } from "../core/refusal.ts";
+import type { Reply } from "../core/request.ts";
 
 interface Wording {
   readonly status: number;

@@ -11,8 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
-import type { Route } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Route } from "../core/request.ts";
 import { type Certificates, givenCertificates, keptCertificates } from "./certificate.ts";
 import { type FrontageOptions, openFrontage } from "./frontage.ts";
 

@@ -5,7 +5,8 @@
 // listened to, both on the one port: the oldest clients keep nothing of an address but host and
 // port, and speak TLS whatever it said.
 
-import type { Ids, Log, Route } from "../core/ports.ts";
+import type { Ids, Log } from "../core/ports.ts";
+import type { Route } from "../core/request.ts";
 import type { Address } from "../core/setting.ts";
 import { type Certificates, renewDaily } from "./certificate.ts";
 import { listen, type TurnedAway } from "./http.ts";

@@ -6,8 +6,9 @@ import { request as nodeRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
-import type { Level, Reply, Request, Route, Stream } from "../core/ports.ts";
+import type { Level } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Request, Route, Stream } from "../core/request.ts";
 import { type Listener, type ListenOptions, listen } from "./http.ts";
 
 interface Fact {

@@ -24,8 +24,9 @@ import {
   type FastifyServerOptions,
   fastify,
 } from "fastify";
-import type { Ids, Log, Reply, Route } from "../core/ports.ts";
+import type { Ids, Log } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Reply, Route } from "../core/request.ts";
 import { answerBroken, write } from "./answer.ts";
 import { readBody } from "./body.ts";
 import { replyToFault, replyToRefusal } from "./edge.ts";

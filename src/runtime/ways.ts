@@ -2,7 +2,7 @@
 // publishers post to the same few URLs over and over.
 
 import type { IncomingMessage } from "node:http";
-import type { Request, Route } from "../core/ports.ts";
+import type { Request, Route } from "../core/request.ts";
 
 /** Where a request goes. Shared by all requests to one URL, so nobody may alter it. */
 export interface Way extends Pick<Request, "params" | "query"> {

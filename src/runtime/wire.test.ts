@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { connect as connectSecurely } from "node:tls";
-import type { Request, Route } from "../core/ports.ts";
+import type { Request, Route } from "../core/request.ts";
 import { keptCertificates } from "./certificate.ts";
 import { type ListenOptions, listen } from "./http.ts";
 import { remoteOf } from "./wire.ts";

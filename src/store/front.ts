@@ -6,6 +6,7 @@
 // for simulation).
 
 import type { Event } from "../core/event.ts";
+import type { RedrivenNote } from "../core/letterstore.ts";
 import type {
   Activity,
   Catalog,
@@ -14,19 +15,17 @@ import type {
   Delivery,
   DeliveryId,
   Instant,
-  Note,
   Queue,
   QueueCount,
-  RedrivenNote,
   Routed,
   Seen,
   Settlement,
-  SkipStep,
   Wake,
   Want,
   WholeStore,
 } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Note, SkipStep } from "../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
 import type { Topic, TopicDraft } from "../core/topic.ts";
 import type { Answer, Op, Push, Round } from "./round.ts";

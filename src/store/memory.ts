@@ -7,6 +7,7 @@
 // port allows that.
 
 import type { Event } from "../core/event.ts";
+import type { RedrivenNote } from "../core/letterstore.ts";
 import type {
   Catalog,
   Claim,
@@ -14,14 +15,11 @@ import type {
   DeliveryId,
   Instant,
   LastAttempt,
-  Note,
   Queue,
   QueueCount,
-  RedrivenNote,
   Routed,
   Seen,
   Settlement,
-  SkipStep,
   Stage,
   Wake,
   Want,
@@ -29,6 +27,7 @@ import type {
 } from "../core/ports.ts";
 import { redriveLimits } from "../core/redrive.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Note, SkipStep } from "../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
 import type { Topic, TopicDraft } from "../core/topic.ts";
 

@@ -2,18 +2,10 @@
 // share one transaction, and what came of them. Plain values only, because the two may live on
 // different threads.
 
-import type {
-  DeliveryId,
-  Instant,
-  Queue,
-  RedrivenNote,
-  Routed,
-  Settlement,
-  SkipStep,
-  Stage,
-  Want,
-} from "../core/ports.ts";
+import type { RedrivenNote } from "../core/letterstore.ts";
+import type { DeliveryId, Instant, Queue, Routed, Settlement, Stage, Want } from "../core/ports.ts";
 import type { RefusalCode } from "../core/refusal.ts";
+import type { SkipStep } from "../core/steering.ts";
 import type { SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
 import type { TopicDraft } from "../core/topic.ts";
 

@@ -11,6 +11,7 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Event, InputSchema } from "../core/event.ts";
+import type { RedrivenNote } from "../core/letterstore.ts";
 import type {
   Catalog,
   Claim,
@@ -19,7 +20,6 @@ import type {
   Instant,
   Queue,
   QueueCount,
-  RedrivenNote,
   Routed,
   Seen,
   Settlement,

@@ -1,7 +1,8 @@
 // The embedded store's part in steering (the port of that name): what an operator drops or makes
 // due, a little at a time, within the round that the engine (sqlite.ts) has begun.
 
-import type { Instant, Queue, SkipStep } from "../core/ports.ts";
+import type { Instant, Queue } from "../core/ports.ts";
+import type { SkipStep } from "../core/steering.ts";
 import type { Line } from "./line.ts";
 import { stageNumber } from "./round.ts";
 import type { Statements } from "./statements.ts";

@@ -10,11 +10,11 @@ import type {
   Instant,
   Queue,
   Settlement,
-  SkipStep,
   Wake,
   Want,
 } from "../../src/core/ports.ts";
 import { Refusal } from "../../src/core/refusal.ts";
+import type { SkipStep } from "../../src/core/steering.ts";
 import type { Subscription, SubscriptionId } from "../../src/core/subscription.ts";
 import { FrontStore } from "../../src/store/front.ts";
 import { MemoryStore } from "../../src/store/memory.ts";

@@ -2,8 +2,9 @@
 // turned away at a closed door, they wait and try again, and so may publish the same events twice.
 // What they were answered is what the broker will be held to.
 
-import type { Clock, Reply, Request } from "../../src/core/ports.ts";
+import type { Clock } from "../../src/core/ports.ts";
 import { Refusal } from "../../src/core/refusal.ts";
+import type { Reply, Request } from "../../src/core/request.ts";
 import { isoInstant } from "../../src/core/time.ts";
 import { replyToRefusal } from "../../src/runtime/edge.ts";
 import type { Book, Publication } from "./book.ts";

@@ -1,8 +1,10 @@
 // Our own API, put together: everything below `/api/v1` that needs the admin key or a session. What
 // each route shows and takes stands in core/view.ts.
 
-import type { Chronicle, Instant, Route } from "../../core/ports.ts";
+import type { Chronicle } from "../../core/chronicle.ts";
+import type { Instant } from "../../core/ports.ts";
 import { Pulse } from "../../core/pulse.ts";
+import type { Route } from "../../core/request.ts";
 import type { SimulationGround } from "../../core/simulate.ts";
 import type { Counts, EndpointView, SettingView } from "../../core/view.ts";
 import { type BackupGround, backupRoutes } from "./backups.ts";

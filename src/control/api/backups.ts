@@ -1,8 +1,9 @@
 // Backups of the embedded store, made while it is in use. What one holds is the whole store, keys
 // of topics among it, so a download is to be kept like a secret.
 
-import type { Clock, Log, Request, Route } from "../../core/ports.ts";
+import type { Clock, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Request, Route } from "../../core/request.ts";
 import { isoInstant } from "../../core/time.ts";
 import type { BackupView } from "../../core/view.ts";
 import { shownAs } from "../../core/wording.ts";

@@ -3,8 +3,9 @@
 
 import { baseUrlOf } from "../../core/called.ts";
 import { type PolicyDefaults, policyOf } from "../../core/policy.ts";
-import type { Catalog, Ledger, QueueCount, Request, Route } from "../../core/ports.ts";
+import type { Catalog, Ledger, QueueCount } from "../../core/ports.ts";
 import { type ProfileName, profiles } from "../../core/profile.ts";
+import type { Request, Route } from "../../core/request.ts";
 import { endpointOf, type Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/time.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";

@@ -5,8 +5,8 @@
 import type { LetterPlace } from "../../core/letterplace.ts";
 import { bookmarkOf, parseBookmark, parseLetterId } from "../../core/letterplace.ts";
 import { type LetterQuery, letterQueryNames, parseLetterQuery } from "../../core/letterquery.ts";
-import type { Reply, Request, Route } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Reply, Request, Route } from "../../core/request.ts";
 import { endpointOf } from "../../core/subscription.ts";
 import type { DeadLetterGroup, DeadLetterPage, DeadLetterView } from "../../core/view.ts";
 import { refuseName } from "../../core/wording.ts";

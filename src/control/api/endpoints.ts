@@ -3,7 +3,9 @@
 // an endpoint was closed is.
 
 import { type Closure, tellHealth, tellRules } from "../../core/bulletin.ts";
-import type { EndpointState, Ledger, Request, Route, Switchboard } from "../../core/ports.ts";
+import type { Ledger } from "../../core/ports.ts";
+import type { Request, Route } from "../../core/request.ts";
+import type { EndpointState, Switchboard } from "../../core/steering.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/time.ts";
 import type { EndpointView, HealthView, Page } from "../../core/view.ts";

@@ -2,23 +2,14 @@
 // decision in words, and where it is now. Notes tell what happened (core/story.ts); the store tells
 // what is true now, and is asked about whatever the notes hold to be waiting.
 
-import type { Fate, Listed, Retention } from "../../core/chronicle.ts";
+import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/chronicle.ts";
 import { isOpen, sayRetention, searchRange } from "../../core/chronicle.ts";
 import { heldMs } from "../../core/flow.ts";
 import { type PolicyDefaults, policyOf } from "../../core/policy.ts";
-import type {
-  Catalog,
-  Chronicle,
-  Clock,
-  EventQuery,
-  Instant,
-  Ledger,
-  Request,
-  Route,
-  Seen,
-} from "../../core/ports.ts";
+import type { Catalog, Clock, Instant, Ledger, Seen } from "../../core/ports.ts";
 import { type ProfileName, profiles } from "../../core/profile.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Request, Route } from "../../core/request.ts";
 import { type Live, type LiveStates, tellListed, tellStory } from "../../core/story.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../../core/subscription.ts";
 import { isoInstant, parseInstant } from "../../core/time.ts";

@@ -2,7 +2,8 @@
 // docs/delivery.md.
 
 import { drainRange } from "../../core/flow.ts";
-import type { Catalog, Reply, Request, Route } from "../../core/ports.ts";
+import type { Catalog } from "../../core/ports.ts";
+import type { Reply, Request, Route } from "../../core/request.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { refuseValue } from "../../core/wording.ts";
 import { reply } from "../answer.ts";

@@ -2,7 +2,7 @@
 // names. What cannot be had is told and not thrown.
 
 import type { LetterPlace } from "../../core/letterplace.ts";
-import type { DeadLetterReader, NotRead } from "../../core/ports.ts";
+import type { DeadLetterReader, NotRead } from "../../core/letterstore.ts";
 import { redriveLimits } from "../../core/redrive.ts";
 import {
   type Found,

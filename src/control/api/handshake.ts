@@ -2,8 +2,9 @@
 // once more.
 
 import { baseUrlOf } from "../../core/called.ts";
-import type { Catalog, Clock, Log, Request, Route } from "../../core/ports.ts";
+import type { Catalog, Clock, Log } from "../../core/ports.ts";
 import { validationUrlOf } from "../../core/question.ts";
+import type { Request, Route } from "../../core/request.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/time.ts";
 import type { HandshakeView } from "../../core/view.ts";

@@ -19,15 +19,15 @@ import {
   matchesLetter,
   topicNameIn,
 } from "../../core/letterquery.ts";
-import { type Step, walkLetters } from "../../core/letterwalk.ts";
 import type {
   BlobContainer,
   BlobSight,
-  Catalog,
   DeadLetterReader,
   NotRead,
   Redriven,
-} from "../../core/ports.ts";
+} from "../../core/letterstore.ts";
+import { type Step, walkLetters } from "../../core/letterwalk.ts";
+import type { Catalog } from "../../core/ports.ts";
 import type { StorageAccount } from "../../core/storage.ts";
 import { isoInstant } from "../../core/time.ts";
 import type { DeadLetterView } from "../../core/view.ts";

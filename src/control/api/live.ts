@@ -5,8 +5,8 @@
 // beyond it, and what a slow reader does not take, is left out and counted, and nothing is kept
 // for anybody. What is wanted is said in the query: `kinds`, `topic`, `subscription`.
 
-import type { Request, Route, Stream } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Request, Route, Stream } from "../../core/request.ts";
 import type { LiveEvent } from "../../core/view.ts";
 import { refuseName } from "../../core/wording.ts";
 import { isSame } from "../ground.ts";

@@ -1,8 +1,9 @@
 // How our own API names a subscription: by its topic and its own name in the path, and within a
 // domain by `?domainTopic=` as well. Names are compared without regard to letter case.
 
-import type { Catalog, Request } from "../../core/ports.ts";
+import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Request } from "../../core/request.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import type { Topic } from "../../core/topic.ts";
 import { shownAs } from "../../core/wording.ts";

@@ -2,7 +2,7 @@
 // is not ours is described by Microsoft: publishing, and Azure Resource Manager.
 
 import { hash } from "node:crypto";
-import type { Route } from "../../core/ports.ts";
+import type { Route } from "../../core/request.ts";
 import { reply } from "../answer.ts";
 import { schemas } from "./schemas.ts";
 import { list, maybe, number, page, record, ref, type Schema, text, whole } from "./shape.ts";

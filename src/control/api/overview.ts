@@ -1,8 +1,9 @@
 // How things are, on one page: what waits and for how long, what is sick, how fast it goes; and the
 // same over the last hours, for charts.
 
-import type { Catalog, Clock, Instant, Ledger, Route } from "../../core/ports.ts";
+import type { Catalog, Clock, Instant, Ledger } from "../../core/ports.ts";
 import { historyRange, type Pulse } from "../../core/pulse.ts";
+import type { Route } from "../../core/request.ts";
 import { isoInstant } from "../../core/time.ts";
 import type { Counts, EndpointView, History, Overview } from "../../core/view.ts";
 import { reply } from "../answer.ts";

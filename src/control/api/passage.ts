@@ -1,7 +1,8 @@
 // The way of one dead letter back: where it goes, what is sent there, and what is remembered of it.
 
 import type { Letter } from "../../core/letter.ts";
-import type { Ids, Instant, Parcel, RedrivenNote, Routed } from "../../core/ports.ts";
+import type { RedrivenNote } from "../../core/letterstore.ts";
+import type { Ids, Instant, Parcel, Routed } from "../../core/ports.ts";
 import { eventOfLetter } from "../../core/redrive.ts";
 import {
   plainSubscription,

@@ -10,9 +10,10 @@ import {
   parseLetterQuery,
 } from "../../core/letterquery.ts";
 import { checkMembers } from "../../core/members.ts";
-import type { Catalog, Request } from "../../core/ports.ts";
+import type { Catalog } from "../../core/ports.ts";
 import { redriveLimits } from "../../core/redrive.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Request } from "../../core/request.ts";
 import type { StorageAccount } from "../../core/storage.ts";
 import { endpointOf, type SubscriptionId } from "../../core/subscription.ts";
 import { refuseValue } from "../../core/wording.ts";

@@ -3,9 +3,9 @@
 // often an event was sent again it does know, so the same order with `redriven: false` goes on with
 // what is left.
 
-import type { Reply, Request, Route } from "../../core/ports.ts";
 import { redriveLimits } from "../../core/redrive.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Reply, Request, Route } from "../../core/request.ts";
 import type { Page, RedriveView } from "../../core/view.ts";
 import { shownAs } from "../../core/wording.ts";
 import { reply } from "../answer.ts";

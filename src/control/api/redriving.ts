@@ -9,8 +9,9 @@
 // The crash line: an event is counted before it is sent. A crash in between has counted one too
 // many, and never one too few, for the guard against loops relies on it.
 
+import type { Chronicle } from "../../core/chronicle.ts";
 import type { LetterPlace } from "../../core/letterplace.ts";
-import type { Chronicle, Clock, Ids, Instant, Log, Meter, Sink, Store } from "../../core/ports.ts";
+import type { Clock, Ids, Instant, Log, Meter, Sink, Store } from "../../core/ports.ts";
 import { type ProfileName, profiles } from "../../core/profile.ts";
 import { paceOf, redriveLimits, whyNotAs } from "../../core/redrive.ts";
 import { Refusal } from "../../core/refusal.ts";

@@ -2,7 +2,7 @@
 // query.
 
 import { checkInteger, type Range } from "../../core/check.ts";
-import type { Request } from "../../core/ports.ts";
+import type { Request } from "../../core/request.ts";
 
 /** With every answer: what is shown is of now. */
 export const apiHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };

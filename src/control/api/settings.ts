@@ -1,8 +1,8 @@
 // The settings in force and where each came from, and the profiles to choose from. Secrets are
 // masked before they get here.
 
-import type { Route } from "../../core/ports.ts";
 import { profiles } from "../../core/profile.ts";
+import type { Route } from "../../core/request.ts";
 import type { SettingView } from "../../core/view.ts";
 import { reply } from "../answer.ts";
 import { apiHeaders } from "./request.ts";

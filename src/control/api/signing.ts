@@ -1,8 +1,9 @@
 // The secrets that a subscription's deliveries are signed with: shown in clear to admins, and
 // followed by new ones with an overlap. A change takes effect at once and asks no endpoint.
 
-import type { Catalog, Clock, Log, Registry, Reply, Request, Route } from "../../core/ports.ts";
+import type { Catalog, Clock, Log, Registry } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Reply, Request, Route } from "../../core/request.ts";
 import {
   overlapMsDefault,
   overlapMsMax,

@@ -4,7 +4,7 @@
 
 import { checkInteger } from "../../core/check.ts";
 import { orderMembers } from "../../core/outage.ts";
-import type { Route } from "../../core/ports.ts";
+import type { Route } from "../../core/request.ts";
 import { type SimulationGround, simulate } from "../../core/simulate.ts";
 import { reply } from "../answer.ts";
 import { readMembers } from "../document.ts";

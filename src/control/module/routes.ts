@@ -6,8 +6,9 @@
 
 import { checkMembers, type Members } from "../../core/members.ts";
 import { checkModuleVersion, replyToModuleRefusal, sasKeyIn } from "../../core/module.ts";
-import type { Catalog, Reply, Request, Route } from "../../core/ports.ts";
+import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Reply, Request, Route } from "../../core/request.ts";
 import {
   plainSubscription,
   type Subscription,

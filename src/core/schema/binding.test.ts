@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { readingOf, refusalOf } from "../../../test/fixtures/reading.ts";
-import type { Request } from "../ports.ts";
 import { Refusal, type RefusalCode } from "../refusal.ts";
+import type { Request } from "../request.ts";
 import { type Content, readCloudEventRequest } from "./binding.ts";
 import { publishLimits } from "./limits.ts";
 

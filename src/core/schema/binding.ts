@@ -7,8 +7,8 @@
 
 import { shapeOf } from "../check.ts";
 import type { Published } from "../event.ts";
-import type { Request } from "../ports.ts";
 import { Refusal } from "../refusal.ts";
+import type { Request } from "../request.ts";
 import { readCloudEvents } from "./cloudevents.ts";
 import { parseText, quoteName, type Reading } from "./reading.ts";
 

@@ -1,7 +1,8 @@
 // Traces and metrics for a collector that speaks OTLP, when the standard variables name one. The
 // packages are loaded then and not before; without them nothing is recorded and nothing is paid.
 
-import type { Log, Tracer } from "../../core/ports.ts";
+import type { Log } from "../../core/ports.ts";
+import type { Tracer } from "../../core/span.ts";
 import type { Reading } from "../meter.ts";
 import { type Env, readTelemetry, type TelemetrySettings } from "./settings.ts";
 

@@ -11,7 +11,7 @@ import {
   SpanStatusCode,
   trace as traceApi,
 } from "@opentelemetry/api";
-import type { Tracer } from "../../core/ports.ts";
+import type { Tracer } from "../../core/span.ts";
 import type { Trace } from "../../core/trace.ts";
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;

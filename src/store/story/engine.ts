@@ -9,13 +9,14 @@ import type { DatabaseSync } from "node:sqlite";
 import {
   type Cursor,
   type Entry,
+  type EventQuery,
   type Head,
   isOpen,
   type Retention,
   stateAfter,
 } from "../../core/chronicle.ts";
 import { type ClearedNote, keepClearance } from "../../core/note.ts";
-import type { EventQuery, Instant } from "../../core/ports.ts";
+import type { Instant } from "../../core/ports.ts";
 import { applyActs, type Fates, rankIn, readFates, storyText, writeFates } from "./fates.ts";
 import { gather, type Telling } from "./gather.ts";
 import { Ids } from "./ids.ts";

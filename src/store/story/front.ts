@@ -2,9 +2,15 @@
 // batches, a few times a second. Nobody waits for them. When the disk cannot follow, what succeeded
 // is the first to be left out (pack.ts), and it is told how much.
 
-import { type Entry, type Listed, readCursor } from "../../core/chronicle.ts";
+import {
+  type Chronicle,
+  type Entry,
+  type EventQuery,
+  type Listed,
+  readCursor,
+} from "../../core/chronicle.ts";
 import type { StoryNote } from "../../core/note.ts";
-import type { Activity, Chronicle, Clock, EventQuery, Instant, Log } from "../../core/ports.ts";
+import type { Activity, Clock, Instant, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Aftermath } from "./engine.ts";
 import { type Batch, Packer } from "./pack.ts";

@@ -6,13 +6,13 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
   type Cursor,
   type Entry,
+  type EventQuery,
   isFound,
   type Listed,
   type Member,
   readCursor,
   writeCursor,
 } from "../../core/chronicle.ts";
-import type { EventQuery } from "../../core/ports.ts";
 import { assemble, type Written } from "./assemble.ts";
 import { letters, listedOf } from "./fates.ts";
 import type { Ids } from "./ids.ts";

@@ -6,7 +6,9 @@
 
 import {
   acceptedUnseen,
+  type Chronicle,
   type Entry,
+  type EventQuery,
   type Head,
   hasUnmatched,
   headOf,
@@ -42,7 +44,7 @@ import {
   type Seat,
   type StoryNote,
 } from "../../core/note.ts";
-import type { Chronicle, Clock, EventQuery } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { Relay } from "./relay.ts";
 

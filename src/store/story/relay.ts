@@ -1,8 +1,8 @@
 // Those who watch: each is told every note as it is made, whatever the chronicle does with it. And
 // the chronicle that keeps nothing, for brokers that are told to keep none: they can be watched.
 
+import type { Chronicle } from "../../core/chronicle.ts";
 import type { StoryNote } from "../../core/note.ts";
-import type { Chronicle } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 
 export class Relay {

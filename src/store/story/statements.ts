@@ -2,8 +2,8 @@
 // index; only a search may walk, and only so far.
 
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import type { EventQuery } from "../../core/chronicle.ts";
 import { foldCase } from "../../core/filter/fold.ts";
-import type { EventQuery } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { DeliveryState } from "../../core/view.ts";
 import { storyMigrations } from "./schema.ts";
