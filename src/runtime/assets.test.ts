@@ -41,6 +41,15 @@ test("only what was in the folder at the start is found, whatever a name spells"
   assert.equal(assets.find("assets/secret", ""), null);
 });
 
+test("a file that has gone since the start is not found, and one that was read stays", (t) => {
+  const folder = folderWith(t, { "assets/a.js": "a", "assets/b.js": "b" });
+  const assets = openAssets(folder);
+  assert.notEqual(assets.find("assets/a.js", ""), null);
+  rmSync(join(folder, "assets"), { recursive: true });
+  assert.notEqual(assets.find("assets/a.js", ""), null);
+  assert.equal(assets.find("assets/b.js", ""), null);
+});
+
 test("a folder that is not there is an empty one", () => {
   assert.equal(openAssets("no/such/folder").find("index.html", ""), null);
 });

@@ -36,9 +36,9 @@ const contentTypes: Readonly<Record<string, string>> = {
 export function openAssets(folder: string): Assets {
   const names = existsSync(folder) ? new Set(namesIn(folder)) : new Set<string>();
   const kept = new Map<string, Uint8Array>();
-  const read = (name: string): Uint8Array => {
-    const bytes = kept.get(name) ?? readFileSync(join(folder, name));
-    kept.set(name, bytes);
+  const read = (name: string): Uint8Array | null => {
+    const bytes = kept.get(name) ?? readBytes(join(folder, name));
+    if (bytes !== null) kept.set(name, bytes);
     return bytes;
   };
   return {
@@ -49,9 +49,18 @@ export function openAssets(folder: string): Assets {
         ({ encoding, suffix }) => names.has(name + suffix) && takes(accepts, encoding),
       );
       const bytes = read(name + (twin?.suffix ?? ""));
-      return { bytes, contentType, encoding: twin?.encoding ?? null };
+      return bytes && { bytes, contentType, encoding: twin?.encoding ?? null };
     },
   };
+}
+
+/** Null: it is gone, because the folder was built anew under our feet. */
+function readBytes(path: string): Uint8Array | null {
+  try {
+    return readFileSync(path);
+  } catch {
+    return null;
+  }
 }
 
 function namesIn(folder: string): string[] {
