@@ -15,10 +15,12 @@ import type {
   Overview,
   RedriveView,
 } from "../src/core/view.ts";
-import { ask } from "./api.ts";
+import { ask, asRefused, type Refused } from "./api.ts";
 
 export interface Live {
   readonly connection: "connecting" | "open" | "lost";
+  /** Why the overview could not be asked for when it was last tried. */
+  readonly refused: Refused | null;
   readonly overview: Overview | null;
   /** When the overview came, by this machine's clock. */
   readonly overviewAt: number;
@@ -39,6 +41,8 @@ const showEveryMs = 250;
 const pollEveryMs = 5_000;
 const reconnectMs = 3_000;
 const hiddenMs = 15_000;
+/** An overview comes every second. */
+const silentMs = 10_000;
 
 const kinds: readonly LiveKind[] = [
   "overview",
@@ -53,6 +57,7 @@ const kinds: readonly LiveKind[] = [
 
 let live: Live = {
   connection: "connecting",
+  refused: null,
   overview: null,
   overviewAt: 0,
   attempts: [],
@@ -82,7 +87,7 @@ function show(): void {
 function take(event: LiveEvent): void {
   switch (event.kind) {
     case "overview":
-      change({ overview: event.overview, overviewAt: Date.now() });
+      change({ overview: event.overview, overviewAt: Date.now(), refused: null });
       break;
     case "published":
       change({ published: [event.event, ...next.published].slice(0, kept) });
@@ -146,13 +151,14 @@ function connect(): void {
 
 /** While nothing comes by itself. */
 async function poll(): Promise<void> {
-  const isWanted = !document.hidden && (next.connection !== "open" || next.overview === null);
-  if (isWanted) {
+  // A connection may stay open to a broker that says nothing any more.
+  const isSilent = Date.now() - next.overviewAt > silentMs;
+  if (!document.hidden && (next.connection !== "open" || isSilent)) {
     try {
       take({ kind: "overview", overview: await ask<Overview>("GET", "/api/v1/overview") });
       if (next.connection !== "open") for (const listener of kindListeners) listener("attempt");
-    } catch {
-      // The line in the frame tells of it; pages tell what they could not ask.
+    } catch (error) {
+      change({ refused: asRefused(error) });
     }
   }
   setTimeout(poll, pollEveryMs);

@@ -134,7 +134,7 @@ export function Frame({
   readonly children: ReactNode;
 }) {
   const styles = useStyles();
-  const { overview, connection } = useLive();
+  const { overview, connection, refused } = useLive();
   return (
     <div className={styles.frame}>
       <a href="#main" className={styles.skip}>
@@ -177,6 +177,11 @@ export function Frame({
           </ul>
         </nav>
         <main id="main" className={styles.main}>
+          {refused !== null && (
+            <Note intent="warning" title="What you see may be old.">
+              {refused.message}
+            </Note>
+          )}
           {(overview?.whyNotReady ?? null) !== null && (
             <Note intent="error" title="Publishes are refused">
               {overview?.whyNotReady}

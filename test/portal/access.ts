@@ -195,6 +195,15 @@ export function access(browser: () => Browser): void {
     await signedIn.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor();
   });
 
+  test("a broker that has gone is told in words", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/");
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+    await stage.program.end("SIGKILL");
+    await page.getByText("The broker does not answer. Is it running?").waitFor();
+    await page.getByText("not live").waitFor();
+  });
+
   test("the overview is there after at most 300 KB", async (t) => {
     const stage = await openStage(t);
     const page = await stage.visit(browser(), "/portal/no-such-page");
