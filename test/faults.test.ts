@@ -7,8 +7,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Wake } from "../src/core/ports.ts";
 import type { Subscription } from "../src/core/subscription.ts";
+import { openDatabase } from "../src/store/database.ts";
 import type { Engine } from "../src/store/front.ts";
-import { openDatabase, SqliteEngine } from "../src/store/sqlite.ts";
+import { SqliteEngine } from "../src/store/sqlite.ts";
 import { openInline } from "../src/store/thread.ts";
 import {
   back,

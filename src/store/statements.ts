@@ -2,7 +2,7 @@
 // statement, so that there is no in-between to crash in. Each lookup follows an index to what it
 // wants: no scan, and but for one no sort.
 
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 
 const columns = `d.event, d.subscription, d.stage, d.due_at, d.since, d.attempts,
   d.last_at, d.last_number, d.last_outcome, d.last_status, d.reason,
@@ -173,3 +173,4 @@ export function prepare(database: DatabaseSync) {
 }
 
 export type Statements = ReturnType<typeof prepare>;
+export type SqlRow = NonNullable<ReturnType<StatementSync["get"]>>;

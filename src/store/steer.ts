@@ -3,30 +3,30 @@
 
 import type { Instant, Queue } from "../core/ports.ts";
 import type { SkipStep } from "../core/steering.ts";
+import type { QueueGround, Tell } from "./deliveries.ts";
 import type { Line } from "./line.ts";
+import type { Lines } from "./lines.ts";
 import { stageNumber } from "./round.ts";
 import type { Statements } from "./statements.ts";
+import type { Tally } from "./tally.ts";
 
 /** Rows that one step changes, and events that one step looks at. */
 const steerRowsMax = 500;
 const findRowsMax = 20_000;
 
-/** What the engine lends to it. */
-export interface SteerGround {
-  readonly lastEvent: () => number;
-  /** Of a queue that is there; what is changed in it is undone with the round. */
-  readonly line: (queue: Queue) => Line | undefined;
-  readonly count: (queue: Queue, delta: number) => void;
-  readonly wake: (queue: Queue, dueAt: Instant) => void;
-}
-
 export class Steer {
   readonly #statements: Statements;
-  readonly #ground: SteerGround;
+  readonly #lines: Lines;
+  readonly #tally: Tally;
+  readonly #tell: Tell;
+  readonly #lastEvent: () => number;
 
-  constructor(statements: Statements, ground: SteerGround) {
-    this.#statements = statements;
-    this.#ground = ground;
+  constructor(ground: QueueGround, lastEvent: () => number) {
+    this.#statements = ground.statements;
+    this.#lines = ground.lines;
+    this.#tally = ground.tally;
+    this.#tell = ground.tell;
+    this.#lastEvent = lastEvent;
   }
 
   /**
@@ -34,10 +34,10 @@ export class Steer {
    * walk; so it is walked through again, until nothing more is found.
    */
   skip(queue: Queue, step: SkipStep | null): { dropped: number; next: SkipStep | null } {
-    const line = this.#ground.line(queue);
+    const line = this.#touched(queue);
     if (line === undefined) return { dropped: 0, next: null };
     const start = { dueAt: Number.MIN_SAFE_INTEGER, event: 0, hasDropped: false };
-    const from = step ?? { ...start, through: this.#ground.lastEvent() };
+    const from = step ?? { ...start, through: this.#lastEvent() };
     const { subscription } = queue;
     const places = this.#statements.somePlaces.all({
       subscription,
@@ -55,7 +55,7 @@ export class Steer {
       line.release(event);
       dropped += 1;
     }
-    this.#ground.count(queue, -dropped);
+    this.#tally.add(queue, -dropped);
     const hasDropped = from.hasDropped || dropped > 0;
     const last = places.at(-1);
     if (last !== undefined && places.length === steerRowsMax) {
@@ -72,21 +72,21 @@ export class Steer {
     const { subscription } = queue;
     const stage = stageNumber[queue.stage];
     if (event !== null) return { hastened: this.#hastenOne(queue, event, now), isOver: true };
-    const line = this.#ground.line(queue);
+    const line = this.#touched(queue);
     if (line === undefined) return { hastened: 0, isOver: true };
     const rows = this.#statements.someLater.all(subscription, stage, now, steerRowsMax);
     for (const row of rows) {
       this.#statements.putDueAt.run(now, row.event as number, subscription);
       line.free({ dueAt: now, event: row.event as number });
     }
-    if (rows.length > 0) this.#ground.wake(queue, now);
+    if (rows.length > 0) this.#tell.wake(queue, now);
     return { hastened: rows.length, isOver: rows.length < steerRowsMax };
   }
 
   #hastenOne(queue: Queue, event: number, now: Instant): number {
     const { subscription } = queue;
     const stage = stageNumber[queue.stage];
-    const line = this.#ground.line(queue);
+    const line = this.#touched(queue);
     const row = this.#statements.fence.get(event, subscription);
     if (row === undefined || row.stage !== stage || line === undefined) return 0;
     const head = this.#statements.somePlaces.get({
@@ -97,7 +97,7 @@ export class Steer {
     const at = Math.min(row.due_at as number, firstAt);
     this.#statements.putDueAt.run(at, event, subscription);
     line.free({ dueAt: at, event });
-    this.#ground.wake(queue, at);
+    this.#tell.wake(queue, at);
     return 1;
   }
 
@@ -106,5 +106,11 @@ export class Steer {
     const event = (row?.found ?? null) as number | null;
     const isOver = event !== null || row?.seen !== findRowsMax;
     return { event, next: isOver ? null : (row?.last as number) };
+  }
+
+  /** The line of a queue that is there; what is changed in it is undone with the round. */
+  #touched(queue: Queue): Line | undefined {
+    const line = this.#lines.find(queue);
+    return line && this.#lines.touch(line);
   }
 }

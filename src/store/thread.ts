@@ -5,10 +5,11 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { Refusal } from "../core/refusal.ts";
+import type { SqliteOptions } from "./database.ts";
 import type { Engine } from "./front.ts";
 import { type PackedRound, packOps, packRound, unpackOps, unpackRound } from "./pack.ts";
 import type { Round } from "./round.ts";
-import { SqliteEngine, type SqliteOptions } from "./sqlite.ts";
+import { SqliteEngine } from "./sqlite.ts";
 
 /** By this the thread knows that it is ours, and not just any worker that loads this file. */
 const role = "posthorn.store";

@@ -103,7 +103,9 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:querystring": ["src/runtime/"],
   "node:sqlite": [
     "src/store/sqlite",
+    "src/store/database.ts",
     "src/store/statements.ts",
+    "src/store/sweep.ts",
     "src/store/backup.ts",
     "src/store/story/",
   ],

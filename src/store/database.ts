@@ -1,0 +1,67 @@
+// The embedded store's file: how it is opened, brought up to date and asked about itself, and which
+// of its errors are the disk's.
+
+import { DatabaseSync } from "node:sqlite";
+import { Refusal } from "../core/refusal.ts";
+import { migrations } from "./schema.ts";
+
+export interface SqliteOptions {
+  /** A file, or `:memory:`. */
+  readonly path: string;
+  readonly cacheKilobytes?: number;
+  /** The file grows to so many pages of 4 KiB at most; beyond that it counts as a full disk. */
+  readonly pagesMax?: number;
+}
+
+export function openDatabase(options: SqliteOptions): DatabaseSync {
+  const database = new DatabaseSync(options.path);
+  try {
+    // Set before the first table is made, or not at all.
+    database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    database.exec("PRAGMA journal_mode = WAL");
+    database.exec("PRAGMA synchronous = FULL");
+    database.exec(`PRAGMA cache_size = -${options.cacheKilobytes ?? 65_536}`);
+    database.exec("PRAGMA wal_autocheckpoint = 4000");
+    database.exec("PRAGMA temp_store = MEMORY");
+    migrate(database);
+    if (options.pagesMax !== undefined) {
+      database.exec(`PRAGMA max_page_count = ${options.pagesMax}`);
+    }
+    return database;
+  } catch (error) {
+    database.close();
+    if (isDiskError(error) && /locked/.test(error.message)) {
+      const reason = `The store ${options.path} is in use by another broker.`;
+      throw new Refusal("InvalidSetting", reason, { cause: error });
+    }
+    throw error;
+  }
+}
+
+function migrate(database: DatabaseSync): void {
+  const version = pragma(database, "user_version");
+  if (version > migrations.length) {
+    throw new Refusal(
+      "InvalidSetting",
+      `The store is of schema version ${version}; this release knows up to ${migrations.length}.`,
+    );
+  }
+  for (const [index, sql] of migrations.entries()) {
+    if (index < version) continue;
+    database.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; COMMIT`);
+  }
+}
+
+export function pragma(database: DatabaseSync, name: string): number {
+  return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] as number;
+}
+
+/** SQLITE_ERROR, CONSTRAINT, MISMATCH, MISUSE and RANGE: what was asked of it was wrong. */
+const bugCodes: readonly number[] = [1, 19, 20, 21, 25];
+
+/** SQLite's own errors are about the disk, but for a few; anything else is a bug of ours. */
+export function isDiskError(error: unknown): error is Error {
+  if (!(error instanceof Error) || !("code" in error) || !("errcode" in error)) return false;
+  return error.code === "ERR_SQLITE_ERROR" && !bugCodes.includes((error.errcode as number) & 0xff);
+}
