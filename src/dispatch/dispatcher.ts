@@ -35,19 +35,19 @@ import type {
   Meter,
   Parcel,
   Queue,
-  Settlement,
   Store,
   Want,
 } from "../core/ports.ts";
-import { decide, expire, isSuccess, outcomeName } from "../core/retry.ts";
+import { expire, isSuccess, outcomeName } from "../core/retry.ts";
 import { attemptEnd, attemptSpan, type Tracer } from "../core/span.ts";
 import { isSplit } from "../core/split.ts";
 import type { Subscription } from "../core/subscription.ts";
-import { sleep } from "../core/time.ts";
 import { sharedTrace } from "../core/trace.ts";
+import { type Bench, decideBatch, settlementOf, type Times } from "./attempt.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { Hand } from "./hand.ts";
-import { type Attempt, Report, settlementOf } from "./report.ts";
+import { Report } from "./report.ts";
+import { storeRetryMs, Underway } from "./underway.ts";
 import { Valve } from "./valve.ts";
 
 /** The longest a delivery waits in hand before its lease has to be renewed. */
@@ -56,7 +56,6 @@ const handMs = 60_000;
 const settleMs = 30_000;
 /** Event text in hand of one dispatcher. */
 const charsInHandMax = 4 * 1024 * 1024;
-const storeRetryMs = 1_000;
 /** Expired deliveries claimed together while an endpoint is sick. */
 const expiredPageMax = 500;
 const never = Number.POSITIVE_INFINITY;
@@ -70,14 +69,6 @@ export interface DispatchGround {
   readonly meter: Meter;
   readonly chronicle?: Pick<Chronicle, "note">;
   readonly tracer?: Tracer;
-}
-
-/** Of one send. */
-interface Times {
-  readonly now: Instant;
-  readonly sentAt: Instant;
-  /** How the endpoint was then, in words. */
-  readonly health: string;
 }
 
 /** How a queue's parcels leave the house. */
@@ -111,8 +102,8 @@ export class Dispatcher {
   readonly #window: number;
   readonly #leaseMs: number;
   readonly #hand: Hand;
-  /** Deliveries in sends under way, settlement included. */
-  #sending = 0;
+  readonly #underway: Underway;
+  readonly #bench: Bench;
   /** How many the store may still lease to our standing claim. */
   #standing = 0;
   /** When something is due at the latest; null: nothing waits. At first we do not know. */
@@ -129,7 +120,6 @@ export class Dispatcher {
   #nudge: (() => void) | null = null;
   /** Until when the rest under way was meant to be. */
   #restsUntil: Instant = never;
-  #onIdle: (() => void) | null = null;
   readonly #breakOff = new AbortController();
   readonly #leaveEndpoint: () => void;
   readonly #loop: Promise<void>;
@@ -143,6 +133,16 @@ export class Dispatcher {
     this.#leaseMs = handMs + policy.profile.waitMs + settleMs;
     this.#valve = new Valve(ground.clock, () => this.#look());
     this.#valve.set(options.course);
+    this.#bench = {
+      ...{ policy, subscription: subscription.name },
+      ...{ chance: ground.chance, valve: this.#valve },
+    };
+    this.#underway = new Underway(this.#report, {
+      ground,
+      signal: this.#breakOff.signal,
+      onEnded: () => this.#look(),
+      onBroken: (error) => this.#break(error),
+    });
     this.#leaveEndpoint = endpoint.wait(() => this.#look());
     this.#loop = this.#run().catch((error) => this.#break(error));
   }
@@ -199,15 +199,11 @@ export class Dispatcher {
       this.#isClosed = true;
       this.#leaveEndpoint();
       this.#valve.close();
-      this.#giveBack(this.#hand.takeAll());
+      this.#underway.giveBack(this.#hand.takeAll());
       this.#nudge?.();
     }
     await this.#loop;
-    if (this.#sending > 0) {
-      const idle = Promise.withResolvers<void>();
-      this.#onIdle = idle.resolve;
-      await idle.promise;
-    }
+    await this.#underway.idle();
     signal.removeEventListener("abort", breakOff);
     // Late answers are no longer waited for.
     breakOff();
@@ -242,7 +238,7 @@ export class Dispatcher {
     const { endpoint, policy, batch } = this.#options;
     const gate = this.#valve.isShut ? shut : endpoint.gate(now);
     const dueAt = this.#nextDueAt ?? never;
-    const mine = this.#hand.size + this.#sending;
+    const mine = this.#hand.size + this.#underway.size;
     const isDoubtful = this.#isDoubtful && mine === 0;
     if (gate.kind === "closed") {
       // A standing claim would go on bringing what cannot be sent.
@@ -274,7 +270,7 @@ export class Dispatcher {
   }
 
   #claimed(want: Want, claim: Claim): void {
-    this.#isDoubtful = claim.deliveries.length + this.#hand.size + this.#sending > 0;
+    this.#isDoubtful = claim.deliveries.length + this.#hand.size + this.#underway.size > 0;
     this.#nextDueAt =
       this.#heardAt === null ? claim.nextDueAt : earlier(claim.nextDueAt, this.#heardAt);
     this.#standing = 0;
@@ -290,7 +286,7 @@ export class Dispatcher {
   #disclaim({ deliveries }: Claim): void {
     this.#standing = 0;
     this.#nextDueAt = 0;
-    this.#giveBack(deliveries);
+    this.#underway.giveBack(deliveries);
   }
 
   async #rest(until: Instant): Promise<void> {
@@ -319,7 +315,7 @@ export class Dispatcher {
 
   #take(deliveries: readonly Delivery[]): void {
     if (this.#isClosed) {
-      this.#giveBack(deliveries);
+      this.#underway.giveBack(deliveries);
       return;
     }
     this.#hand.add(deliveries);
@@ -330,12 +326,12 @@ export class Dispatcher {
     if (this.#hand.size === 0 || this.#isClosed) return;
     const { endpoint, way, ground } = this.#options;
     if (this.#valve.isShut) {
-      this.#giveBack(this.#hand.takeAll());
+      this.#underway.giveBack(this.#hand.takeAll());
       return;
     }
     const now = ground.clock.now();
     if (way === null) {
-      this.#strand(this.#hand.takeAll());
+      this.#underway.strand(this.#hand.takeAll());
       return;
     }
     while (this.#hand.size > 0 && endpoint.room(now) > 0 && this.#valve.room(now) > 0) {
@@ -350,7 +346,7 @@ export class Dispatcher {
 
   /** A sick endpoint's turn clears away what has expired; the rest waits on, and loses nothing. */
   #expireOrGiveBack(deliveries: readonly Delivery[], now: Instant): void {
-    this.#giveBack(deliveries.filter((delivery) => this.#isRipe(delivery, now)));
+    this.#underway.giveBack(deliveries.filter((delivery) => this.#isRipe(delivery, now)));
   }
 
   /** Whether it may be sent now; if not, it has been dealt with. */
@@ -358,7 +354,7 @@ export class Dispatcher {
     const { policy } = this.#options;
     if (delivery.leasedUntil - now < policy.profile.waitMs + settleMs) {
       // Sent now it could outlive its lease: someone else may claim it, or already has.
-      this.#giveBack([delivery]);
+      this.#underway.giveBack([delivery]);
       return false;
     }
     const { stage, attempts, since } = delivery;
@@ -366,7 +362,7 @@ export class Dispatcher {
     const decision = expire({ stage, attempts, since, heldMs, policy }, now);
     if (decision === null) return true;
     this.#hand.clear(delivery);
-    this.#finish([settlementOf(delivery, decision, null, now)], ([counts]) => {
+    this.#underway.finish([settlementOf(delivery, decision, null, now)], ([counts]) => {
       if (counts) this.#report.expired(delivery, decision, now);
     });
     return false;
@@ -375,7 +371,7 @@ export class Dispatcher {
   async #send(way: Way, batch: readonly Delivery[], sentAt: Instant): Promise<void> {
     const { endpoint, policy, subscription, queue, ground } = this.#options;
     const { waitMs, lateMs } = policy.profile;
-    this.#sending += batch.length;
+    this.#underway.begin(batch.length);
     endpoint.begin(sentAt);
     this.#valve.pass(batch.length, sentAt);
     const health = endpoint.words;
@@ -391,18 +387,18 @@ export class Dispatcher {
     const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
     const isDelivered = isSuccess(policy.profile, outcome);
     span?.end(now, attemptEnd(outcome, outcomeName(outcome, policy.profile), isDelivered));
-    const times = { now, sentAt, health };
+    const times = { now, sentAt, health, isLate: false };
     // What spoils a batch is an event in it: such an answer says nothing about the endpoint.
     const isHalved = this.#isHalved(batch, outcome);
     const isNeither = isBrokenOff || isHalved;
     endpoint.end(isNeither ? "unsent" : isDelivered ? "succeeded" : "failed", times);
     if (isHalved) this.#halve(batch, outcome);
-    else if (isBrokenOff) this.#giveBack(batch);
+    else if (isBrokenOff) this.#underway.giveBack(batch);
     else await this.#conclude(batch, outcome, times);
     if (outcome.kind === "noReply" && outcome.late !== undefined) {
       void this.#waitLate(batch, outcome.late, times).catch((error) => this.#break(error));
     }
-    this.#ended(batch.length);
+    this.#underway.end(batch.length);
   }
 
   #isHalved(batch: readonly Delivery[], outcome: Outcome): boolean {
@@ -416,49 +412,22 @@ export class Dispatcher {
   #halve(batch: readonly Delivery[], outcome: Outcome): void {
     this.#hand.suspect(batch);
     this.#report.halved(batch, outcome);
-    this.#giveBack(batch);
+    this.#underway.giveBack(batch);
   }
 
   /** Decide for each of the batch, and settle them together (B-3). */
-  async #conclude(
-    batch: readonly Delivery[],
-    outcome: Outcome,
-    times: Times & { readonly isLate?: boolean },
-  ): Promise<void> {
-    const { policy, subscription, ground } = this.#options;
-    const { now, sentAt, health, isLate = false } = times;
-    const [first] = batch as [Delivery];
-    // One draw for the batch, so that what failed together is due together; none for a success.
-    const chance = isSuccess(policy.profile, outcome)
-      ? 0
-      : ground.chance.draw(`${subscription.name}/${first.id.event}/${first.attempts + 1}`);
-    const name = outcomeName(outcome, policy.profile);
-    const ends = batch.map((delivery) => {
-      const number = delivery.attempts + 1;
-      const { stage, since } = delivery;
-      const heldMs = this.#valve.heldMs(since, now);
-      const standing = { stage, attempts: number, since, heldMs, policy };
-      const decision = decide(standing, outcome, { now, chance });
+  async #conclude(batch: readonly Delivery[], outcome: Outcome, times: Times): Promise<void> {
+    const ends = decideBatch(batch, outcome, times, this.#bench);
+    for (const { delivery, decision } of ends) {
       if (decision.kind !== "retry") this.#hand.clear(delivery);
-      const attempt: Attempt = {
-        number,
-        startedAt: sentAt,
-        endedAt: now,
-        outcome,
-        outcomeName: name,
-        isLate,
-        batch: batch.length,
-        health,
-      };
-      return { delivery, decision, attempt };
-    });
+    }
     const settlements = ends.map(({ delivery, decision, attempt }) =>
-      settlementOf(delivery, decision, attempt, now),
+      settlementOf(delivery, decision, attempt, times.now),
     );
-    const counted = await this.#settle(settlements);
+    const counted = await this.#underway.settle(settlements);
     for (const [index, { delivery, decision, attempt }] of ends.entries()) {
       const counts = counted[index] ?? false;
-      if (counts || !isLate) this.#report.attempted(delivery, attempt, { decision, counts });
+      if (counts || !times.isLate) this.#report.attempted(delivery, attempt, { decision, counts });
     }
   }
 
@@ -471,64 +440,9 @@ export class Dispatcher {
     const { endpoint, policy, ground } = this.#options;
     const outcome = await late;
     if (outcome === null || !isSuccess(policy.profile, outcome)) return;
-    const times = { now: ground.clock.now(), sentAt, health };
+    const times = { now: ground.clock.now(), sentAt, health, isLate: true };
     endpoint.endLate(times);
-    await this.#conclude(batch, outcome, { ...times, isLate: true });
-  }
-
-  // Settling.
-
-  #giveBack(deliveries: readonly Delivery[]): void {
-    if (deliveries.length === 0) return;
-    this.#finish(
-      deliveries.map(({ id, lease }) => ({ kind: "back", delivery: id, lease })),
-      () => {},
-    );
-  }
-
-  #strand(deliveries: readonly Delivery[]): void {
-    const { ground } = this.#options;
-    this.#finish(
-      deliveries.map(({ id, lease }) => ({ kind: "gone", delivery: id, lease })),
-      (counted) => {
-        for (const [index, delivery] of deliveries.entries()) {
-          if (counted[index]) this.#report.stranded(delivery, ground.clock.now());
-        }
-      },
-    );
-  }
-
-  /**
-   * Settles beside everything else, and tells of it afterwards. Never within this call: a store
-   * that wakes us while it settles would begin sends for room that our caller has counted on.
-   */
-  #finish(settlements: readonly Settlement[], tell: (counted: readonly boolean[]) => void): void {
-    this.#sending += settlements.length;
-    Promise.resolve()
-      .then(() => this.#settle(settlements))
-      .then(tell)
-      .then(() => this.#ended(settlements.length))
-      .catch((error) => this.#break(error));
-  }
-
-  #ended(count: number): void {
-    this.#sending -= count;
-    if (this.#sending === 0) this.#onIdle?.();
-    this.#look();
-  }
-
-  async #settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
-    const { store, clock } = this.#options.ground;
-    for (;;) {
-      try {
-        return await store.settle(settlements);
-      } catch (error) {
-        this.#report.storeFailed("settle", error);
-        // Left alone, the leases end by themselves.
-        if (this.#breakOff.signal.aborted) return [];
-        await sleep(clock, storeRetryMs, this.#breakOff.signal);
-      }
-    }
+    await this.#conclude(batch, outcome, times);
   }
 
   #break(error: unknown): void {

@@ -1,67 +1,14 @@
-// What a decision means to the store, and what is told of it: one settlement, one wide line, one
-// count each. Nothing is decided here.
+// What is told of a decision: one wide line, one count and one note each. Nothing is decided here.
 
 import type { Chronicle } from "../core/chronicle.ts";
 import type { EndedNote } from "../core/note.ts";
 import type { Outcome } from "../core/outcome.ts";
-import type { Delivery, Instant, LastAttempt, Log, Meter, Settlement } from "../core/ports.ts";
+import type { Delivery, Instant, Log, Meter } from "../core/ports.ts";
 import { type Decision, explain } from "../core/retry.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
+import type { Attempt } from "./attempt.ts";
 import { Measure } from "./measure.ts";
-
-/** One send of one delivery. */
-export interface Attempt {
-  /** From one. */
-  readonly number: number;
-  readonly startedAt: Instant;
-  readonly endedAt: Instant;
-  readonly outcome: Outcome;
-  /** Event Grid's word for the outcome. */
-  readonly outcomeName: string;
-  /** It came after we had stopped waiting for it (R-4). */
-  readonly isLate: boolean;
-  /** How many events travelled together. */
-  readonly batch: number;
-  /** How the endpoint was when it was sent, in words. */
-  readonly health: string;
-}
-
-export function lastAttemptOf(attempt: Attempt): LastAttempt {
-  const { number, outcome, outcomeName, startedAt } = attempt;
-  const status = outcome.kind === "answered" ? outcome.status : null;
-  return { at: startedAt, number, outcome: outcomeName, status };
-}
-
-/** `attempt`: the send behind the decision, or null when none was made. */
-export function settlementOf(
-  delivery: Delivery,
-  decision: Decision,
-  attempt: Attempt | null,
-  now: Instant,
-): Settlement {
-  const named = { delivery: delivery.id, lease: delivery.lease };
-  // A dead letter tells of the subscriber, however often its store has been tried since.
-  const isToSubscriber = attempt !== null && delivery.stage === "deliver";
-  const last = isToSubscriber ? lastAttemptOf(attempt) : delivery.last;
-  switch (decision.kind) {
-    case "delivered":
-    case "drop":
-      return { ...named, kind: "gone" };
-    case "retry": {
-      const { stage, since, reason } = delivery;
-      const attempts = attempt?.number ?? delivery.attempts;
-      return { ...named, kind: "due", at: decision.at, stage, since, attempts, last, reason };
-    }
-    case "deadLetter": {
-      const { at, reason } = decision;
-      const begun = { stage: "deadLetter", since: now, attempts: 0 } as const;
-      return { ...named, kind: "due", at, ...begun, last, reason };
-    }
-    default:
-      return decision satisfies never;
-  }
-}
 
 export interface ReportGround {
   readonly log: Log;

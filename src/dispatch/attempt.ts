@@ -1,0 +1,119 @@
+// One send of a batch and what it means: what is decided for each of its deliveries, and what that
+// is to the store. The deciding itself is a law (core/retry.ts).
+
+import type { Outcome } from "../core/outcome.ts";
+import type { Policy } from "../core/policy.ts";
+import type { Chance, Delivery, Instant, LastAttempt, Settlement } from "../core/ports.ts";
+import { type Decision, decide, isSuccess, outcomeName } from "../core/retry.ts";
+import type { Valve } from "./valve.ts";
+
+/** One send of one delivery. */
+export interface Attempt {
+  /** From one. */
+  readonly number: number;
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+  readonly outcome: Outcome;
+  /** Event Grid's word for the outcome. */
+  readonly outcomeName: string;
+  /** It came after we had stopped waiting for it (R-4). */
+  readonly isLate: boolean;
+  /** How many events travelled together. */
+  readonly batch: number;
+  /** How the endpoint was when it was sent, in words. */
+  readonly health: string;
+}
+
+/** `attempt`: the send behind the decision, or null when none was made. */
+export function settlementOf(
+  delivery: Delivery,
+  decision: Decision,
+  attempt: Attempt | null,
+  now: Instant,
+): Settlement {
+  const named = { delivery: delivery.id, lease: delivery.lease };
+  // A dead letter tells of the subscriber, however often its store has been tried since.
+  const isToSubscriber = attempt !== null && delivery.stage === "deliver";
+  const last = isToSubscriber ? lastAttemptOf(attempt) : delivery.last;
+  switch (decision.kind) {
+    case "delivered":
+    case "drop":
+      return { ...named, kind: "gone" };
+    case "retry": {
+      const { stage, since, reason } = delivery;
+      const attempts = attempt?.number ?? delivery.attempts;
+      return { ...named, kind: "due", at: decision.at, stage, since, attempts, last, reason };
+    }
+    case "deadLetter": {
+      const { at, reason } = decision;
+      const begun = { stage: "deadLetter", since: now, attempts: 0 } as const;
+      return { ...named, kind: "due", at, ...begun, last, reason };
+    }
+    default:
+      return decision satisfies never;
+  }
+}
+
+function lastAttemptOf(attempt: Attempt): LastAttempt {
+  const { number, outcome, outcomeName, startedAt } = attempt;
+  const status = outcome.kind === "answered" ? outcome.status : null;
+  return { at: startedAt, number, outcome: outcomeName, status };
+}
+
+/** Of one send. */
+export interface Times {
+  readonly now: Instant;
+  readonly sentAt: Instant;
+  /** How the endpoint was then, in words. */
+  readonly health: string;
+  /** Its outcome came after we had stopped waiting for it (R-4). */
+  readonly isLate: boolean;
+}
+
+/** A send that has ended, for one delivery of its batch. */
+export interface End {
+  readonly delivery: Delivery;
+  readonly decision: Decision;
+  readonly attempt: Attempt;
+}
+
+/** By which laws, and for whom, a batch is decided. */
+export interface Bench {
+  readonly subscription: string;
+  readonly policy: Policy;
+  readonly chance: Chance;
+  readonly valve: Valve;
+}
+
+/** What becomes of each of a batch, which came to one outcome together (B-3). */
+export function decideBatch(
+  batch: readonly Delivery[],
+  outcome: Outcome,
+  { now, sentAt, health, isLate }: Times,
+  { subscription, policy, chance, valve }: Bench,
+): End[] {
+  const [first] = batch as [Delivery];
+  // One draw for the batch, so that what failed together is due together; none for a success.
+  const drawn = isSuccess(policy.profile, outcome)
+    ? 0
+    : chance.draw(`${subscription}/${first.id.event}/${first.attempts + 1}`);
+  const name = outcomeName(outcome, policy.profile);
+  return batch.map((delivery) => {
+    const number = delivery.attempts + 1;
+    const { stage, since } = delivery;
+    const heldMs = valve.heldMs(since, now);
+    const standing = { stage, attempts: number, since, heldMs, policy };
+    const decision = decide(standing, outcome, { now, chance: drawn });
+    const attempt: Attempt = {
+      number,
+      startedAt: sentAt,
+      endedAt: now,
+      outcome,
+      outcomeName: name,
+      isLate,
+      batch: batch.length,
+      health,
+    };
+    return { delivery, decision, attempt };
+  });
+}

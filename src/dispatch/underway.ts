@@ -1,0 +1,101 @@
+// What a dispatcher has under way: deliveries in sends, and in settlements after or without one. A
+// settlement that the disk refuses is tried until it is taken; when the dispatcher is broken off,
+// it is left alone, and the leases end by themselves.
+
+import type { Clock, Delivery, Settlement, Store } from "../core/ports.ts";
+import { sleep } from "../core/time.ts";
+import type { Report } from "./report.ts";
+
+export const storeRetryMs = 1_000;
+
+export interface UnderwayOptions {
+  readonly ground: { readonly store: Store; readonly clock: Clock };
+  /** Nothing is tried again after this. */
+  readonly signal: AbortSignal;
+  /** Told when some have ended: there may be room for others. */
+  readonly onEnded: () => void;
+  readonly onBroken: (error: unknown) => void;
+}
+
+export class Underway {
+  readonly #report: Report;
+  readonly #options: UnderwayOptions;
+  #size = 0;
+  #onIdle: (() => void) | null = null;
+
+  constructor(report: Report, options: UnderwayOptions) {
+    this.#report = report;
+    this.#options = options;
+  }
+
+  /** In deliveries. */
+  get size(): number {
+    return this.#size;
+  }
+
+  begin(count: number): void {
+    this.#size += count;
+  }
+
+  end(count: number): void {
+    this.#size -= count;
+    if (this.#size === 0) this.#onIdle?.();
+    this.#options.onEnded();
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    if (this.#size === 0) return;
+    const idle = Promise.withResolvers<void>();
+    this.#onIdle = idle.resolve;
+    await idle.promise;
+  }
+
+  /** They can be claimed again, and have lost nothing. */
+  giveBack(deliveries: readonly Delivery[]): void {
+    if (deliveries.length === 0) return;
+    this.finish(
+      deliveries.map(({ id, lease }) => ({ kind: "back", delivery: id, lease })),
+      () => {},
+    );
+  }
+
+  /** There is nowhere to send them any more. */
+  strand(deliveries: readonly Delivery[]): void {
+    const { clock } = this.#options.ground;
+    this.finish(
+      deliveries.map(({ id, lease }) => ({ kind: "gone", delivery: id, lease })),
+      (counted) => {
+        for (const [index, delivery] of deliveries.entries()) {
+          if (counted[index]) this.#report.stranded(delivery, clock.now());
+        }
+      },
+    );
+  }
+
+  /**
+   * Settles beside everything else, and tells of it afterwards. Never within this call: a store
+   * that wakes us while it settles would begin sends for room that our caller has counted on.
+   */
+  finish(settlements: readonly Settlement[], tell: (counted: readonly boolean[]) => void): void {
+    this.begin(settlements.length);
+    Promise.resolve()
+      .then(() => this.settle(settlements))
+      .then(tell)
+      .then(() => this.end(settlements.length))
+      .catch((error) => this.#options.onBroken(error));
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
+    const { ground, signal } = this.#options;
+    for (;;) {
+      try {
+        return await ground.store.settle(settlements);
+      } catch (error) {
+        this.#report.storeFailed("settle", error);
+        if (signal.aborted) return [];
+        await sleep(ground.clock, storeRetryMs, signal);
+      }
+    }
+  }
+}
