@@ -10,7 +10,7 @@ import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead, Wait } from "../parts/page.tsx";
 import { Rows } from "../parts/table.tsx";
 import { Age, HealthBadge, Long, When } from "../parts/texts.tsx";
-import { eventPath, go, pathTo } from "../route.ts";
+import { eventPath, go, pathTo, subscriptionPath } from "../route.ts";
 import { sayCount, sayRate, sayShort } from "../words.ts";
 
 const useStyles = makeStyles({
@@ -258,7 +258,11 @@ function Latest() {
             {
               title: "Subscription",
               isWideOnly: true,
-              show: ({ subscription }) => <Long>{subscription}</Long>,
+              show: ({ subscription: name, ...named }) => (
+                <To to={subscriptionPath({ ...named, name })}>
+                  <Long>{name}</Long>
+                </To>
+              ),
             },
             { title: "Attempt", width: "70px", align: "right", show: ({ number }) => number },
             { title: "Outcome", width: "110px", show: ({ outcome }) => <Long>{outcome}</Long> },

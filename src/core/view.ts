@@ -117,12 +117,14 @@ export interface LiveAttempt extends AttemptView {
   readonly event: string;
   readonly eventId: string;
   readonly topic: string;
+  readonly domainTopic: string | null;
   readonly subscription: string;
 }
 
 export interface LiveEnd {
   readonly event: string;
   readonly topic: string;
+  readonly domainTopic: string | null;
   readonly subscription: string;
   readonly state: DeliveryState;
   readonly reason: string | null;

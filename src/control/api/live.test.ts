@@ -8,6 +8,7 @@ import { Live } from "./live.ts";
 const end: LiveEnd = {
   event: "e1",
   topic: "orders",
+  domainTopic: null,
   subscription: "billing",
   state: "dropped",
   reason: "TimeToLiveExceeded",

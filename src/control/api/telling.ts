@@ -30,6 +30,7 @@ function attemptOf(note: AttemptedNote): LiveEvent {
       event: delivery.event.systemId,
       eventId: idIn(delivery.event),
       topic: subscription.topic,
+      domainTopic: subscription.domainTopic,
       subscription: subscription.name,
     },
   };
@@ -64,6 +65,7 @@ function endOf(
     ended: {
       event: delivery.event.systemId,
       topic: subscription.topic,
+      domainTopic: subscription.domainTopic,
       subscription: subscription.name,
       state: how.state,
       reason: how.reason,
