@@ -220,6 +220,8 @@ test("the address and the key of a broker here are found in its data folder", as
   await run("topic list --server https://far.example", outside);
   files["posthorn-data/address"] = "http://10.1.2.3:7777\n";
   await run("topic list", outside);
+  files["posthorn-data/address"] = "http://0.0.0.0:7777\n";
+  await run("topic list", outside);
   assert.deepEqual(
     asked.map(([url, key]) => [url.replace("$", "%24"), key]),
     [
@@ -228,6 +230,7 @@ test("the address and the key of a broker here are found in its data folder", as
       [`https://far.example${list}${query}`, "Bearer k"],
       [`https://far.example${list}${query}`, null],
       [`http://10.1.2.3:7777${list}${query}`, "Bearer secret"],
+      [`http://127.0.0.1:7777${list}${query}`, "Bearer secret"],
     ],
     "and a key of here is sent to no other machine",
   );

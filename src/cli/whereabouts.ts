@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { Refusal } from "../core/refusal.ts";
-import { isLoopback } from "../core/setting.ts";
+import { isLoopback, urlFromHere } from "../core/setting.ts";
 import { refuseValue } from "../core/wording.ts";
 import type { Outside } from "./client.ts";
 
@@ -82,7 +82,7 @@ export function readNamed(file: string, readFile: Outside["readFile"]): string {
   }
 }
 
-/** What a broker that runs here has left of its address. */
+/** What a broker that runs here has left of its address; it may listen on every one. */
 function addressIn(folder: string, { readFile }: Outside): string | null {
-  return readOr(() => readFile(join(folder, "address")).trim());
+  return readOr(() => urlFromHere(readFile(join(folder, "address")).trim()));
 }
