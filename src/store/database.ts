@@ -1,5 +1,5 @@
 // The embedded store's file: how it is opened, brought up to date and asked about itself, and which
-// of its errors are the disk's.
+// of its errors are the disk's. The stories have a file of their own (story/statements.ts).
 
 import { DatabaseSync } from "node:sqlite";
 import { Refusal } from "../core/refusal.ts";
@@ -24,7 +24,7 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
     database.exec(`PRAGMA cache_size = -${options.cacheKilobytes ?? 65_536}`);
     database.exec("PRAGMA wal_autocheckpoint = 4000");
     database.exec("PRAGMA temp_store = MEMORY");
-    migrate(database);
+    migrate(database, migrations, "The store is");
     if (options.pagesMax !== undefined) {
       database.exec(`PRAGMA max_page_count = ${options.pagesMax}`);
     }
@@ -39,15 +39,14 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
   }
 }
 
-function migrate(database: DatabaseSync): void {
+/** Runs the steps that the file has not seen yet. Refusal: InvalidSetting, begun with `who`. */
+export function migrate(database: DatabaseSync, steps: readonly string[], who: string): void {
   const version = pragma(database, "user_version");
-  if (version > migrations.length) {
-    throw new Refusal(
-      "InvalidSetting",
-      `The store is of schema version ${version}; this release knows up to ${migrations.length}.`,
-    );
+  if (version > steps.length) {
+    const known = `this release knows up to ${steps.length}`;
+    throw new Refusal("InvalidSetting", `${who} of schema version ${version}; ${known}.`);
   }
-  for (const [index, sql] of migrations.entries()) {
+  for (const [index, sql] of steps.entries()) {
     if (index < version) continue;
     database.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; COMMIT`);
   }

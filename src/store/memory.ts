@@ -30,6 +30,7 @@ import { Refusal } from "../core/refusal.ts";
 import type { Note, SkipStep } from "../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
 import type { Topic, TopicDraft } from "../core/topic.ts";
+import { checkRevision } from "./revision.ts";
 
 interface Row {
   readonly id: DeliveryId;
@@ -263,7 +264,7 @@ export class MemoryStore implements WholeStore {
 
   async putTopic(draft: TopicDraft, revision?: number): Promise<Topic> {
     const old = this.#topics.get(draft.name.toLowerCase());
-    checkRevision(old, revision);
+    checkRevision(old?.revision, revision);
     const topic: Topic = {
       ...draft,
       name: old?.name ?? draft.name,
@@ -280,7 +281,7 @@ export class MemoryStore implements WholeStore {
     const old = [...this.#subscriptions.values()].find(
       (one) => one.topic === topic.name && nameInTopic(one) === nameInTopic(draft),
     );
-    checkRevision(old, revision);
+    checkRevision(old?.revision, revision);
     const subscription: Subscription = {
       ...draft,
       topic: topic.name,
@@ -388,11 +389,6 @@ function placeOf(line: readonly Row[], row: Row): number {
 
 function nameInTopic({ domainTopic, name }: SubscriptionDraft): string {
   return `${domainTopic ?? ""}/${name}`.toLowerCase();
-}
-
-export function checkRevision(old: { readonly revision: number } | undefined, wanted?: number) {
-  if (wanted === undefined || (old?.revision ?? 0) === wanted) return;
-  throw new Refusal("PreconditionFailed", "The record has been changed since it was read.");
 }
 
 function rowKey(id: DeliveryId): string {

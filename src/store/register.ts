@@ -10,7 +10,8 @@ import {
   type SubscriptionId,
 } from "../core/subscription.ts";
 import type { Topic, TopicDraft } from "../core/topic.ts";
-import type { SqlRow, Statements } from "./statements.ts";
+import { checkRevision } from "./revision.ts";
+import type { Statements } from "./statements.ts";
 import type { Sweep } from "./sweep.ts";
 
 export class Register {
@@ -57,7 +58,7 @@ export class Register {
 
   putTopic(draft: TopicDraft, wanted: number | undefined): Topic {
     const old = this.#statements.topic.get(draft.name);
-    checkRevision(old, wanted);
+    checkRevision(old?.revision as number | undefined, wanted);
     const revision = ++this.#revisionsMade;
     const record: TopicDraft = { ...draft, name: (old?.name as string) ?? draft.name };
     this.#statements.putTopic.run(record.name, revision, JSON.stringify(record));
@@ -70,7 +71,7 @@ export class Register {
     if (topic === undefined) throw new Refusal("NotFound", `There is no topic '${draft.topic}'.`);
     const key = nameInTopic(draft);
     const old = this.#statements.subscription.get(draft.topic, key);
-    checkRevision(old, wanted);
+    checkRevision(old?.revision as number | undefined, wanted);
     const revision = ++this.#revisionsMade;
     const kept = old && (JSON.parse(old.record as string) as SubscriptionDraft);
     const name = kept?.name ?? draft.name;
@@ -102,9 +103,4 @@ export class Register {
 /** Under the roof of a domain each of its topics has names of its own. A name has no slash. */
 function nameInTopic({ domainTopic, name }: SubscriptionDraft): string {
   return domainTopic === null ? name : `${domainTopic}/${name}`;
-}
-
-function checkRevision(old: SqlRow | undefined, wanted: number | undefined): void {
-  if (wanted === undefined || (old?.revision ?? 0) === wanted) return;
-  throw new Refusal("PreconditionFailed", "The record has been changed since it was read.");
 }

@@ -4,9 +4,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Cursor, Retention } from "../../core/chronicle.ts";
 import type { Instant } from "../../core/ports.ts";
+import { pragma } from "../database.ts";
 import type { Ids } from "./ids.ts";
 import type { Rolls } from "./rolls.ts";
-import { pragma, type SqlRow, type StoryStatements } from "./statements.ts";
+import type { SqlRow, StoryStatements } from "./statements.ts";
 
 /** How often it is looked whether room enough has been made. */
 const rowsBetweenLooks = 100;

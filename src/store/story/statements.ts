@@ -6,6 +6,7 @@ import type { EventQuery } from "../../core/chronicle.ts";
 import { foldCase } from "../../core/filter/fold.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { DeliveryState } from "../../core/view.ts";
+import { migrate } from "../database.ts";
 import { storyMigrations } from "./schema.ts";
 
 export type SqlRow = Record<string, SQLInputValue>;
@@ -153,7 +154,7 @@ export function openStories(path: string): DatabaseSync {
     database.exec("PRAGMA cache_size = -16384");
     database.exec("PRAGMA wal_autocheckpoint = 4000");
     database.exec("PRAGMA temp_store = MEMORY");
-    migrate(database);
+    migrate(database, storyMigrations, "The stories are");
     return database;
   } catch (error) {
     database.close();
@@ -162,20 +163,4 @@ export function openStories(path: string): DatabaseSync {
     const reason = `The stories in ${path} cannot be opened (${why}); move the file away to begin anew.`;
     throw new Refusal("InvalidSetting", reason, { cause: error });
   }
-}
-
-function migrate(database: DatabaseSync): void {
-  const version = pragma(database, "user_version");
-  if (version > storyMigrations.length) {
-    const known = `this release knows up to ${storyMigrations.length}`;
-    throw new Refusal("InvalidSetting", `The stories are of schema version ${version}; ${known}.`);
-  }
-  for (const [index, sql] of storyMigrations.entries()) {
-    if (index < version) continue;
-    database.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; COMMIT`);
-  }
-}
-
-export function pragma(database: DatabaseSync, name: string): number {
-  return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] as number;
 }
