@@ -34,10 +34,8 @@ export interface AcceptedNote {
   readonly roll: Roll;
 }
 
-export interface AttemptedNote {
-  readonly kind: "attempted";
-  readonly subscription: Subscription;
-  readonly delivery: Delivery;
+/** One send of one delivery. */
+export interface Attempt {
   /** From one. */
   readonly number: number;
   readonly startedAt: Instant;
@@ -45,14 +43,21 @@ export interface AttemptedNote {
   readonly outcome: Outcome;
   /** Event Grid's word for the outcome. */
   readonly outcomeName: string;
+  /** It came after we had stopped waiting for it. */
   readonly isLate: boolean;
-  readonly decision: Decision;
-  /** False: another send had taken its place meanwhile, and the decision had no effect. */
-  readonly counts: boolean;
   /** How many events travelled together. */
   readonly batch: number;
   /** How the endpoint was when it was sent, in words. */
   readonly health: string;
+}
+
+export interface AttemptedNote extends Attempt {
+  readonly kind: "attempted";
+  readonly subscription: Subscription;
+  readonly delivery: Delivery;
+  readonly decision: Decision;
+  /** False: another send had taken its place meanwhile, and the decision had no effect. */
+  readonly counts: boolean;
 }
 
 /** Ended, or sent on to the dead letters, without an attempt. */
@@ -174,7 +179,7 @@ export interface KeptLoss {
 export type KeptNote = KeptAttempt | KeptEnd | KeptSteer | KeptLoss;
 
 /** What is kept of an answer, for people. */
-export const excerptCharsMax = 512;
+const excerptCharsMax = 512;
 
 export function keepAttempt(note: AttemptedNote): KeptAttempt {
   const { outcome, decision, delivery, subscription, startedAt, endedAt } = note;

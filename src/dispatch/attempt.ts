@@ -1,28 +1,12 @@
 // One send of a batch and what it means: what is decided for each of its deliveries, and what that
 // is to the store. The deciding itself is a law (core/retry.ts).
 
+import type { Attempt } from "../core/note.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Chance, Delivery, Instant, LastAttempt, Settlement } from "../core/ports.ts";
 import { type Decision, decide, isSuccess, outcomeName } from "../core/retry.ts";
 import type { Valve } from "./valve.ts";
-
-/** One send of one delivery. */
-export interface Attempt {
-  /** From one. */
-  readonly number: number;
-  readonly startedAt: Instant;
-  readonly endedAt: Instant;
-  readonly outcome: Outcome;
-  /** Event Grid's word for the outcome. */
-  readonly outcomeName: string;
-  /** It came after we had stopped waiting for it (R-4). */
-  readonly isLate: boolean;
-  /** How many events travelled together. */
-  readonly batch: number;
-  /** How the endpoint was when it was sent, in words. */
-  readonly health: string;
-}
 
 /** `attempt`: the send behind the decision, or null when none was made. */
 export function settlementOf(

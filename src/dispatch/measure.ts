@@ -2,19 +2,12 @@
 // what happens all the time are made once and kept: the meter knows them at sight, and an attempt
 // that succeeds costs a few additions.
 
+import type { Attempt } from "../core/note.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Delivery, Instant, Meter } from "../core/ports.ts";
 import type { Subscription } from "../core/subscription.ts";
 
 type Labels = Readonly<Record<string, string>>;
-
-export interface Measured {
-  readonly startedAt: Instant;
-  readonly endedAt: Instant;
-  readonly outcome: Outcome;
-  /** Event Grid's word for the outcome. */
-  readonly outcomeName: string;
-}
 
 export class Measure {
   readonly #meter: Meter;
@@ -35,7 +28,7 @@ export class Measure {
     this.#azure = { topic, ...more, event_subscription_name: name };
   }
 
-  attempted({ stage }: Delivery, attempt: Measured, isDelivered: boolean): void {
+  attempted({ stage }: Delivery, attempt: Attempt, isDelivered: boolean): void {
     const { outcome, outcomeName } = attempt;
     this.#meter.count("posthorn_delivery_attempts_total", this.#labelsOf(outcomeName));
     if (stage !== "deliver") return;

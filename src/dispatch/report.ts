@@ -1,13 +1,12 @@
 // What is told of a decision: one wide line, one count and one note each. Nothing is decided here.
 
 import type { Chronicle } from "../core/chronicle.ts";
-import type { EndedNote } from "../core/note.ts";
+import type { Attempt, EndedNote } from "../core/note.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Delivery, Instant, Log, Meter } from "../core/ports.ts";
 import { type Decision, explain } from "../core/retry.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { isoInstant } from "../core/time.ts";
-import type { Attempt } from "./attempt.ts";
 import { Measure } from "./measure.ts";
 
 export interface ReportGround {
