@@ -187,7 +187,7 @@ export const idleKeys: readonly IdleKey[] = [
 ];
 
 /** Whether a variable of the environment is this key, in one of its spellings. */
-export function isKey(variable: string, name: string): boolean {
+function isKey(variable: string, name: string): boolean {
   return variable.replaceAll(":", "__").toLowerCase() === name.toLowerCase();
 }
 

@@ -127,7 +127,7 @@ function capital(name: string): string {
 }
 
 /** The columns of all rows, in the order in which they first appear, as wide as az has them. */
-export function tableOf(rows: readonly Row[]): string {
+function tableOf(rows: readonly Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   if (names.length === 0) return "";
   const lines = rows.map((row) => names.map((name) => String(row[name] ?? "")));

@@ -95,7 +95,7 @@ function nestedDestination(value: Members): Members {
   return { ...destination, properties: { ...properties, deliveryAttributeMappings } };
 }
 
-export function withoutNull(members: Members): Members {
+function withoutNull(members: Members): Members {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => (value ?? null) !== null),
   );

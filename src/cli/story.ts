@@ -16,7 +16,7 @@ export const explainEvent: Run = async (given, outside) => {
   return {};
 };
 
-export function drawStory(story: Story, paint: Paint): string {
+function drawStory(story: Story, paint: Paint): string {
   const { event, id, topic, domainTopic, type, subject, acceptedAt, acceptedWith } = story;
   const where = domainTopic === null ? topic : `${topic}/${domainTopic}`;
   const lines = [

@@ -8,15 +8,7 @@ import type { Given } from "./option.ts";
 import { type Paint, painter } from "./paint.ts";
 import { lengthOf } from "./span.ts";
 
-/** What there is to see, and what is shown unless something else is asked for. */
-export const tailKinds = [
-  "published",
-  "attempt",
-  "ended",
-  "endpoint",
-  "redrive",
-  "catalog",
-] as const;
+/** What is shown unless something else is asked for. */
 const kindsDefault: readonly string[] = ["published", "attempt", "ended", "endpoint", "redrive"];
 
 export const tail: Run = async (given, outside) => {

@@ -177,12 +177,12 @@ export function filterIn(given: Given): Members {
   };
 }
 
-export function labelsIn(given: Given): Members {
+function labelsIn(given: Given): Members {
   return given.has("labels") ? { labels: given.all("labels") } : {};
 }
 
 /** A day alone is its first moment, in UTC. */
-export function expirationIn(given: Given): Members {
+function expirationIn(given: Given): Members {
   const text = given.one("expiration-date");
   if (text === null) return {};
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
@@ -193,7 +193,7 @@ export function expirationIn(given: Given): Members {
   throw refuseValue({ field: "--expiration-date", value: text, allowed });
 }
 
-export function deadLetterIn(given: Given): Members {
+function deadLetterIn(given: Given): Members {
   const plain = given.one("deadletter-endpoint");
   const identity = given.one("deadletter-identity-endpoint");
   if (plain !== null) {
@@ -219,7 +219,7 @@ function containerOf(endpoint: string, field: string): Members {
 }
 
 /** What is ours alone. */
-export function ownIn(given: Given): Members {
+function ownIn(given: Given): Members {
   const split = given.isOn("split-on-failure");
   const isSigned = given.isOn("signing");
   const secrets = given.all("signing-secret");

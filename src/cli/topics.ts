@@ -13,7 +13,7 @@ import { domainTopicIds, placeIn, providerIn, type TopicKind, topicIds } from ".
 import { changedBody, topicBody } from "./topicbody.ts";
 
 /** As many as `az` asks for in a page. */
-export const pageQuery = "$top=100";
+const pageQuery = "$top=100";
 
 export const createTopic = creating("topics");
 export const createDomain = creating("domains");

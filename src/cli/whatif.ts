@@ -27,7 +27,7 @@ export const simulateOutage: Run = async (given, outside) => {
 type Spell = SimulateOrder["outage"][number];
 
 /** Refusal: InvalidSetting. */
-export function orderIn(given: Given): SimulateOrder {
+function orderIn(given: Given): SimulateOrder {
   const destination = given.one("destination");
   const whole = (option: string, name: string) => {
     const value = given.whole(option);

@@ -123,7 +123,7 @@ function checkUrl(
 }
 
 /** How the service shows a destination that does not ask for batches. */
-export const noBatchShown: BatchPolicy = { maxEvents: 1, preferredBytes: 64 * 1024 };
+const noBatchShown: BatchPolicy = { maxEvents: 1, preferredBytes: 64 * 1024 };
 
 function checkBatch(members: Members, field: string): BatchPolicy | null {
   const batch = batchPolicyOf(members, field);

@@ -28,7 +28,7 @@ export type TopicTerms = Pick<
   | "domain"
 >;
 
-export const newDomain: DomainTerms = {
+const newDomain: DomainTerms = {
   autoCreateTopics: true,
   autoDeleteTopics: true,
   topics: [],
@@ -179,7 +179,7 @@ function checkPort(value: unknown, field: string): number {
   return checkInteger(value, field, portRange);
 }
 
-export function checkProfile(value: unknown, field: string): ProfileName {
+function checkProfile(value: unknown, field: string): ProfileName {
   const { allowed, parse } = oneOf(profileNames);
   if (typeof value === "string") return parse(value, field);
   throw refuseValue({ field, value, allowed });

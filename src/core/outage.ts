@@ -26,7 +26,7 @@ export interface Plan {
 }
 
 /** Why an endpoint gives no answer, as an outage says it. */
-export const silences = {
+const silences = {
   timeout: "timeout",
   refused: "connection",
   dns: "dns",

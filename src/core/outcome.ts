@@ -44,6 +44,3 @@ export type Outcome =
       /** With `timeout`: what came after all until the late limit (P-3), or null. */
       readonly late?: Promise<Outcome | null>;
     };
-
-/** A send that was answered in time or late, as far as laws care. */
-export type Answered = Extract<Outcome, { kind: "answered" }>;

@@ -8,9 +8,9 @@ import type { RetryPolicy, Subscription } from "./subscription.ts";
 const minuteMs = 60_000;
 
 /** L-3: between giving up and the first write, to gather events into fewer blobs. */
-export const deadLetterPauseMsDefault = 5 * 60_000;
+const deadLetterPauseMsDefault = 5 * 60_000;
 /** L-4: a dead-letter store that takes nothing for so long loses the event. */
-export const deadLetterLimitMsDefault = 4 * 3_600_000;
+const deadLetterLimitMsDefault = 4 * 3_600_000;
 
 export interface Policy {
   readonly profile: Profile;

@@ -22,7 +22,7 @@ export const retryAfterMsMax = 3_600_000;
 const heedsRetryAfter: readonly number[] = [429, 503];
 
 /** The schedule of a dead-letter store that does not take an event; the last step repeats. */
-export const deadLetterScheduleMs: readonly number[] = [10_000, 60_000, 300_000];
+const deadLetterScheduleMs: readonly number[] = [10_000, 60_000, 300_000];
 
 /** Where a delivery stands when it is asked about. */
 export interface Standing {

@@ -98,7 +98,7 @@ async function showOne(ground: LetterGround, { params }: Request): Promise<Reply
 }
 
 /** Refusals: NotFound, Conflict for a record that cannot be read, Unavailable for its store. */
-export async function needLetter(ground: LetterGround, place: LetterPlace): Promise<FoundLetter> {
+async function needLetter(ground: LetterGround, place: LetterPlace): Promise<FoundLetter> {
   const { account, container, path, index } = place;
   const found = await lettersIn(ground, { account, container }, path);
   if ("why" in found) {

@@ -183,7 +183,7 @@ function isIn(one: BlobContainer, other: BlobContainer): boolean {
  * By what an event is known when it comes back as another dead letter: who was to have it, and what
  * its publisher calls it.
  */
-export function letterKey(path: string, { source, id }: Letter): string {
+function letterKey(path: string, { source, id }: Letter): string {
   return redrivenKey(subscriptionIn(path), { source, id });
 }
 

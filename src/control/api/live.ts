@@ -18,7 +18,7 @@ const eventsPerSecondMax = 200;
 /** A connection without traffic is cut by what lies between. */
 const quietBeatsMax = 15;
 
-export const liveKinds: readonly LiveEvent["kind"][] = [
+const liveKinds: readonly LiveEvent["kind"][] = [
   "overview",
   "published",
   "attempt",

@@ -124,7 +124,7 @@ function advancedClause(filter: AdvancedFilter, onArrays: boolean): Clause {
   };
 }
 
-export function isComparable({ kind }: Found, onArrays: boolean): boolean {
+function isComparable({ kind }: Found, onArrays: boolean): boolean {
   return kind === "one" || (kind === "many" && onArrays);
 }
 
