@@ -1,9 +1,9 @@
 // What has arrived at a receiver: which kind of request, which events, and how to show it to
 // people.
 
+import type { Arrived } from "../core/receiver.ts";
 import { isObject } from "./expression.ts";
 import type { Paint } from "./paint.ts";
-import type { Arrived } from "./receiver.ts";
 
 export interface ArrivedEvent {
   readonly id: string;

@@ -4,11 +4,11 @@
 
 import type { Members } from "../core/members.ts";
 import type { Chance } from "../core/ports.ts";
+import type { OpenReceiver } from "../core/receiver.ts";
 import { Refusal } from "../core/refusal.ts";
 import { Complaint, wordsOf } from "./complaint.ts";
 import { isObject } from "./expression.ts";
 import type { Secrets } from "./likeness.ts";
-import type { OpenReceiver } from "./receiver.ts";
 import { type ServerSent, serverSent } from "./serversent.ts";
 import { signingOf } from "./signing.ts";
 import { findBroker, type Whereabouts } from "./whereabouts.ts";

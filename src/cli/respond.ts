@@ -1,13 +1,13 @@
 // How a scripted receiver answers: handshakes as a good one would, deliveries as its script says,
 // and with a 401 what is not signed as it should be. Everything is written into the ledger.
 
+import type { Arrived, Response } from "../core/receiver.ts";
 import { isSigningSecret } from "../core/signing.ts";
 import { refuseValue } from "../core/wording.ts";
 import { type Arrival, readArrival } from "./arrival.ts";
 import type { CommandOutside } from "./command.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Given } from "./option.ts";
-import type { Arrived, Response } from "./receiver.ts";
 import { type Deed, Player, type Script, scriptIn } from "./script.ts";
 import type { Show } from "./show.ts";
 import { whyUnsigned } from "./signature.ts";

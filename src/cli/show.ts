@@ -1,10 +1,10 @@
 // What `listen` shows while it listens: lines for people, or an object on each line for programs.
 
+import type { Arrived } from "../core/receiver.ts";
 import { type Arrival, drawEvents } from "./arrival.ts";
 import type { CommandOutside } from "./command.ts";
 import type { Given } from "./option.ts";
 import { type Paint, painter } from "./paint.ts";
-import type { Arrived } from "./receiver.ts";
 
 export interface Show {
   /** About itself, which is not part of what a program reads. */

@@ -3,7 +3,7 @@
 // other. https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Arrived } from "./receiver.ts";
+import type { Arrived } from "../core/receiver.ts";
 
 const toleranceMs = 5 * 60_000;
 

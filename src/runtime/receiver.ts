@@ -4,38 +4,12 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Arrived, OpenReceiver, Response } from "../core/receiver.ts";
 
 /** Larger than any delivery. */
 const bodyBytesMax = 8 * 1024 * 1024;
 
-export interface ReceivedRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-export type ReceiverResponse =
-  | {
-      readonly kind: "answer";
-      readonly status: number;
-      readonly headers: Readonly<Record<string, string>>;
-      readonly body: string;
-    }
-  | { readonly kind: "drop" };
-
-export interface ReceiverOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly respond: (request: ReceivedRequest) => Promise<ReceiverResponse>;
-}
-
-/** Rejects when the address cannot be had. */
-export async function openReceiver({
-  host,
-  port,
-  respond,
-}: ReceiverOptions): Promise<{ readonly url: string; close(): Promise<void> }> {
+export const openReceiver: OpenReceiver = async ({ host, port, respond }) => {
   const underWay = new Set<Promise<void>>();
   const server = createServer((incoming, outgoing) => {
     const answering = answer(incoming, outgoing, respond)
@@ -61,12 +35,12 @@ export async function openReceiver({
       await closed;
     },
   };
-}
+};
 
 async function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  respond: ReceiverOptions["respond"],
+  respond: (arrived: Arrived) => Promise<Response>,
 ): Promise<void> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -92,7 +66,7 @@ async function answer(
 /** Ends when the answer is on its way, or nobody waits for it any more. */
 function write(
   outgoing: ServerResponse,
-  { status, headers, body }: Extract<ReceiverResponse, { kind: "answer" }>,
+  { status, headers, body }: Extract<Response, { kind: "answer" }>,
 ): Promise<void> {
   return new Promise((resolve) => {
     outgoing.once("close", resolve);

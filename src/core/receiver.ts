@@ -1,5 +1,5 @@
-// A receiver of deliveries as `listen` sees it: plain requests come in, and for each it is said
-// what to do with it. Who really listens is runtime/receiver.ts, handed in by the process.
+// The port of `posthorn listen`, a receiver of deliveries: plain requests come in, and for each it
+// is said what to do with it. Who really listens is runtime/receiver.ts, handed in by the process.
 
 export interface Arrived {
   readonly method: string;
