@@ -104,7 +104,7 @@ export function drawLedger(view: LedgerView): string {
   const { requests, arrived, accepted, refusedIds, duplicates, gaps, signatures, isCut } = view;
   const signed = signatures.good + signatures.bad;
   const lines = [
-    `${count(requests, "request")} with ${count(arrived, "event")}, ${accepted} different ones taken`,
+    `${count(requests, "request")} with ${count(arrived, "event")}, ${count(accepted, "different id")} taken`,
     ...(refusedIds.length === 0 ? [] : [`never taken: ${refusedIds.join(", ")}`]),
     duplicates.length === 0
       ? "no duplicates"

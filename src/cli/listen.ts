@@ -39,7 +39,9 @@ export const listen: Run = async (given, outside) => {
   try {
     const url = given.one("url") ?? `${receiver.url}/`;
     show.line(`listening on ${receiver.url}`);
-    const leave = given.has("subscribe") ? await subscribe(given, outside, { url, show }) : null;
+    const leave = given.has("subscribe")
+      ? await subscribe(given, outside, { url, show, port: new URL(receiver.url).port })
+      : null;
     if (lastMs !== null) void outside.sleep(lastMs).then(done.resolve);
     await done.promise;
     await leave?.();
@@ -58,10 +60,12 @@ export const listen: Run = async (given, outside) => {
 async function subscribe(
   given: Given,
   outside: CommandOutside,
-  { url, show }: { readonly url: string; readonly show: Show },
+  { url, show, port }: { readonly url: string; readonly show: Show; readonly port: string },
 ): Promise<() => Promise<void>> {
   const client = openClient(given, outside);
-  const name = given.one("name") ?? `listen-${outside.makeId().slice(0, 8)}`;
+  // A kept one is found again by whoever listens there next; else each would leave one behind.
+  const mark = given.isOn("keep") === true ? port : outside.makeId().slice(0, 8);
+  const name = given.one("name") ?? `listen-${mark}`;
   const topic = given.one("subscribe") ?? "";
   const source = sourceIn(withOne(given, "source-resource-id", topic), outside.env);
   const id = subscriptionId(source, name);

@@ -115,7 +115,7 @@ const listenCommand: Command = {
       about: "Make a subscription to this topic that sends here: a name, or an id.",
     },
     name: { takes: "NAME", aliases: ["-n"], about: "What to call it; made up, unless it is said." },
-    keep: { takes: null, about: "Leave it there at the end." },
+    keep: { takes: null, about: "Leave it at the end, for who listens on this port next." },
     url: { takes: "URL", about: "How the broker reaches us, where that is another address." },
     ...filterOptions,
     ...deliveryOptions,

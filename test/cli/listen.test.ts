@@ -31,7 +31,7 @@ test("it subscribes itself, shows what arrives, and says at its end what came ho
   assert.match(out, /\nthe subscription mine is removed\n/);
   assert.match(
     out,
-    /\n4 requests with 4 events, 3 different ones taken\nno duplicates\ngaps: a-3\n$/,
+    /\n4 requests with 4 events, 3 different ids taken\nno duplicates\ngaps: a-3\n$/,
   );
   assert.deepEqual(await hand.json("event-subscription list --location local"), []);
 });
@@ -135,4 +135,21 @@ test("a port that is taken, and a topic that is not there, are one line", async 
   const lost = await hand.run("listen -p 0 --subscribe nowhere");
   assert.equal(lost.code, 3);
   assert.match(lost.err, /\nposthorn: \(\w+\) [^\n]+\n$/);
+});
+
+test("a kept subscription is taken up again by the next listener on the same port", async (t) => {
+  const hand = await openHand(t, quick);
+  await hand.json("topic create -n orders");
+  const first = hand.start("listen -p 0 --subscribe orders --keep --count 1 -o table");
+  const { port } = new URL((await first.said(/^listening on /)).replace("listening on ", ""));
+  await first.said(/^subscribed to orders as listen-\d+$/);
+  await hand.json("publish -t orders");
+  assert.equal((await first.end()).code, 0);
+  const second = hand.start(`listen -p ${port} --subscribe orders --keep --count 1 -o table`);
+  await second.said(new RegExp(`^subscribed to orders as listen-${port}$`));
+  await hand.json("publish -t orders");
+  assert.equal((await second.end()).code, 0);
+  assert.deepEqual(await hand.json("event-subscription list --location local --query [].name"), [
+    `listen-${port}`,
+  ]);
 });
