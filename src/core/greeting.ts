@@ -29,10 +29,10 @@ export function greet(started: Greeting): string {
     line("publish", `${base}/topics/<topic>/api/events`),
     ...tls,
     "",
-    "Next, in another terminal:",
+    "Next, in other terminals:",
     ...stepsFor(started).map((step) => `  ${step}`),
     "",
-    "Every attempt is told below. Ctrl+C stops it; what waits is kept.",
+    "Attempts that fail are told below. Ctrl+C stops the broker; what waits is kept.",
     "",
   ].join("\n");
 }
