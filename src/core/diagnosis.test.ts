@@ -74,6 +74,12 @@ test("each thing that is not well says what to do", () => {
       /Renew it/,
     ],
     [
+      judgeCertificate({ path: "a.pem", endsInMs: 13 * day, names: "", why: null }),
+      "warning",
+      /good for 13 days$/,
+      /Renew it/,
+    ],
+    [
       judgeCertificate({ path: "a.pem", endsInMs: 0, names: "", why: "no PEM" }),
       "problem",
       /cannot be read: no PEM/,

@@ -150,10 +150,12 @@ export function judgeCertificate(facts: TlsFacts): Finding {
     };
   }
   const days = Math.floor(endsInMs / dayMs);
+  // An authority names no hosts.
+  const suffix = names === "" ? "" : ` (${names})`;
   return judge("certificate", {
     isProblem: endsInMs <= 0,
     isWarning: days < certificateDaysMin,
-    found: endsInMs <= 0 ? `${path} has ended` : `${path} is good for ${days} days (${names})`,
+    found: endsInMs <= 0 ? `${path} has ended` : `${path} is good for ${days} days${suffix}`,
     advice: "Renew it; a broker reads the files again every day.",
   });
 }
