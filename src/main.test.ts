@@ -189,9 +189,13 @@ test("what the system refuses is one line and code 1, a bug brings its trace", a
         throw error;
       },
     });
-  const busy = fail(Object.assign(new Error("listen EADDRINUSE: 5888"), { syscall: "listen" }));
+  const away = fail(Object.assign(new Error("mkdir EROFS: /data"), { syscall: "mkdir" }));
+  assert.equal(await run(away.world), 1);
+  assert.equal(away.err(), "posthorn: mkdir EROFS: /data\n");
+  const code = "EADDRINUSE";
+  const busy = fail(Object.assign(new Error(`listen ${code}: 5888`), { syscall: "listen", code }));
   assert.equal(await run(busy.world), 1);
-  assert.equal(busy.err(), "posthorn: listen EADDRINUSE: 5888\n");
+  assert.match(busy.err(), /^posthorn: listen EADDRINUSE: 5888: end .*--http or --https.*\n$/);
   const bug = fail(new Error("a bug"));
   assert.equal(await run(bug.world), 1);
   assert.match(bug.err(), /a bug\n +at /);

@@ -197,6 +197,9 @@ function table(lines: readonly (readonly string[])[]): string {
 /** A refusal or an error of the system is one line; a bug brings its trace. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if ("code" in error && error.code === "EADDRINUSE") {
+    return `${error.message}: end what listens there, or choose with --http or --https`;
+  }
   const isKnown = error instanceof Refusal || "syscall" in error;
   return isKnown ? error.message : (error.stack ?? error.message);
 }

@@ -32,7 +32,8 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
   } catch (error) {
     database.close();
     if (isDiskError(error) && /locked/.test(error.message)) {
-      const reason = `The store ${options.path} is in use by another broker.`;
+      const what = `The store ${options.path} is in use by another broker`;
+      const reason = `${what}: stop it, or choose another folder with --data.`;
       throw new Refusal("InvalidSetting", reason, { cause: error });
     }
     throw error;
