@@ -21,7 +21,7 @@ import type { Route } from "./core/request.ts";
 import { type Directory, openDirectory } from "./core/route.ts";
 import type { Tracer } from "./core/span.ts";
 import type { Switchboard } from "./core/steering.ts";
-import type { DeadLetterDestination } from "./core/subscription.ts";
+import type { DeadLetterDestination, SubscriptionId } from "./core/subscription.ts";
 import { Roster } from "./dispatch/roster.ts";
 import { type ModulePublishGround, modulePublishRoutes } from "./ingress/module.ts";
 import { withNotices } from "./ingress/notice.ts";
@@ -92,7 +92,7 @@ const catalogRetryMs = 1_000;
 const unasked: Ask = () => Promise.resolve({ kind: "noReply", why: "Nobody is asked." });
 
 export async function assemble(ground: Ground, rules: HouseRules): Promise<House> {
-  const { store, clock, log, meter } = ground;
+  const { store } = ground;
   let catalog: Catalog = { topics: [], subscriptions: [] };
   let directory: Directory = openDirectory(catalog);
   const evaluations: Evaluations = new Map();
@@ -119,22 +119,8 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     for (const listener of watchers) listener(inForce);
   };
   const watchers: ((catalog: Catalog) => void)[] = [];
-  // One reload at a time, so that an older catalog never replaces a newer one.
-  let reloading = Promise.resolve();
-  const refresh = () => {
-    const next = reloading.then(reload);
-    reloading = next.catch(() => {});
-    return next;
-  };
-  // A change that cannot be read is read again: nobody would tell of it a second time.
-  let callOff = () => {};
-  const follow = () => {
-    refresh().catch((error) => {
-      log.fact("error", "catalog.failed", { error: String(error) });
-      callOff();
-      if (!isClosing) callOff = clock.after(catalogRetryMs, follow);
-    });
-  };
+  const pursuit = openPursuit(reload, ground);
+  const { refresh, follow } = pursuit;
   const { ask = unasked } = ground;
   const handshakes = new Handshakes({
     ...ground,
@@ -159,14 +145,7 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
   });
   await operator.recall();
   store.onChange(follow);
-  store.onDropped((subscription, count) => {
-    const reason = "SubscriptionDeleted";
-    const words = `${reason}: the subscription was removed while it waited; dropped`;
-    const cleared = { subscription, stage: null, through: null, reason, words };
-    ground.chronicle?.note({ kind: "cleared", at: clock.now(), ...cleared });
-    meter.count("posthorn_dropped_events_total", { reason }, count);
-    log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { subscription, count, reason });
-  });
+  store.onDropped((subscription, count) => tellDropped(ground, subscription, count));
   await refresh();
   const publishing: ModulePublishGround = {
     ...ground,
@@ -198,11 +177,51 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     },
     async close(signal) {
       isClosing = true;
-      callOff();
+      pursuit.stop();
       expiry.close();
       await handshakes.close();
-      await reloading;
+      await pursuit.idle();
       await roster.close(signal);
     },
   };
+}
+
+/** Keeps up with the catalog. One reload at a time: an older one never replaces a newer one. */
+function openPursuit(reload: () => Promise<void>, { clock, log }: Ground) {
+  let isStopping = false;
+  let reloading = Promise.resolve();
+  let callOff = () => {};
+  const refresh = () => {
+    const next = reloading.then(reload);
+    reloading = next.catch(() => {});
+    return next;
+  };
+  // A change that cannot be read is read again: nobody would tell of it a second time.
+  const follow = () => {
+    refresh().catch((error) => {
+      log.fact("error", "catalog.failed", { error: String(error) });
+      callOff();
+      if (!isStopping) callOff = clock.after(catalogRetryMs, follow);
+    });
+  };
+  return {
+    refresh,
+    follow,
+    /** Nothing is read again after a failure. */
+    stop() {
+      isStopping = true;
+      callOff();
+    },
+    idle: () => reloading,
+  };
+}
+
+function tellDropped(ground: Ground, subscription: SubscriptionId, count: number): void {
+  const { clock, log, meter, chronicle } = ground;
+  const reason = "SubscriptionDeleted";
+  const words = `${reason}: the subscription was removed while it waited; dropped`;
+  const cleared = { subscription, stage: null, through: null, reason, words };
+  chronicle?.note({ kind: "cleared", at: clock.now(), ...cleared });
+  meter.count("posthorn_dropped_events_total", { reason }, count);
+  log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { subscription, count, reason });
 }
