@@ -41,9 +41,9 @@ export interface Frontage {
 export async function openFrontage(options: FrontageOptions): Promise<Frontage> {
   await using doors = new AsyncDisposableStack();
   const { http, https, certificates, log, ids, bodyBytesMax, onTurnedAway } = options;
-  const common = { log, ids, bodyBytesMax, ...(onTurnedAway && { onTurnedAway }) };
+  const ground = { log, ids, bodyBytesMax, ...(onTurnedAway && { onTurnedAway }) };
   const open = async (address: Address, tls?: Identity) =>
-    doors.adopt(await listen(options.routes, { ...address, ...common, tls }), (listener) =>
+    doors.adopt(await listen(options.routes, { ...address, ...ground, tls }), (listener) =>
       listener.close(),
     );
   let identity = https === null ? undefined : await certificates.identity();
@@ -55,7 +55,7 @@ export async function openFrontage(options: FrontageOptions): Promise<Frontage> 
       log,
       open: ({ topic, port }) =>
         listen(options.routesOf(topic), {
-          ...common,
+          ...ground,
           ...{ host, port, tls: identity, takesPlain: http !== null },
         }),
     }),

@@ -152,7 +152,7 @@ function openApp(
     headersTimeout: options.headersTimeoutMs,
     connectionsCheckingInterval: lookEveryMs,
   };
-  const common = {
+  const manner = {
     logger: false,
     genReqId: () => ground.ids.next(),
     requestIdHeader: false,
@@ -176,7 +176,7 @@ function openApp(
     },
     clientErrorHandler: (error, socket) => answerBroken(error, socket, ground.ids.next()),
   } as const satisfies FastifyServerOptions;
-  if (options.tls === undefined) return fastify({ ...common, http: limits });
+  if (options.tls === undefined) return fastify({ ...manner, http: limits });
   ground.names = openNames(options.tls);
   const https = {
     ...limits,
@@ -187,7 +187,7 @@ function openApp(
       ground.names?.(name.toLowerCase()).then((context) => done(null, context), done);
     },
   };
-  const app = fastify({ ...common, https } as FastifyServerOptions);
+  const app = fastify({ ...manner, https } as FastifyServerOptions);
   // The usual one: a client that does not trust our certificate.
   app.server.on("tlsClientError", (error: Error & { code?: string }, socket: Socket) => {
     const { code } = error;

@@ -29,18 +29,18 @@ const askMs = 3_000;
 export function lookAtFolder(path: string): FolderFacts {
   const folder = nearest(resolve(path));
   const { bavail, bsize } = statfsSync(folder);
-  const common = { path, isThere: folder === resolve(path), freeBytes: bavail * bsize };
+  const seen = { path, isThere: folder === resolve(path), freeBytes: bavail * bsize };
   try {
     const place = mkdtempSync(join(folder, ".posthorn-doctor-"));
     try {
       const { syncMs, writtenAt } = timeSyncs(join(place, "probe"));
-      return { ...common, isWritable: true, syncMs, clockSkewMs: writtenAt - Date.now() };
+      return { ...seen, isWritable: true, syncMs, clockSkewMs: writtenAt - Date.now() };
     } finally {
       rmSync(place, { recursive: true });
     }
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? String(error);
-    return { ...common, isWritable: false, why };
+    return { ...seen, isWritable: false, why };
   }
 }
 

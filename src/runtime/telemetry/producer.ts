@@ -46,7 +46,7 @@ function hrTime(ms: number): HrTime {
 }
 
 function metricOf({ family, points }: Reading, times: Times): MetricData {
-  const common = {
+  const frame = {
     descriptor: {
       name: family.name,
       description: family.help,
@@ -58,13 +58,13 @@ function metricOf({ family, points }: Reading, times: Times): MetricData {
   const dataPoints = points.map((point) => pointOf(point, point.value, times));
   switch (family.kind) {
     case "counter":
-      return { ...common, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints };
+      return { ...frame, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints };
     case "gauge":
-      return { ...common, dataPointType: DataPointType.GAUGE, dataPoints };
+      return { ...frame, dataPointType: DataPointType.GAUGE, dataPoints };
     case "histogram":
     case "summary":
       return {
-        ...common,
+        ...frame,
         dataPointType: DataPointType.HISTOGRAM,
         dataPoints: points.map((point) => pointOf(point, histogramOf(family, point), times)),
       };
