@@ -133,6 +133,18 @@ const group = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroup
 const version = "api-version=2025-02-15";
 const account = `${group}/providers/Microsoft.Storage/storageAccounts/letters`;
 const container = "dead-letters";
+const deadLetterDestination = {
+  endpointType: "StorageBlob",
+  properties: { resourceId: account, blobContainerName: container },
+};
+/** What a test does not say of an event. */
+const usualEvent = {
+  subject: "/test",
+  eventType: "Test.Happened",
+  eventTime: "2030-01-01T00:00:00Z",
+  dataVersion: "1.0",
+  data: {},
+};
 const patienceMsDefault = 5_000;
 const stopMs = 2_000;
 
@@ -149,16 +161,7 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
   let broker = await open();
   const patienceMs = options.patienceMs ?? patienceMsDefault;
 
-  const call = async (method: string, path: string, body?: unknown): Promise<unknown> => {
-    const response = await fetch(`${urlOf(broker)}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return text === "" ? null : JSON.parse(text);
-  };
+  const call = callerOf(() => urlOf(broker), adminKey);
   const stop = async () => {
     const abort = new AbortController();
     const callOff = real.after(stopMs, () => abort.abort());
@@ -202,35 +205,17 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
     },
     async subscribe(topic, name, { url }, { properties, destination, deadLetter } = {}) {
       const path = `${group}/providers/Microsoft.EventGrid/topics/${topic}/eventSubscriptions/${name}`;
+      const webhook = { endpointType: "WebHook", properties: { ...destination, endpointUrl: url } };
+      const whole = { ...properties, destination: webhook };
       await call("PUT", `${path}?${version}`, {
-        properties: {
-          ...properties,
-          destination: {
-            endpointType: "WebHook",
-            properties: { ...destination, endpointUrl: url },
-          },
-          ...(deadLetter && {
-            deadLetterDestination: {
-              endpointType: "StorageBlob",
-              properties: { resourceId: account, blobContainerName: container },
-            },
-          }),
-        },
+        properties: { ...whole, ...(deadLetter && { deadLetterDestination }) },
       });
       const state = await untilDecided(() => call("GET", `${path}?${version}`));
       if (state !== "Succeeded") throw new Error(`the subscription ${name} is ${state}`);
     },
     async publish(topic, ...events) {
       const { endpoint, key } = find(topic);
-      const whole = events.map((event) => ({
-        id: ids.next(),
-        subject: "/test",
-        eventType: "Test.Happened",
-        eventTime: "2030-01-01T00:00:00Z",
-        dataVersion: "1.0",
-        data: {},
-        ...event,
-      }));
+      const whole = events.map((event) => ({ id: ids.next(), ...usualEvent, ...event }));
       const headers = { "aeg-sas-key": key, "content-type": "application/json" };
       const body = JSON.stringify(whole);
       const response = await fetch(endpoint, { method: "POST", headers, body });
@@ -254,23 +239,7 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
     async story(id) {
       return (await call("GET", `/api/v1/events/${encodeURIComponent(id)}`)) as Story;
     },
-    async deadLetters() {
-      const records: DeadLetter[] = [];
-      let after: string | null = null;
-      do {
-        const query: string = after === null ? "" : `&after=${encodeURIComponent(after)}`;
-        const page = (await call(
-          "GET",
-          `/api/v1/dead-letters?account=letters&container=${container}${query}`,
-        )) as { value: { id: string }[]; next: string | null };
-        for (const { id } of page.value) {
-          const letter = (await call("GET", `/api/v1/dead-letters/${id}`)) as { record: string };
-          records.push(JSON.parse(letter.record) as DeadLetter);
-        }
-        after = page.next;
-      } while (after !== null);
-      return records;
-    },
+    deadLetters: () => readDeadLetters(call),
     async overview() {
       return (await call("GET", "/api/v1/overview")) as Overview;
     },
@@ -294,6 +263,37 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
     [Symbol.asyncDispose]: () => grid.close(),
   };
   return grid;
+}
+
+function callerOf(url: () => string, key: string): Posthorn["call"] {
+  return async (method, path, body) => {
+    const response = await fetch(`${url()}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === "" ? null : JSON.parse(text);
+  };
+}
+
+async function readDeadLetters(call: Posthorn["call"]): Promise<DeadLetter[]> {
+  const records: DeadLetter[] = [];
+  let after: string | null = null;
+  do {
+    const query: string = after === null ? "" : `&after=${encodeURIComponent(after)}`;
+    const page = (await call(
+      "GET",
+      `/api/v1/dead-letters?account=letters&container=${container}${query}`,
+    )) as { value: { id: string }[]; next: string | null };
+    for (const { id } of page.value) {
+      const letter = (await call("GET", `/api/v1/dead-letters/${id}`)) as { record: string };
+      records.push(JSON.parse(letter.record) as DeadLetter);
+    }
+    after = page.next;
+  } while (after !== null);
+  return records;
 }
 
 function urlOf({ http }: { readonly http: string | null }): string {
