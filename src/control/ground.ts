@@ -65,11 +65,19 @@ export function findTopic({ topics }: Catalog, source: TopicSource): Topic | und
   );
 }
 
-/** Refusal: NotFound. */
+/**
+ * Refusal: NotFound. A name belongs to one topic of the broker, so that the group, which clients
+ * may leave to a default, is soon mistaken: then the right one is told.
+ */
 export function needTopic(catalog: Catalog, source: TopicSource): Topic {
   const topic = findTopic(catalog, source);
-  if (topic === undefined) throw refuseMissing(source);
-  return topic;
+  if (topic !== undefined) return topic;
+  const { message } = refuseMissing(source);
+  const other = catalog.topics.find(
+    ({ kind, name }) => kind === source.kind && isSame(name, source.name),
+  );
+  const hint = other === undefined ? "" : ` There is ${topicArmId(other)}.`;
+  throw new Refusal("NotFound", `${message}${hint}`);
 }
 
 /** In the words of Azure Resource Manager. */

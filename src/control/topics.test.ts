@@ -203,6 +203,19 @@ test("PATCH changes what it names and nothing else", async (t) => {
   assert.equal(fixed.body.error.target, "properties.inputSchema");
 });
 
+test("who looks in the wrong group is told the right one", async (t) => {
+  const arm = await openArm(t);
+  await arm.good("PUT", ordersPath, put);
+  const path = ordersPath.replace("/rg1/", "/posthorn/");
+  const { status, body } = await arm.ask("GET", path);
+  assert.equal(status, 404);
+  assert.match(body.error.message, /'posthorn' was not found\. There is .*\/rg1\/.*orders\.$/);
+  const made = await arm.ask("PUT", `${path}/eventSubscriptions/billing`, webhookBody());
+  assert.match(made.body.error.message, /There is .*\/rg1\/.*orders\.$/);
+  const other = await arm.ask("GET", path.replace("orders", "returns"));
+  assert.match(other.body.error.message, /'posthorn' was not found\.$/);
+});
+
 test("a topic is removed with its subscriptions, and removing it again is no error", async (t) => {
   const arm = await openArm(t);
   await arm.good("PUT", ordersPath, put);
