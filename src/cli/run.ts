@@ -117,6 +117,9 @@ function withManners(given: Given, outside: Outside): Outside {
 /** A refusal or an error of the system is one line; a bug brings its trace. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if ("code" in error && error.code === "EADDRINUSE") {
+    return `${error.message}: end what listens there, or choose another with --port`;
+  }
   const isKnown = error instanceof Refusal || error instanceof Complaint || "syscall" in error;
   return isKnown ? error.message.replace(/\s*\n\s*/g, " ") : (error.stack ?? error.message);
 }

@@ -131,7 +131,7 @@ test("a port that is taken, and a topic that is not there, are one line", async 
   const port = /:(\d+)$/.exec(await first.said(/^listening on/))?.[1];
   const second = await hand.run(`listen -p ${port}`);
   assert.equal(second.code, 1);
-  assert.match(second.err, /^posthorn: listen EADDRINUSE[^\n]*\n$/);
+  assert.match(second.err, /^posthorn: listen EADDRINUSE[^\n]*--port\n$/);
   const lost = await hand.run("listen -p 0 --subscribe nowhere");
   assert.equal(lost.code, 3);
   assert.match(lost.err, /\nposthorn: \(\w+\) [^\n]+\n$/);
