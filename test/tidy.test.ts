@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { linkFaults } from "./tidy/links.ts";
 import * as rules from "./tidy/rules.ts";
 import { codeOf, commentsOf, importsOf, readTree, type SourceFile } from "./tidy/source.ts";
 
@@ -321,6 +322,21 @@ const RULES: readonly Rule[] = [
         "package.json": '{ "dependencies": { "left": "1", "@a/b": "1" } }',
         "docs/decisions/0001-a.md": "We use Left, and `@a/b`.",
       },
+    ],
+  },
+  {
+    says: "a link from page to page leads somewhere",
+    check: linkFaults,
+    planted: [
+      { "README.md": "[b](docs/b.md)" },
+      { "docs/a.md": "![b](images/b.png)", "images/b.png": "" },
+      { "docs/a.md": "[b](b.md#two)", "docs/b.md": "# One" },
+      { "docs/a.md": "[here](#two)\n\n## One\n" },
+    ],
+    fine: [
+      { "README.md": "[b](docs/b.md), [c](docs)", "docs/b.md": "" },
+      { "docs/a.md": "[b](../README.md#what-is-there)", "README.md": "## What is `there`?" },
+      { "docs/a.md": "[b](https://example.test/b) `[c](d.md)`\n```\n[e](f.md)\n```\n" },
     ],
   },
 ];
