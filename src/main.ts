@@ -17,6 +17,7 @@ import type { Outside, Wire } from "./cli/client.ts";
 import { type Config, type ConfigInput, listConfig, parseConfig } from "./config.ts";
 import { Refusal } from "./core/refusal.ts";
 import { refuseName } from "./core/wording.ts";
+import { takeForm } from "./form.ts";
 import { configurationDoc, helpText } from "./manual.ts";
 import { seededChance } from "./runtime/chance.ts";
 import { settingList } from "./settings.ts";
@@ -174,8 +175,9 @@ function config(world: World, [command = "list", ...args]: readonly string[]): n
   if (command !== "list") {
     throw refuseName({ what: "command", name: `config ${command}`, known: configCommands });
   }
-  const { rows, problems } = listConfig({ ...world, args });
-  if (world.stdout.isTTY === true) {
+  const { form, rest } = takeForm(args, world.stdout.isTTY === true);
+  const { rows, problems } = listConfig({ ...world, args: rest });
+  if (form === "table") {
     const lines = rows.map(({ name, value, from }) => [name, value ?? "–", from]);
     world.stdout.write(table([["setting", "value", "from"], ...lines]));
   } else world.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);

@@ -6,6 +6,7 @@ import type { Finding } from "./core/diagnosis.ts";
 import { Refusal } from "./core/refusal.ts";
 import { refuseName } from "./core/wording.ts";
 import { examine } from "./doctor.ts";
+import { takeForm } from "./form.ts";
 import { restoreStore } from "./store/backup.ts";
 
 interface World extends Omit<ConfigInput, "args"> {
@@ -20,8 +21,9 @@ const marks: Readonly<Record<Finding["state"], string>> = {
 
 /** With the options of serve, whose settings it looks at. */
 export async function doctor(world: World, args: readonly string[], now: number): Promise<number> {
-  const findings = await examine({ ...world, args }, now);
-  if (world.stdout.isTTY === true) {
+  const { form, rest } = takeForm(args, world.stdout.isTTY === true);
+  const findings = await examine({ ...world, args: rest }, now);
+  if (form === "table") {
     for (const { state, check, found, advice } of findings) {
       world.stdout.write(`${marks[state]} ${check}: ${found}\n`);
       if (advice !== null) world.stdout.write(`          ${advice}\n`);

@@ -4,6 +4,7 @@
 
 import type { Command, Run } from "./command.ts";
 import { deliveryCommands } from "./deliverycommands.ts";
+import type { Option } from "./option.ts";
 import { exportOptions, importOptions } from "./options.ts";
 import { subscriptionCommands } from "./subscriptioncommands.ts";
 import { toolCommands } from "./toolcommands.ts";
@@ -12,6 +13,13 @@ import { topicCommands, typeCommands } from "./topiccommands.ts";
 /** Whoever comes here has gone past the process that should have run it. */
 const byProcess = async (): Promise<Run> => {
   throw new Error("this command is run by the process itself");
+};
+
+const output: Option = {
+  takes: "FORM",
+  aliases: ["-o"],
+  choices: ["table", "json"],
+  about: "How to print; table on a terminal, else json.",
 };
 
 const processCommands: readonly Command[] = [
@@ -28,7 +36,7 @@ const processCommands: readonly Command[] = [
     words: "doctor",
     about: "Examine settings, machine, store and endpoints, and say what to do.",
     more: "It takes the options of serve. The exit code is 1 when there is a problem.",
-    options: {},
+    options: { output },
     examples: ["posthorn doctor --data ./posthorn-data"],
     prints: "text",
     isLocal: true,
@@ -50,7 +58,7 @@ const processCommands: readonly Command[] = [
   {
     words: "config list",
     about: "Show the settings in force, and where each comes from.",
-    options: {},
+    options: { output },
     examples: ["posthorn config list --config posthorn.json"],
     prints: "text",
     isLocal: true,

@@ -37,7 +37,8 @@ function factsOf(all: readonly Command[], settingNames: readonly string[]): Fact
     }
     const isOfSettings = ["serve", "doctor", "config list"].includes(command.words);
     const options = Object.entries(optionsOf(command));
-    const names = isOfSettings ? settingNames : options.map(([name]) => name);
+    const ownNames = Object.keys(isOfSettings ? command.options : optionsOf(command));
+    const names = isOfSettings ? [...settingNames, ...ownNames] : ownNames;
     next.set(command.words, [
       ...(isNoun(all, command.words) ? wordsAfter(all, command.words) : []),
       ...names.map((name) => `--${name}`),
