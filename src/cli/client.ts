@@ -195,9 +195,9 @@ async function reach(
   } catch (error) {
     const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
     const why = cause?.code ?? cause?.message ?? (error as Error).message;
-    throw new Refusal("Unavailable", `the broker at ${base} cannot be reached (${why})`, {
-      cause: error,
-    });
+    const what = `the broker at ${base} cannot be reached (${why})`;
+    const advice = "is it running? posthorn serve starts one, --server names another";
+    throw new Refusal("Unavailable", `${what}; ${advice}`, { cause: error });
   }
 }
 

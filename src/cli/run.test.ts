@@ -186,7 +186,8 @@ test("a broker that is not there is one line and code 1", async () => {
   assert.equal(code, 1);
   assert.equal(
     err,
-    "posthorn: the broker at http://127.0.0.1:5888 cannot be reached (ECONNREFUSED)\n",
+    "posthorn: the broker at http://127.0.0.1:5888 cannot be reached (ECONNREFUSED); is it " +
+      "running? posthorn serve starts one, --server names another\n",
   );
 });
 
