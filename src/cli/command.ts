@@ -23,6 +23,8 @@ export interface Command {
   readonly prints: "value" | "text" | "stream";
   /** Whether it speaks to a broker. */
   readonly isLocal?: boolean;
+  /** Run by the process itself, before the options that all others take are known. */
+  readonly isOfProcess?: boolean;
   readonly load: () => Promise<Run>;
 }
 

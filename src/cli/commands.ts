@@ -30,6 +30,7 @@ const processCommands: readonly Command[] = [
     examples: ["posthorn serve --http 127.0.0.1:5888 --data ./posthorn-data"],
     prints: "text",
     isLocal: true,
+    isOfProcess: true,
     load: byProcess,
   },
   {
@@ -40,6 +41,7 @@ const processCommands: readonly Command[] = [
     examples: ["posthorn doctor --data ./posthorn-data"],
     prints: "text",
     isLocal: true,
+    isOfProcess: true,
     load: byProcess,
   },
   {
@@ -53,6 +55,7 @@ const processCommands: readonly Command[] = [
     examples: ["posthorn restore store-today.db --data ./posthorn-data"],
     prints: "text",
     isLocal: true,
+    isOfProcess: true,
     load: byProcess,
   },
   {
@@ -62,6 +65,7 @@ const processCommands: readonly Command[] = [
     examples: ["posthorn config list --config posthorn.json"],
     prints: "text",
     isLocal: true,
+    isOfProcess: true,
     load: byProcess,
   },
   {
@@ -71,6 +75,7 @@ const processCommands: readonly Command[] = [
     examples: ["posthorn config doc > configuration.md"],
     prints: "text",
     isLocal: true,
+    isOfProcess: true,
     load: byProcess,
   },
 ];

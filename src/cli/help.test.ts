@@ -38,6 +38,14 @@ test("every command and every noun has its page, which fits a terminal", () => {
 /** Which take the settings of the broker, or are read by the process itself. */
 const ofProcess = ["serve", "doctor", "restore", "config list", "config doc"];
 
+test("no page offers an option that the process would refuse", () => {
+  for (const name of ofProcess) {
+    const page = helpFor(commands, name.split(" ")) ?? "";
+    assert.ok(!page.includes("--verbose") && page.includes("--help"), name);
+  }
+  assert.match(helpFor(commands, ["topic", "list"]) ?? "", /--verbose/);
+});
+
 test("each example is a command line that its command takes", () => {
   for (const command of commands) {
     assert.ok(command.examples.length > 0, command.words);

@@ -111,13 +111,14 @@ function table(rows: readonly (readonly [string, string])[]): string {
 }
 
 /** All options a command takes, its own first. */
-export function optionsOf({ options, prints, isLocal = false }: Command): Options {
+export function optionsOf(command: Command): Options {
+  const { options, prints, isLocal = false, isOfProcess = false } = command;
   return {
     ...options,
     ...(prints === "value" && outputOptions),
     ...(prints === "stream" && { output: streamOutput }),
     ...(!isLocal && whereOptions),
-    ...manners,
+    ...(isOfProcess ? { help: manners.help } : manners),
   };
 }
 
