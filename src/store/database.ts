@@ -34,7 +34,8 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
     if (isDiskError(error) && /locked/.test(error.message)) {
       const what = `The store ${options.path} is in use by another broker`;
       const reason = `${what}: stop it, or choose another folder with --data.`;
-      throw new Refusal("InvalidSetting", reason, { cause: error });
+      // No mistake in the settings: the other one may be about to stop, and trying again helps.
+      throw new Refusal("Unavailable", reason, { cause: error });
     }
     throw error;
   }

@@ -29,7 +29,10 @@ storeContract("the embedded store on a file", openOnFile);
 test("a file that another engine has open is refused in words", () => {
   const folder = new Folder();
   const engine = new SqliteEngine({ path: folder.file });
-  assert.throws(() => new SqliteEngine({ path: folder.file }), refusal(/in use by another broker/));
+  assert.throws(
+    () => new SqliteEngine({ path: folder.file }),
+    refusal(/in use by another broker/, "Unavailable"),
+  );
   engine.close();
   new SqliteEngine({ path: folder.file }).close();
   folder.remove();
@@ -295,7 +298,6 @@ function schema(database: DatabaseSync): unknown[] {
   return database.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").all();
 }
 
-function refusal(words: RegExp): (error: unknown) => boolean {
-  return (error) =>
-    error instanceof Refusal && error.code === "InvalidSetting" && words.test(error.message);
+function refusal(words: RegExp, code = "InvalidSetting"): (error: unknown) => boolean {
+  return (error) => error instanceof Refusal && error.code === code && words.test(error.message);
 }
