@@ -44,7 +44,10 @@ test("a file that is in use is refused in words on the thread, too", async () =>
   const engine = new SqliteEngine({ path: folder.file });
   await assert.rejects(
     openThread({ path: folder.file, onCrash: (error) => assert.fail(error) }),
-    (error) => error instanceof Refusal && /in use by another broker/.test(error.message),
+    (error) =>
+      error instanceof Refusal &&
+      error.code === "Unavailable" &&
+      /in use by another broker/.test(error.message),
   );
   engine.close();
   folder.remove();

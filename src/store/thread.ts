@@ -4,7 +4,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { Refusal } from "../core/refusal.ts";
+import { Refusal, type RefusalCode } from "../core/refusal.ts";
 import type { SqliteOptions } from "./database.ts";
 import type { Engine } from "./front.ts";
 import { type PackedRound, packOps, packRound, unpackOps, unpackRound } from "./pack.ts";
@@ -16,7 +16,7 @@ const role = "posthorn.store";
 
 type FromThread =
   | { readonly kind: "open" }
-  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "refused"; readonly code: RefusalCode; readonly reason: string }
   | { readonly kind: "round"; readonly round: PackedRound }
   /** `reason`: null when the copy is there, else why not. */
   | { readonly kind: "backedUp"; readonly reason: string | null };
@@ -26,7 +26,7 @@ export interface StoreThread extends Engine {
   backUp(path: string): Promise<void>;
 }
 
-/** Refusal: InvalidSetting, when another broker has the file open or a newer release wrote it. */
+/** Refusals: Unavailable, when another broker has the file; InvalidSetting, when a newer wrote it. */
 export async function openThread(
   options: SqliteOptions & { readonly onCrash: (error: Error) => void },
 ): Promise<StoreThread> {
@@ -46,7 +46,7 @@ export async function openThread(
   };
   worker.on("message", (from: FromThread) => {
     if (from.kind === "open") opened.resolve();
-    else if (from.kind === "refused") opened.reject(new Refusal("InvalidSetting", from.reason));
+    else if (from.kind === "refused") opened.reject(new Refusal(from.code, from.reason));
     else if (from.kind === "backedUp") backedUp?.(from.reason);
     else {
       const { resolve } = settle as NonNullable<typeof settle>;
@@ -109,7 +109,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
     engine = new SqliteEngine(workerData.options as SqliteOptions);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    say({ kind: "refused", reason: error.message });
+    say({ kind: "refused", code: error.code, reason: error.message });
     port.close();
     return;
   }
