@@ -26,7 +26,7 @@ export interface StoreThread extends Engine {
   backUp(path: string): Promise<void>;
 }
 
-/** Refusals: Unavailable, when another broker has the file; InvalidSetting, when a newer wrote it. */
+/** Refusals: Unavailable while another broker has the file; InvalidSetting for a newer release. */
 export async function openThread(
   options: SqliteOptions & { readonly onCrash: (error: Error) => void },
 ): Promise<StoreThread> {
