@@ -2,11 +2,10 @@
 // each route shows and takes stands in core/view.ts.
 
 import type { Chronicle } from "../../core/chronicle.ts";
-import type { Instant } from "../../core/ports.ts";
 import { Pulse } from "../../core/pulse.ts";
 import type { Route } from "../../core/request.ts";
 import type { SimulationGround } from "../../core/simulate.ts";
-import type { Counts, EndpointView, SettingView } from "../../core/view.ts";
+import type { SettingView } from "../../core/view.ts";
 import { type BackupGround, backupRoutes } from "./backups.ts";
 import { type CatalogGround, catalogRoutes } from "./catalog.ts";
 import { deadLetterRoutes } from "./deadletters.ts";
@@ -15,9 +14,10 @@ import { type EventsGround, eventRoutes } from "./events.ts";
 import { type ExplainGround, explainRoutes } from "./explain.ts";
 import { type FlowGround, flowRoutes } from "./flow.ts";
 import { type HandshakeGround, handshakeRoutes } from "./handshake.ts";
+import { type HeartbeatGround, startHeartbeat } from "./heartbeat.ts";
 import type { LetterGround } from "./letterfile.ts";
 import { Live } from "./live.ts";
-import { type OverviewGround, overviewOf, overviewRoutes } from "./overview.ts";
+import { type OverviewGround, overviewRoutes } from "./overview.ts";
 import { settingRoutes } from "./settings.ts";
 import { type SigningGround, signingRoutes } from "./signing.ts";
 import { simulateRoutes } from "./simulate.ts";
@@ -37,8 +37,7 @@ export interface ApiGround
   readonly chronicle: Pick<Chronicle, "find" | "search" | "listen">;
   readonly settings: readonly SettingView[];
   readonly simulation: SimulationGround;
-  /** Calls every so many milliseconds of real time; the answer ends it. */
-  readonly every: (ms: number, ring: () => void) => () => void;
+  readonly every: HeartbeatGround["every"];
 }
 
 export interface Api {
@@ -47,20 +46,12 @@ export interface Api {
   close(): void;
 }
 
-const beatMs = 1_000;
-
 export function openApi(ground: ApiGround): Api {
   const pulse = new Pulse();
   const live = new Live();
   const seen = { ...ground, pulse };
-  const healths = new Map<string, string>();
   const deafen = ground.chronicle.listen((note) => live.tellMany(() => liveEventsOf(note)));
-  const stop = ground.every(beatMs, () => {
-    void beat(seen, { live, healths }).catch((error) => {
-      // Nothing depends on it, and the next beat comes soon.
-      ground.log.fact("debug", "overview.failed", { error: String(error) });
-    });
-  });
+  const stop = startHeartbeat({ ...seen, live, every: ground.every });
   return {
     routes: [
       ...overviewRoutes(seen),
@@ -83,48 +74,4 @@ export function openApi(ground: ApiGround): Api {
       deafen();
     },
   };
-}
-
-interface Beating extends OverviewGround {
-  readonly pulse: Pulse;
-}
-
-/** What waits is counted only for those who look, and for the points of the charts. */
-async function beat(
-  ground: Beating,
-  { live, healths }: { readonly live: Live; readonly healths: Map<string, string> },
-): Promise<void> {
-  const { pulse, clock } = ground;
-  const now = (): { at: Instant; sums: Counts } => ({ at: clock.now(), sums: ground.sums() });
-  if (live.isWatched) {
-    const overview = await overviewOf(ground);
-    pulse.beat({ ...now(), waiting: overview.waiting });
-    live.tell({ kind: "overview", overview });
-    tellHealths(live, { healths, endpoints: await ground.endpoints() });
-  } else if (pulse.isPointNext) {
-    const counts = await ground.ledger.counts();
-    const waiting = counts.reduce(
-      (sum, { stage, waiting }) => sum + (stage === "deliver" ? waiting : 0),
-      0,
-    );
-    pulse.beat({ ...now(), waiting });
-  } else pulse.beat({ ...now(), waiting: 0 });
-  live.beat();
-}
-
-/** Those that have changed since they were last looked at. */
-function tellHealths(
-  live: Live,
-  seen: { readonly healths: Map<string, string>; readonly endpoints: readonly EndpointView[] },
-): void {
-  const { healths, endpoints } = seen;
-  const before = new Map(healths);
-  healths.clear();
-  for (const endpoint of endpoints) {
-    const { kind } = endpoint.health;
-    healths.set(endpoint.endpoint, kind);
-    if ((before.get(endpoint.endpoint) ?? "healthy") !== kind) {
-      live.tell({ kind: "endpoint", endpoint });
-    }
-  }
 }

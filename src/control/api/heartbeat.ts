@@ -1,0 +1,75 @@
+// Once a second: what was counted goes into the charts, and those who watch are told how things
+// are. Counting never waits. Looking asks the store, which may be slow or stuck, so there is one
+// look at a time and a beat that finds one under way starts no other: what is shown then is a
+// little old.
+
+import type { Log } from "../../core/ports.ts";
+import type { EndpointView } from "../../core/view.ts";
+import type { Live } from "./live.ts";
+import { type OverviewGround, overviewOf } from "./overview.ts";
+
+export interface HeartbeatGround extends OverviewGround {
+  readonly live: Live;
+  readonly log: Log;
+  /** Calls every so many milliseconds of real time; the answer ends it. */
+  readonly every: (ms: number, ring: () => void) => () => void;
+}
+
+const beatMs = 1_000;
+
+export function startHeartbeat(ground: HeartbeatGround): () => void {
+  const { pulse, live, clock } = ground;
+  const healths = new Map<string, string>();
+  let waiting = 0;
+  let isLooking = false;
+  const look = async () => {
+    if (live.isWatched) waiting = await tellOverview(ground, healths);
+    else {
+      const queues = await ground.ledger.counts();
+      const ours = queues.filter(({ stage }) => stage === "deliver");
+      waiting = ours.reduce((sum, queue) => sum + queue.waiting, 0);
+    }
+  };
+  return ground.every(beatMs, () => {
+    pulse.beat({ at: clock.now(), sums: ground.sums(), waiting });
+    live.beat();
+    // What waits is counted only for those who watch, and for the points of the charts.
+    if (isLooking || !(live.isWatched || pulse.isPointNext)) return;
+    isLooking = true;
+    look()
+      .catch((error) => {
+        // Nothing depends on it, and the next beat comes soon.
+        ground.log.fact("debug", "overview.failed", { error: String(error) });
+      })
+      .finally(() => {
+        isLooking = false;
+      });
+  });
+}
+
+/** Answers with how much waits. */
+async function tellOverview(
+  ground: HeartbeatGround,
+  healths: Map<string, string>,
+): Promise<number> {
+  const endpoints = await ground.endpoints();
+  const overview = await overviewOf({ ...ground, endpoints: async () => endpoints });
+  ground.live.tell({ kind: "overview", overview });
+  for (const endpoint of changedSince(healths, endpoints)) {
+    ground.live.tell({ kind: "endpoint", endpoint });
+  }
+  return overview.waiting;
+}
+
+/** Those whose health is another than when they were last looked at, which is noted. */
+function changedSince(
+  healths: Map<string, string>,
+  endpoints: readonly EndpointView[],
+): readonly EndpointView[] {
+  const before = new Map(healths);
+  healths.clear();
+  for (const { endpoint, health } of endpoints) healths.set(endpoint, health.kind);
+  return endpoints.filter(
+    ({ endpoint, health }) => (before.get(endpoint) ?? "healthy") !== health.kind,
+  );
+}
