@@ -1,7 +1,7 @@
 // The shelf of backups in the data folder: copies of the store, each a file named by when it was
 // taken. They stay until somebody removes them.
 
-import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Backup {
@@ -23,6 +23,9 @@ export interface BackupShelf {
 /** No other file of the folder can be asked for. */
 const nameRule = /^store-\d{8}T\d{6}\.\d{3}Z\.db$/;
 
+/** As store/backup.ts calls a copy that is not whole yet. */
+const draftEnding = ".db.part";
+
 export function openBackups({
   folder,
   copyTo,
@@ -30,6 +33,7 @@ export function openBackups({
   readonly folder: string;
   readonly copyTo: (path: string) => Promise<void>;
 }): BackupShelf {
+  removeDrafts(folder);
   const find = (name: string): Backup | null => {
     const path = join(folder, name);
     const found = nameRule.test(name) ? statSync(path, { throwIfNoEntry: false }) : undefined;
@@ -53,4 +57,12 @@ export function openBackups({
       if (found !== null) rmSync(found.path);
     },
   };
+}
+
+/** What a crash in the middle of a copy has left. */
+function removeDrafts(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    if (name.endsWith(draftEnding)) rmSync(join(folder, name));
+  }
 }

@@ -4,9 +4,21 @@
 // change meanwhile up to date: when it is done it is the store as of that moment, whole. It appears
 // under its name only then.
 //
-// Restoring is for a broker that is not running. What was there before is kept beside it.
+// Restoring is for a broker that is not running. What was there before is kept beside it. A crash
+// in the middle leaves the one store or the other under the store's name, never none or a part.
 
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import type { StoreFacts } from "../core/diagnosis.ts";
@@ -49,14 +61,20 @@ export function restoreStore(given: {
   }
   const draft = `${path}.part`;
   copyFileSync(from, draft);
+  sync(draft);
   const former = isThere ? `${path}.before-${stamp}` : null;
-  if (former !== null) renameSync(path, former);
-  // What the former store had not yet taken from its log must not be read into the new one.
-  for (const tail of ["-wal", "-shm"]) {
-    if (former !== null && existsSync(path + tail)) renameSync(path + tail, former + tail);
-  }
+  // The former store gets a second name, so that there is one under the first at every moment.
+  if (former !== null) linkSync(path, former);
   renameSync(draft, path);
+  sync(folder);
   return { former };
+}
+
+/** After this it survives a power cut. */
+function sync(path: string): void {
+  const file = openSync(path, "r");
+  fsyncSync(file);
+  closeSync(file);
 }
 
 /** Of a store that no broker has open; null: there is none, or it is in use. */
@@ -105,11 +123,15 @@ function refuseCopy(path: string, cause?: unknown): Refusal {
   return new Refusal("InvalidSetting", words, cause === undefined ? {} : { cause });
 }
 
-/** Refusal: InvalidSetting. */
+/**
+ * Also takes what a crash has left in the store's log into its file: it must not be read into
+ * another store. Refusal: InvalidSetting.
+ */
 function checkUnused(path: string): void {
   const database = new DatabaseSync(path);
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK");
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch (error) {
     if (!(error instanceof Error && /locked/.test(error.message))) throw error;
     throw new Refusal("InvalidSetting", `${path} is in use; stop the broker first`, {
