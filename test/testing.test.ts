@@ -98,15 +98,23 @@ test("a wait that lasts too long says what is known", async () => {
   await assert.rejects(grid.delivered("nothing"), /it was not accepted$/);
 });
 
-test("an endpoint that does not agree gets no events", async () => {
-  await using grid = await startPosthorn({ settings: { "handshake-persist": "PT0S" } });
+test("an endpoint that does not agree gets no events, and its words are told", async () => {
+  // It would be asked again for two minutes, of a clock that stands still.
+  await using grid = await startPosthorn({ patienceMs: 200 });
   const endpoint = await grid.endpoint();
   endpoint.agrees(false);
   await grid.topic("orders");
   await assert.rejects(
     grid.subscribe("orders", "billing", endpoint),
-    /the subscription billing is (Failed|AwaitingManualAction)/,
+    /^Error: the subscription billing is Creating: its endpoint answered .*403/,
   );
+});
+
+test("time goes on over a restart", async () => {
+  await using grid = await startPosthorn({ store: "disk", startAt: "2030-01-01T00:00:00Z" });
+  await grid.advance("PT1H");
+  await grid.restart();
+  assert.equal(await grid.now(), "2030-01-01T01:00:00.000Z");
 });
 
 test("a setting that cannot be is refused in one line", async () => {

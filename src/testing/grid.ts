@@ -14,7 +14,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBroker } from "../broker.ts";
 import { parseConfig } from "../config.ts";
-import type { EndpointView, Overview, Story, SubscriptionView } from "../core/view.ts";
+import type {
+  EndpointView,
+  HandshakeView,
+  Overview,
+  Story,
+  SubscriptionView,
+} from "../core/view.ts";
 import { realClock } from "../runtime/clock.ts";
 import { makeKey, realIds } from "../runtime/ids.ts";
 import { openEndpoint, type ScriptedEndpoint } from "./endpoint.ts";
@@ -147,6 +153,8 @@ const usualEvent = {
 };
 const patienceMsDefault = 5_000;
 const stopMs = 2_000;
+/** Between two looks at a handshake. */
+const lookMs = 2;
 
 /** Starts a broker and resolves when it is ready. End it with `close`, or `await using`. */
 export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn> {
@@ -157,8 +165,13 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
   const facts = new Facts(real.after);
   const endpoints: ScriptedEndpoint[] = [];
   const keys = new Map<string, TestTopic>();
-  const open = () => openBroker(configOf(options, { folder, adminKey }), outsideOf(facts));
-  let broker = await open();
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const open = async (given = options) =>
+    await openBroker(configOf(given, { folder, adminKey }), outsideOf(facts));
+  let broker = await open().catch((error) => {
+    remove();
+    throw error;
+  });
   const patienceMs = options.patienceMs ?? patienceMsDefault;
 
   const call = callerOf(() => urlOf(broker), adminKey);
@@ -210,8 +223,14 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
       await call("PUT", `${path}?${version}`, {
         properties: { ...whole, ...(deadLetter && { deadLetterDestination }) },
       });
-      const state = await untilDecided(() => call("GET", `${path}?${version}`));
-      if (state !== "Succeeded") throw new Error(`the subscription ${name} is ${state}`);
+      const state = await untilDecided(() => call("GET", `${path}?${version}`), {
+        isOver: overAfter(patienceMs, real.after),
+        turn: () => new Promise((resolve) => void real.after(lookMs, resolve)),
+      });
+      if (state !== "Succeeded") {
+        const own = `/api/v1/topics/${topic}/subscriptions/${name}/handshake`;
+        throw new Error(tellUndecided(name, state, (await call("GET", own)) as HandshakeView));
+      }
     },
     async publish(topic, ...events) {
       const { endpoint, key } = find(topic);
@@ -252,13 +271,14 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
     },
     call,
     async restart() {
+      const startAt = options.clock === "real" ? undefined : await grid.now();
       await stop();
-      broker = await open();
+      broker = await open({ ...options, ...(startAt !== undefined && { startAt }) });
     },
     async close() {
       await stop();
       await Promise.all(endpoints.map((endpoint) => endpoint.close()));
-      rmSync(folder, { recursive: true, force: true });
+      remove();
     },
     [Symbol.asyncDispose]: () => grid.close(),
   };
@@ -340,11 +360,29 @@ function outsideOf(facts: Facts) {
   };
 }
 
-/** A handshake with a scripted endpoint takes a few turns of the event loop. */
-async function untilDecided(look: () => Promise<unknown>): Promise<string> {
+/** The state it is in at the end of our patience, if it is not decided before. */
+async function untilDecided(
+  look: () => Promise<unknown>,
+  wait: { readonly isOver: () => boolean; readonly turn: () => Promise<void> },
+): Promise<string> {
   for (;;) {
     const { properties } = (await look()) as { properties: { provisioningState: string } };
     const state = properties.provisioningState;
-    if (state !== "Creating" && state !== "Updating") return state;
+    if ((state !== "Creating" && state !== "Updating") || wait.isOver()) return state;
+    await wait.turn();
   }
+}
+
+function overAfter(ms: number, after: (ms: number, ring: () => void) => () => void) {
+  let isOver = false;
+  after(ms, () => {
+    isOver = true;
+  });
+  return () => isOver;
+}
+
+/** An endpoint that fails is asked again later, and later is when time is moved. */
+function tellUndecided(name: string, state: string, { exchanges }: HandshakeView): string {
+  const { answer, verdict } = exchanges.at(-1) ?? { answer: "none yet", verdict: "nothing" };
+  return `the subscription ${name} is ${state}: its endpoint answered ${answer} (${verdict})`;
 }
