@@ -20,6 +20,7 @@ import type { StorageAccount } from "./core/storage.ts";
 import type { EndpointView, Overview, Page } from "./core/view.ts";
 import { readKept } from "./runtime/keepsake.ts";
 import {
+  askBroker,
   isBroker,
   isReadableByOthers,
   lookAtCertificate,
@@ -74,17 +75,13 @@ async function findBroker(config: Config): Promise<Seen | null> {
   const { http, adminKey, dataFolder } = config;
   if (http === null || !(await isBroker(urlOf(http)))) return null;
   const key = adminKey ?? readKept(join(dataFolder, "admin.key")) ?? "";
-  const ask = async <T>(path: string): Promise<T> => {
-    const headers = { authorization: `Bearer ${key}` };
-    const response = await fetch(`${urlOf(http)}/api/v1${path}`, { headers });
-    if (!response.ok) throw new Error(`the broker answers ${response.status} to ${path}`);
-    return (await response.json()) as T;
-  };
+  const base = `${urlOf(http)}/api/v1`;
   try {
-    const overview = await ask<Overview>("/overview");
-    return { overview, endpoints: (await ask<Page<EndpointView>>("/endpoints")).value };
+    const overview = await askBroker<Overview>(`${base}/overview`, key);
+    const { value } = await askBroker<Page<EndpointView>>(`${base}/endpoints`, key);
+    return { overview, endpoints: value };
   } catch {
-    // Another's, or one with another key: then there is no more to be seen of it.
+    // Another's, one with another key, or one that does not answer: no more is to be seen of it.
     return null;
   }
 }

@@ -90,6 +90,14 @@ export async function isBroker(url: string): Promise<boolean> {
   }
 }
 
+/** What a broker answers to an admin. */
+export async function askBroker<T>(url: string, key: string): Promise<T> {
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(askMs) });
+  if (!response.ok) throw new Error(`${url} answers ${response.status}`);
+  return (await response.json()) as T;
+}
+
 /** Whether a connection can be made; nothing is said on it. */
 export async function lookAtEndpoint(name: string, url: string): Promise<ReachFacts> {
   const parsed = URL.parse(url);
