@@ -113,13 +113,13 @@ export class Roster implements Switchboard {
   // For operators.
 
   endpoints() {
-    const posts = [...this.#posts.values()];
+    const byKey = Map.groupBy(this.#posts.values(), ({ subscription, profile }) =>
+      this.#endpointKey(subscription, profile),
+    );
     return [...this.#endpoints]
       .map(([key, endpoint]) => ({
         ...endpoint.look(),
-        subscriptions: posts.flatMap(({ subscription, profile }) =>
-          this.#endpointKey(subscription, profile) === key ? [subscription] : [],
-        ),
+        subscriptions: (byKey.get(key) ?? []).map(({ subscription }) => subscription),
       }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
