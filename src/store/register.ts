@@ -39,7 +39,7 @@ export class Register {
   }
 
   ids(): ReadonlySet<SubscriptionId> {
-    return new Set(this.catalog().subscriptions.map(({ id }) => id));
+    return new Set(this.#statements.subscriptionIds.all().map(({ id }) => id as number));
   }
 
   catalog(): Catalog {

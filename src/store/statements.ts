@@ -151,6 +151,7 @@ export function prepare(database: DatabaseSync) {
     ),
     removeTopic: sql("DELETE FROM topics WHERE name = ?"),
     subscriptions: sql("SELECT * FROM subscriptions ORDER BY id"),
+    subscriptionIds: sql("SELECT id FROM subscriptions"),
     subscription: sql("SELECT * FROM subscriptions WHERE topic = ? AND name = ?"),
     putSubscription: sql(
       `INSERT INTO subscriptions (topic, name, revision, record) VALUES (?, ?, ?, ?)
