@@ -5,7 +5,7 @@ import { makeEvent } from "../../test/contract/fixture.ts";
 import { deadLetterOf, type GivenUp } from "./deadletter.ts";
 import type { DeliverySchema, Event } from "./event.ts";
 import { type Letter, readLetters } from "./letter.ts";
-import { eventOfLetter, paceOf, whyNotAs } from "./redrive.ts";
+import { eventOfLetter, turnsOf, whyNotAs } from "./redrive.ts";
 
 const last = { at: 1_600_000_000_026, number: 3, outcome: "Busy", status: 503 };
 const stamp = { systemId: "new", at: 1_900_000_000_000 };
@@ -224,7 +224,7 @@ test("a record without a topic is stamped with that of its new one", () => {
 
 test("a redrive keeps its pace at any rate", () => {
   for (const perSecond of [0.1, 1, 9, 10, 25, 100, 1_000]) {
-    const { together, gapMs } = paceOf(perSecond);
+    const { together, gapMs } = turnsOf(perSecond);
     assert.ok(Math.abs((together / gapMs) * 1_000 - perSecond) < 1e-9, String(perSecond));
     assert.ok(gapMs >= 99, `${perSecond}: ${gapMs}`);
   }

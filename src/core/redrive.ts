@@ -103,7 +103,7 @@ function joined(raw: ReadonlyMap<string, string>, names: readonly string[]): str
 }
 
 /** Ten turns a second at the most, so that a fast redrive shares its writes; never a burst. */
-export function paceOf(perSecond: number): { readonly together: number; readonly gapMs: number } {
+export function turnsOf(perSecond: number): { readonly together: number; readonly gapMs: number } {
   const together = Math.max(1, Math.ceil(perSecond / 10));
   return { together, gapMs: (together * 1_000) / perSecond };
 }

@@ -13,7 +13,7 @@ import type { Chronicle } from "../../core/chronicle.ts";
 import type { LetterPlace } from "../../core/letterplace.ts";
 import type { Clock, Ids, Instant, Log, Meter, Sink, Store } from "../../core/ports.ts";
 import { type ProfileName, profiles } from "../../core/profile.ts";
-import { paceOf, redriveLimits, whyNotAs } from "../../core/redrive.ts";
+import { redriveLimits, turnsOf, whyNotAs } from "../../core/redrive.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { isSuccess, outcomeName } from "../../core/retry.ts";
 import type { Subscription } from "../../core/subscription.ts";
@@ -158,7 +158,7 @@ export class Redriving {
 
   async #send(places: readonly LetterPlace[]): Promise<void> {
     const { clock } = this.#ground;
-    const { together, gapMs } = paceOf(this.#order.perSecond);
+    const { together, gapMs } = turnsOf(this.#order.perSecond);
     let group: Passage[] = [];
     let nextAt = clock.now();
     const flush = async () => {
