@@ -4,10 +4,10 @@
 // Parsing the event is not part of it.
 
 import type { EventFields } from "../src/core/event.ts";
-import { clausesOf, holdAll } from "../src/core/filter/clause.ts";
-import { openSight } from "../src/core/filter/sight.ts";
-import { type Filter, filterForAll } from "../src/core/filter.ts";
-import { openDirectory } from "../src/core/route.ts";
+import { clausesOf, holdAll } from "../src/core/routing/filter/clause.ts";
+import { openSight } from "../src/core/routing/filter/event-values.ts";
+import { type Filter, filterForAll } from "../src/core/routing/filter.ts";
+import { openDirectory } from "../src/core/routing/route.ts";
 import { plainSubscription, type Subscription } from "../src/core/subscription.ts";
 import { plainTopic, type Topic } from "../src/core/topic.ts";
 import { median } from "./measure.ts";

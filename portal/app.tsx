@@ -5,7 +5,7 @@ import { FluentProvider, webDarkTheme, webLightTheme } from "@fluentui/react-com
 import { type ComponentType, lazy, Suspense, useEffect } from "react";
 import { Frame } from "./frame/frame.tsx";
 import { useLook } from "./frame/look.ts";
-import { SayProvider } from "./frame/say.tsx";
+import { SayProvider } from "./frame/toasts.tsx";
 import { startLive } from "./live.ts";
 import { Guard } from "./parts/guard.tsx";
 import { To } from "./parts/link.tsx";

@@ -1,6 +1,6 @@
 // How numbers, times and names are written on every page.
 
-import { wordsOfMs } from "../src/core/time.ts";
+import { wordsOfMs } from "../src/core/text/time.ts";
 
 const count = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });

@@ -1,22 +1,22 @@
-// The broker: lays the real ground (ground.ts), has the rooms joined on it (house.ts), puts the
-// desk beside them (desk.ts), and opens the doors; closes everything in reverse.
+// The broker: lays the real ground (environment.ts), has the rooms joined on it (wiring.ts), puts
+// the desk beside them (routes.ts), and opens the doors; closes everything in reverse.
 
 import { join, resolve } from "node:path";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
-import { tellIdle } from "./control/idle.ts";
-import { recollect } from "./control/recollection.ts";
-import { greet } from "./core/greeting.ts";
+import { recollect } from "./control/recover-stories.ts";
+import { tellIdle } from "./control/unused-settings.ts";
 import type { Route } from "./core/request.ts";
 import { publishLimits } from "./core/schema/limits.ts";
-import { type OpenDesk, openDesk } from "./desk.ts";
-import { type Ending, layGround, type Outside, type RealGround } from "./ground.ts";
-import { assemble, type House } from "./house.ts";
-import { givenCertificates, keptCertificates } from "./runtime/certificate.ts";
-import { openFrontage } from "./runtime/frontage.ts";
+import { type Ending, layGround, type Outside, type RealGround } from "./environment.ts";
+import { greet } from "./greeting.ts";
+import { portsIn, rulesOf, versionOf } from "./room-options.ts";
+import { type OpenDesk, openDesk } from "./routes.ts";
+import { givenCertificates, keptCertificates } from "./runtime/access/certificate.ts";
+import { leaveText } from "./runtime/access/kept-file.ts";
+import { openFrontage } from "./runtime/http/listeners.ts";
 import { makeKey } from "./runtime/ids.ts";
-import { leaveText } from "./runtime/keepsake.ts";
-import { portsIn, rulesOf, versionOf } from "./terms.ts";
+import { assemble, type House } from "./wiring.ts";
 
 export interface Broker {
   /** Where it listens; null where it does not. */

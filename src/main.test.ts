@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { Refusal } from "./core/refusal.ts";
 import { run, type World } from "./main.ts";
 

@@ -2,10 +2,10 @@
 // the whole program on a world that is handed in, so that a test can start the very same thing;
 // `main` runs it on the real one. Nothing happens on import.
 //
-// Here are the commands that are the process itself: serve, config, and those of upkeep.ts; all
-// others are the hand's, in cli/. Exit codes: 0 when all is well or after a signal; 2 for a command
-// or setting that cannot be, in one line; 1 for anything else; 3 from the hand for what is not
-// there.
+// Here are the commands that are the process itself: serve, config, and those of
+// offline-commands.ts; all others are the hand's, in cli/. Exit codes: 0 when all is well or after
+// a signal; 2 for a command or setting that cannot be, in one line; 1 for anything else; 3 from the
+// hand for what is not there.
 
 import { randomUUID } from "node:crypto";
 import { createWriteStream, readFileSync } from "node:fs";
@@ -14,13 +14,13 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { Outside, Wire } from "./cli/client.ts";
-import { type Config, type ConfigInput, listConfig, parseConfig } from "./config.ts";
+import { type Config, type ConfigInput, listConfig, parseConfig } from "./config/config.ts";
+import { configurationDoc, helpText } from "./config/manual.ts";
+import { settingList } from "./config/settings.ts";
 import { Refusal } from "./core/refusal.ts";
-import { refuseName } from "./core/wording.ts";
+import { refuseName } from "./core/text/wording.ts";
 import { takeForm } from "./form.ts";
-import { configurationDoc, helpText } from "./manual.ts";
 import { seededChance } from "./runtime/chance.ts";
-import { settingList } from "./settings.ts";
 
 export interface Output {
   readonly fd?: number;
@@ -80,7 +80,7 @@ async function obey(world: World): Promise<number> {
       return config(world, rest);
     case "doctor":
     case "restore": {
-      const { doctor, restore } = await import("./upkeep.ts");
+      const { doctor, restore } = await import("./offline-commands.ts");
       return await (command === "doctor" ? doctor : restore)(world, rest, Date.now());
     }
     case "--version":
@@ -241,7 +241,7 @@ export async function main(): Promise<void> {
       seeded: seededChance,
       save: (path, bytes) => pipeline(bytes, createWriteStream(path)),
       openReceiver: async (options) =>
-        (await import("./runtime/receiver.ts")).openReceiver(options),
+        (await import("./runtime/http/receiver.ts")).openReceiver(options),
       settingNames: settingList.filter(({ isOption }) => isOption).map(({ name }) => name),
     },
   });

@@ -2,20 +2,20 @@
 // on a thread of its own, or in memory.
 
 import { join, resolve } from "node:path";
-import type { Config } from "./config.ts";
-import type { Chronicle } from "./core/chronicle.ts";
+import type { Config } from "./config/config.ts";
 import type { Activity, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
+import type { Chronicle } from "./core/story/chronicle.ts";
+import { retentionOf } from "./room-options.ts";
 import { type BackupShelf, openBackups } from "./runtime/backups.ts";
-import { startWatch } from "./runtime/watch.ts";
-import { storeFile } from "./store/backup.ts";
-import { type Engine, FrontStore } from "./store/front.ts";
+import { startWatch } from "./runtime/clock/stopwatch.ts";
 import { MemoryStore } from "./store/memory.ts";
+import { storeFile } from "./store/sqlite/backup.ts";
+import { type Engine, FrontStore } from "./store/sqlite/front.ts";
+import { openThread } from "./store/sqlite/thread.ts";
 import { StoryFront } from "./store/story/front.ts";
 import { MemoryChronicle } from "./store/story/memory.ts";
-import { openForgetful } from "./store/story/relay.ts";
 import { openStoryThread } from "./store/story/thread.ts";
-import { openThread } from "./store/thread.ts";
-import { retentionOf } from "./terms.ts";
+import { openForgetful } from "./store/story/watchers.ts";
 
 /** How long a round of the store waits for company, and a refused publisher for its turn. */
 const gatherMs = 3;

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { restoreStore } from "../src/store/backup.ts";
+import { restoreStore } from "../src/store/sqlite/backup.ts";
 import { startProgram } from "./fixtures/program.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { SqliteEngine } from "../src/store/sqlite.ts";
+import { SqliteEngine } from "../src/store/sqlite/engine.ts";
 import { startProgram } from "./fixtures/program.ts";
 
 const kills = 20;

@@ -7,7 +7,14 @@ import type { ServerResponse } from "node:http";
 import { join, relative, sep } from "node:path";
 import { test } from "node:test";
 import { startAzurite } from "./fixtures/azurite.ts";
-import { boxIn, type Json, makeFolder, openScene, order, sendTo } from "./fixtures/deadscene.ts";
+import {
+  boxIn,
+  type Json,
+  makeFolder,
+  openScene,
+  order,
+  sendTo,
+} from "./fixtures/dead-letter-broker.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 import { freePort, serve } from "./fixtures/webhook.ts";
 

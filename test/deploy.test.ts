@@ -14,8 +14,8 @@ import { ConfigMap } from "kubernetes-models/v1/ConfigMap";
 import { Secret } from "kubernetes-models/v1/Secret";
 import { Service } from "kubernetes-models/v1/Service";
 import { parse, parseAllDocuments } from "yaml";
-import { parseConfig } from "../src/config.ts";
-import { parseAzure } from "../src/core/azure.ts";
+import { parseConfig } from "../src/config/config.ts";
+import { parseAzure } from "../src/core/azure/resources.ts";
 import { install } from "./fixtures/debian.ts";
 
 const run = promisify(execFile);

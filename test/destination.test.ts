@@ -16,7 +16,7 @@ import {
   order,
   sendTo,
   startAt,
-} from "./fixtures/deadscene.ts";
+} from "./fixtures/dead-letter-broker.ts";
 import { resourceIds } from "./fixtures/destination.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 import { freePort, serve } from "./fixtures/webhook.ts";

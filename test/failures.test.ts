@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { eventText } from "./fixtures/door.ts";
 import { startProgram } from "./fixtures/program.ts";
+import { eventText } from "./fixtures/publish-routes.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 
 interface Line {

@@ -7,10 +7,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Wake } from "../src/core/ports.ts";
 import type { Subscription } from "../src/core/subscription.ts";
-import { openDatabase } from "../src/store/database.ts";
-import type { Engine } from "../src/store/front.ts";
-import { SqliteEngine } from "../src/store/sqlite.ts";
-import { openInline } from "../src/store/thread.ts";
+import { openDatabase } from "../src/store/sqlite/database.ts";
+import { SqliteEngine } from "../src/store/sqlite/engine.ts";
+import type { Engine } from "../src/store/sqlite/front.ts";
+import { openInline } from "../src/store/sqlite/thread.ts";
 import {
   back,
   countsOf,
@@ -27,7 +27,7 @@ import {
   want,
 } from "./contract/fixture.ts";
 import { Book, drain, liveADay, publish } from "./faults/day.ts";
-import { sabotage } from "./fixtures/sabotage.ts";
+import { sabotage } from "./fixtures/failing-disk.ts";
 
 /** No day takes as many steps; a loop that gets here does not end by itself. */
 const stepsMax = 5000;

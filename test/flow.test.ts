@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openReceiver, type Received } from "./fixtures/receiver.ts";
-import { type Json, openStill, startAt } from "./fixtures/still.ts";
+import { type Json, openStill, startAt } from "./fixtures/virtual-broker.ts";
 
 const webHook = (url: string, more: Json = {}) => ({
   endpointType: "WebHook",

@@ -3,7 +3,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { echo, hold, minutes, openPair, seconds, silent, stateOf } from "./fixtures/desk.ts";
+import {
+  echo,
+  hold,
+  minutes,
+  openPair,
+  seconds,
+  silent,
+  stateOf,
+} from "./fixtures/handshake-broker.ts";
 
 test("an endpoint that says the code back gets events from then on, and none from before", async (t) => {
   const { reaction, say, asked } = hold();

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EndpointView } from "../src/core/view.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
-import { type Json, openStill, type Still, startAt } from "./fixtures/still.ts";
+import { type Json, openStill, type Still, startAt } from "./fixtures/virtual-broker.ts";
 
 const webHook = (url: string) => ({
   destination: { endpointType: "WebHook", properties: { endpointUrl: `${url}/hook?code=secret` } },

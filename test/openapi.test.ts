@@ -9,8 +9,8 @@ import { after, before, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { type ApiGround, openApi } from "../src/control/api/api.ts";
 import { type Operation, openapi, operations } from "../src/control/api/openapi.ts";
-import { Redrives } from "../src/control/api/redrives.ts";
-import type { RedriveGround } from "../src/control/api/redriving.ts";
+import type { RedriveGround } from "../src/control/deadletters/redrive.ts";
+import { Redrives } from "../src/control/deadletters/redrives.ts";
 import { type Program, startProgram } from "./fixtures/program.ts";
 
 let program: Program;

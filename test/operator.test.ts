@@ -7,9 +7,9 @@ import type { Level, WholeStore } from "../src/core/ports.ts";
 import { Refusal } from "../src/core/refusal.ts";
 import type { SkipStep } from "../src/core/steering.ts";
 import type { SubscriptionDraft } from "../src/core/subscription.ts";
-import { assemble } from "../src/house.ts";
-import { VirtualClock } from "../src/runtime/virtual.ts";
+import { VirtualClock } from "../src/runtime/clock/virtual.ts";
 import { MemoryStore } from "../src/store/memory.ts";
+import { assemble } from "../src/wiring.ts";
 import { makeEvent, startAt, subscriptionDraft, topicDraft } from "./contract/fixture.ts";
 
 interface Fact {

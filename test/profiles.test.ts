@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type ProfileName, profileNames, profiles } from "../src/core/profile.ts";
+import { type ProfileName, profileNames, profiles } from "../src/core/delivery/profile.ts";
 import { startProgram } from "./fixtures/program.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 import { conformanceTable } from "./profiles/conformance.ts";

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { listen } from "../src/runtime/http.ts";
-import { eventText, key, openDoor } from "./fixtures/door.ts";
+import { listen } from "../src/runtime/http/listener.ts";
+import { eventText, key, openDoor } from "./fixtures/publish-routes.ts";
 
 async function open(t: TestContext) {
   const door = await openDoor();

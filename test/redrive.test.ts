@@ -22,7 +22,7 @@ import {
   type Scene,
   sendTo,
   startAt,
-} from "./fixtures/deadscene.ts";
+} from "./fixtures/dead-letter-broker.ts";
 import { openReceiver, type Receiver } from "./fixtures/receiver.ts";
 import { freePort, serve } from "./fixtures/webhook.ts";
 

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { minutes, openPair, seconds } from "./fixtures/desk.ts";
+import { minutes, openPair, seconds } from "./fixtures/handshake-broker.ts";
 
 test("an endpoint is told once when its subscription is gone, and asked no more", async (t) => {
   const { desk, endpoint } = await openPair(t);

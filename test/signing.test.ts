@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { eventText } from "./fixtures/door.ts";
 import { startProgram } from "./fixtures/program.ts";
+import { eventText } from "./fixtures/publish-routes.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 
 const topicId =

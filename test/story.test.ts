@@ -15,7 +15,7 @@ import {
   type Scene,
   sendTo,
   startAt,
-} from "./fixtures/deadscene.ts";
+} from "./fixtures/dead-letter-broker.ts";
 import { startProgram } from "./fixtures/program.ts";
 import { openReceiver, type Receiver } from "./fixtures/receiver.ts";
 

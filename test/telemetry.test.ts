@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type CollectedSpan, openCollector } from "./fixtures/collector.ts";
-import { eventText } from "./fixtures/door.ts";
 import { startProgram } from "./fixtures/program.ts";
+import { eventText } from "./fixtures/publish-routes.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";

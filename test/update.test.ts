@@ -3,10 +3,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filterForAll } from "../src/core/filter.ts";
+import { filterForAll } from "../src/core/routing/filter.ts";
 import { MemoryStore } from "../src/store/memory.ts";
-import { SqliteEngine } from "../src/store/sqlite.ts";
-import { openInline } from "../src/store/thread.ts";
+import { SqliteEngine } from "../src/store/sqlite/engine.ts";
+import { openInline } from "../src/store/sqlite/thread.ts";
 import { openFront, urlIn } from "./contract/fixture.ts";
 import {
   echo,
@@ -17,7 +17,7 @@ import {
   silent,
   stateOf,
   type WholeStore,
-} from "./fixtures/desk.ts";
+} from "./fixtures/handshake-broker.ts";
 
 /** What is written together must be so in every store. Each is made once, and opened anew. */
 const stores: readonly (readonly [string, () => () => WholeStore])[] = [

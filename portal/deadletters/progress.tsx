@@ -3,7 +3,7 @@
 import { Badge, Button, makeStyles, ProgressBar, tokens } from "@fluentui/react-components";
 import type { RedriveView } from "../../src/core/view.ts";
 import { apiPath, ask } from "../api.ts";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { useLive } from "../live.ts";
 import { Card } from "../parts/page.tsx";
 import { When } from "../parts/texts.tsx";

@@ -5,7 +5,7 @@ import { useState } from "react";
 import type { RedriveOrder, RedriveView } from "../../src/core/view.ts";
 import { apiPath, ask } from "../api.ts";
 import { numberOr } from "../forms/draft.ts";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import {
   ChoiceField,
   FieldRow,

@@ -1,8 +1,8 @@
 // A subscription as its form holds it: texts, from what Resource Manager shows and back into what
 // it takes. What is no number goes as it was written, so that the broker can say what is wrong.
 
-import { type Operand, operators } from "../../src/core/filter/operator.ts";
-import type { OperatorType } from "../../src/core/filter.ts";
+import { type Operand, operators } from "../../src/core/routing/filter/operator.ts";
+import type { OperatorType } from "../../src/core/routing/filter.ts";
 import type {
   ArmAdvancedFilter,
   ArmDeadLetter,

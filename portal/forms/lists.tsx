@@ -5,8 +5,8 @@ import { Button, Label, makeStyles, tokens } from "@fluentui/react-components";
 import { AddRegular } from "@fluentui/react-icons/svg/add";
 import { DeleteRegular } from "@fluentui/react-icons/svg/delete";
 import type { ReactNode } from "react";
-import { type Operand, operatorTypes } from "../../src/core/filter/operator.ts";
-import type { OperatorType } from "../../src/core/filter.ts";
+import { type Operand, operatorTypes } from "../../src/core/routing/filter/operator.ts";
+import type { OperatorType } from "../../src/core/routing/filter.ts";
 import { AreaField, ChoiceField, Fault, SwitchField, TextField } from "../parts/form.tsx";
 import { type ClauseDraft, type HeaderDraft, operandOf } from "./draft.ts";
 

@@ -3,11 +3,11 @@
 
 import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useMemo, useState } from "react";
-import { resourceForms } from "../../src/core/azure.ts";
-import { idWords } from "../../src/core/resource.ts";
+import { idWords } from "../../src/core/azure/resource-id.ts";
+import { resourceForms } from "../../src/core/azure/resources.ts";
 import { deliverySchemasOf } from "../../src/core/schema/convert.ts";
-import { simulate } from "../../src/core/simulate.ts";
 import type { FilterVerdict, TopicView } from "../../src/core/view.ts";
+import { simulate } from "../../src/core/whatif/simulate.ts";
 import { apiPath, ask, type Refused } from "../api.ts";
 import {
   AreaField,

@@ -1,9 +1,9 @@
 // Making a topic or a domain, and changing one. What can be chosen only once is not offered again.
 
 import { useState } from "react";
-import { profileNames } from "../../src/core/profile.ts";
+import { profileNames } from "../../src/core/delivery/profile.ts";
 import { type ArmTopic, askArm, newTopicId, putTopic, type TopicKind } from "../arm.ts";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { refreshOverview } from "../live.ts";
 import {
   AreaField,

@@ -17,7 +17,7 @@ import type { Overview } from "../../src/core/view.ts";
 import { ask, asRefused, type Refused } from "../api.ts";
 import { refreshOverview } from "../live.ts";
 import { sayFull, sayMany } from "../words.ts";
-import { useSay } from "./say.tsx";
+import { useSay } from "./toasts.tsx";
 
 const useStyles = makeStyles({
   surface: { width: "300px", maxWidth: "calc(100vw - 48px)" },

@@ -26,7 +26,7 @@ import { Note } from "../parts/page.tsx";
 import { usePlace } from "../route.ts";
 import { ClockControl } from "./clock.tsx";
 import type { Look } from "./look.ts";
-import { type Way, ways } from "./ways.tsx";
+import { type Way, ways } from "./navigation.tsx";
 
 const barHeight = "48px";
 

@@ -5,7 +5,7 @@ import { useState } from "react";
 import type { EndpointView, Page } from "../../src/core/view.ts";
 import { apiPath, ask, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { useNow, useTick } from "../live.ts";
 import { FormDialog, TextField, useOrder } from "../parts/form.tsx";
 import { To } from "../parts/link.tsx";

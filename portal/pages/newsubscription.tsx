@@ -8,7 +8,7 @@ import type { PageProps } from "../app.tsx";
 import { askArm, subscriptionId } from "../arm.ts";
 import { type Draft, plainDraft, propertiesOf } from "../forms/draft.ts";
 import { SubscriptionForm } from "../forms/subscription.tsx";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { refreshOverview } from "../live.ts";
 import { ChoiceField, FieldRow, TextField, useOrder } from "../parts/form.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";

@@ -9,7 +9,7 @@ import type { PageProps } from "../app.tsx";
 import { type ArmTopic, armPath, askArm } from "../arm.ts";
 import { Publish } from "../forms/publish.tsx";
 import { TopicForm } from "../forms/topic.tsx";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { refreshOverview, useTick } from "../live.ts";
 import { DomainTopics } from "../parts/domaintopics.tsx";
 import { Confirm } from "../parts/form.tsx";

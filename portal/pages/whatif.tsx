@@ -3,7 +3,7 @@
 
 import { makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useEffect, useRef, useState } from "react";
-import { profileNames } from "../../src/core/profile.ts";
+import { profileNames } from "../../src/core/delivery/profile.ts";
 import type { Simulation } from "../../src/core/view.ts";
 import { apiPath, ask } from "../api.ts";
 import { linesOf, numberOr } from "../forms/draft.ts";

@@ -6,7 +6,7 @@ import { useState } from "react";
 import type { TopicView } from "../../src/core/view.ts";
 import { useAsked } from "../api.ts";
 import { armPath, askArm } from "../arm.ts";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { Form, TextField, useOrder } from "./form.tsx";
 import { Answer, Card, Empty } from "./page.tsx";
 import { Rows } from "./table.tsx";

@@ -6,7 +6,7 @@ import { useState } from "react";
 import type { TopicView } from "../../src/core/view.ts";
 import { asRefused, type Refused } from "../api.ts";
 import { type Keys, listKeys, renewKey } from "../arm.ts";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { snippetsOf } from "../snippets.ts";
 import { Confirm } from "./form.tsx";
 import { Card, Refusal } from "./page.tsx";

@@ -4,7 +4,7 @@
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import type { AttemptView, DeliveryStory, Story } from "../../src/core/view.ts";
 import { ask, subscriptionApi } from "../api.ts";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { useNow } from "../live.ts";
 import { useOrder } from "../parts/form.tsx";
 import { To } from "../parts/link.tsx";

@@ -6,7 +6,7 @@ import { useAsked } from "../api.ts";
 import { type ArmSubscription, armPath, askArm } from "../arm.ts";
 import { type Draft, destinationIn, draftOf, propertiesOf } from "../forms/draft.ts";
 import { SubscriptionForm } from "../forms/subscription.tsx";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { useOrder } from "../parts/form.tsx";
 import { Answer, Card } from "../parts/page.tsx";
 

@@ -17,7 +17,7 @@ import type { SubscriptionView } from "../../src/core/view.ts";
 import { ask, subscriptionApi } from "../api.ts";
 import { askArm } from "../arm.ts";
 import { numberOr } from "../forms/draft.ts";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { refreshOverview } from "../live.ts";
 import { Confirm, FormDialog, TextField, useOrder } from "../parts/form.tsx";
 import { go } from "../route.ts";

@@ -4,7 +4,7 @@ import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { ArrowClockwiseRegular } from "@fluentui/react-icons/svg/arrow-clockwise";
 import type { HandshakeView } from "../../src/core/view.ts";
 import { ask, subscriptionApi, useAsked } from "../api.ts";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { useOrder } from "../parts/form.tsx";
 import { Answer, Card, Empty, Note, Refusal } from "../parts/page.tsx";
 import { Code, Facts, When } from "../parts/texts.tsx";

@@ -5,7 +5,7 @@ import { EyeRegular } from "@fluentui/react-icons/svg/eye";
 import { useState } from "react";
 import type { SigningSecrets } from "../../src/core/view.ts";
 import { ask, subscriptionApi } from "../api.ts";
-import { useSay } from "../frame/say.tsx";
+import { useSay } from "../frame/toasts.tsx";
 import { ChoiceField, FormDialog, useOrder } from "../parts/form.tsx";
 import { Card, Empty, Refusal } from "../parts/page.tsx";
 import { CopyButton, Mono, When } from "../parts/texts.tsx";

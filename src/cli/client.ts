@@ -2,16 +2,16 @@
 // What the broker refuses is a value; that it cannot be reached, or that it does not know us, ends
 // the command.
 
-import type { Members } from "../core/members.ts";
 import type { Chance } from "../core/ports.ts";
 import type { OpenReceiver } from "../core/receiver.ts";
 import { Refusal } from "../core/refusal.ts";
-import { Complaint, wordsOf } from "./complaint.ts";
-import { isObject } from "./expression.ts";
-import type { Secrets } from "./likeness.ts";
-import { type ServerSent, serverSent } from "./serversent.ts";
-import { signingOf } from "./signing.ts";
-import { findBroker, type Whereabouts } from "./whereabouts.ts";
+import type { Members } from "../core/text/members.ts";
+import { Complaint, wordsOf } from "./broker-error.ts";
+import { type ServerSent, serverSent } from "./events/server-sent-events.ts";
+import { findBroker, type Whereabouts } from "./find-broker.ts";
+import { isObject } from "./import/expression.ts";
+import type { Secrets } from "./import/same-as.ts";
+import { signingOf } from "./import/signing-secrets.ts";
 
 /** What the process alone can do. */
 export interface Wire {

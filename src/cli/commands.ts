@@ -2,13 +2,13 @@
 // command does is loaded when it is run. A command of the process itself (serve, config) is here
 // for help and completion, and main.ts runs it.
 
+import { subscriptionCommands } from "./az/subscription-commands.ts";
+import { topicCommands, typeCommands } from "./az/topic-commands.ts";
 import type { Command, Run } from "./command.ts";
-import { deliveryCommands } from "./deliverycommands.ts";
+import { deliveryCommands } from "./events/event-commands.ts";
 import type { Option } from "./option.ts";
 import { exportOptions, importOptions } from "./options.ts";
-import { subscriptionCommands } from "./subscriptioncommands.ts";
-import { toolCommands } from "./toolcommands.ts";
-import { topicCommands, typeCommands } from "./topiccommands.ts";
+import { toolCommands } from "./tools/tool-commands.ts";
 
 /** Whoever comes here has gone past the process that should have run it. */
 const byProcess = async (): Promise<Run> => {
@@ -92,7 +92,7 @@ const moveCommands: readonly Command[] = [
     options: importOptions,
     examples: ["posthorn import main.json --parameters environment=dev --dry-run"],
     prints: "text",
-    load: async () => (await import("./import.ts")).importResources,
+    load: async () => (await import("./import/import.ts")).importResources,
   },
   {
     words: "export",
@@ -100,7 +100,7 @@ const moveCommands: readonly Command[] = [
     options: exportOptions,
     examples: ["posthorn export > template.json"],
     prints: "text",
-    load: async () => (await import("./export.ts")).exportResources,
+    load: async () => (await import("./import/export.ts")).exportResources,
   },
 ];
 

@@ -1,7 +1,7 @@
 // The help of the command line, made from the table of commands: an overview, a page for each noun,
 // and one for each command with its options and examples. And the reference in docs/cli.md.
 
-import { nearest } from "../core/wording.ts";
+import { nearest } from "../core/text/wording.ts";
 import type { Command } from "./command.ts";
 import type { Option, Options } from "./option.ts";
 import { manners, outputOptions, whereOptions } from "./options.ts";

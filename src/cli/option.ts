@@ -4,10 +4,10 @@
 //
 // Every refusal is one line that says what is wrong and what would be right.
 
-import type { Range } from "../core/check.ts";
 import { Refusal } from "../core/refusal.ts";
-import { listed, wholeNumber } from "../core/setting.ts";
-import { refuseName, refuseValue } from "../core/wording.ts";
+import type { Range } from "../core/text/check.ts";
+import { listed, wholeNumber } from "../core/text/setting-kinds.ts";
+import { refuseName, refuseValue } from "../core/text/wording.ts";
 
 export interface Option {
   /** What its value is called; null for a switch, which may be followed by true or false. */

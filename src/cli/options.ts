@@ -2,8 +2,8 @@
 // completion and the reference are made. Deliberately absent: settings of the broker itself, which
 // have a table of their own.
 
-import { batchRanges } from "../core/batch.ts";
-import { edgeRetryRanges, profileNames } from "../core/profile.ts";
+import { batchRanges } from "../core/delivery/batch.ts";
+import { edgeRetryRanges, profileNames } from "../core/delivery/profile.ts";
 import { Refusal } from "../core/refusal.ts";
 import { forms } from "./command.ts";
 import type { Option, Options } from "./option.ts";

@@ -3,15 +3,15 @@
 // what is not there. Whatever goes wrong is told in one line; only a bug of ours brings its trace.
 
 import { Refusal } from "../core/refusal.ts";
-import { listed } from "../core/setting.ts";
+import { listed } from "../core/text/setting-kinds.ts";
+import { Complaint } from "./broker-error.ts";
 import type { Outside } from "./client.ts";
 import { type Command, type Form, forms } from "./command.ts";
 import { commands } from "./commands.ts";
-import { Complaint } from "./complaint.ts";
 import { helpFor, isNoun, meantBy, optionsOf, reference, wordsAfter } from "./help.ts";
 import { type Given, readOptions } from "./option.ts";
-import { checkQuery, textOf } from "./output.ts";
-import { isColoured } from "./paint.ts";
+import { isColoured } from "./print/color.ts";
+import { checkQuery, textOf } from "./print/output.ts";
 
 /** Answers with the exit code. Never rejects. */
 export async function runCommand(args: readonly string[], outside: Outside): Promise<number> {

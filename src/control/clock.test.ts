@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { plainRequest } from "../../test/fixtures/request.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Reply } from "../core/request.ts";
-import { VirtualClock } from "../runtime/virtual.ts";
+import { VirtualClock } from "../runtime/clock/virtual.ts";
 import { clockRoutes } from "./clock.ts";
 
 const startAt = Date.UTC(2030, 0, 1);

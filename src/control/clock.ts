@@ -1,12 +1,12 @@
 // The routes of the virtual clock: what time it is, when something is next due, and moving on.
 // They exist only with `--clock virtual`; real time takes no orders.
 
-import { checkMembers } from "../core/members.ts";
 import type { Instant } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Route } from "../core/request.ts";
-import { isoInstant, parseDuration, parseInstant } from "../core/time.ts";
-import { refuseValue } from "../core/wording.ts";
+import { checkMembers } from "../core/text/members.ts";
+import { isoInstant, parseDuration, parseInstant } from "../core/text/time.ts";
+import { refuseValue } from "../core/text/wording.ts";
 
 /** A clock that moves when it is told to, and only when nothing is under way. */
 export interface MovableClock {

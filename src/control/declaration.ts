@@ -4,18 +4,19 @@
 // Applying a declaration is idempotent: what does not differ is not written. What a file declared
 // before and no longer does is removed; what was made over HTTP is never touched.
 
-import type { AzureResources } from "../core/azure.ts";
-import { checkMembers, type Members } from "../core/members.ts";
+import type { AzureResources } from "../core/azure/resources.ts";
+import { placeOfAccount, type StorageAccount } from "../core/azure/storage.ts";
+import type { ProfileName } from "../core/delivery/profile.ts";
 import type { Log, Registry } from "../core/ports.ts";
-import type { ProfileName } from "../core/profile.ts";
 import { Refusal } from "../core/refusal.ts";
-import { placeOfAccount, type StorageAccount } from "../core/storage.ts";
 import {
   plainSubscription,
   type Subscription,
   type SubscriptionDraft,
   subscriptionNameRule,
 } from "../core/subscription.ts";
+import { checkMembers, type Members } from "../core/text/members.ts";
+import { refuseValue } from "../core/text/wording.ts";
 import {
   domainTopicNameRule,
   plainTopic,
@@ -23,9 +24,8 @@ import {
   type TopicDraft,
   topicNameRule,
 } from "../core/topic.ts";
-import { refuseValue } from "../core/wording.ts";
-import { checkTerms } from "./subscription.ts";
-import { checkKey, checkTopic, newTerms, topicMembers } from "./topic.ts";
+import { checkTerms } from "./properties/subscription.ts";
+import { checkKey, checkTopic, newTerms, topicMembers } from "./properties/topic.ts";
 
 export interface DeclaredTopic extends TopicDraft {
   /** Keys that the file leaves to us; one that is stored already is kept. */

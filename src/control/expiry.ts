@@ -2,10 +2,10 @@
 // catalog sifts it here; the alarm for the next expiry asks for it to be read again, so that
 // nothing looks at the time on the path of an event.
 
-import { siftExpired } from "../core/expiry.ts";
+import { siftExpired } from "../core/delivery/expiry.ts";
 import type { Catalog, Clock, Log, Registry } from "../core/ports.ts";
 import type { Subscription, SubscriptionId } from "../core/subscription.ts";
-import { isoInstant } from "../core/time.ts";
+import { isoInstant } from "../core/text/time.ts";
 
 export interface ExpiryGround {
   readonly registry: Registry;

@@ -1,20 +1,20 @@
 // What an operator does while events flow: pauses, resumes and drains subscriptions, skips or
-// hastens what waits for them, closes and opens endpoints. The laws are in core/flow.ts; the
-// dispatchers are steered through the switchboard.
+// hastens what waits for them, closes and opens endpoints. The laws are in core/delivery/flow.ts;
+// the dispatchers are steered through the switchboard.
 //
 // How a subscription runs is part of its record, and every write names the revision it was made
 // from: whoever comes second sees what the first has done. That an endpoint is closed is a note in
 // the store. So both outlive a restart. Everything done here is a fact in the log.
 
-import type { Closure } from "../core/bulletin.ts";
-import type { Chronicle } from "../core/chronicle.ts";
-import { type Course, type Flow, goOn, pause } from "../core/flow.ts";
+import { type Course, type Flow, goOn, pause } from "../core/delivery/flow.ts";
+import type { Closure } from "../core/delivery/health-text.ts";
 import type { Catalog, Clock, Instant, Log, Meter, Queue, WholeStore } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { SkipStep, Switchboard } from "../core/steering.ts";
+import type { Chronicle } from "../core/story/chronicle.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../core/subscription.ts";
-import { isoInstant } from "../core/time.ts";
-import { shownAs } from "../core/wording.ts";
+import { isoInstant } from "../core/text/time.ts";
+import { shownAs } from "../core/text/wording.ts";
 
 export interface OperatorGround {
   readonly store: WholeStore;

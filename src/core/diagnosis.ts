@@ -1,10 +1,10 @@
 // What the doctor makes of what was seen: each finding says what was found and, where it is not
 // well, what to do. Pure, so that every bad day can be a line in a table.
 
+import { type Profile, type ProfileName, profiles } from "./delivery/profile.ts";
 import type { Instant } from "./ports.ts";
-import { type Profile, type ProfileName, profiles } from "./profile.ts";
-import type { Address } from "./setting.ts";
-import { wordsOfMs } from "./time.ts";
+import type { Address } from "./text/setting-kinds.ts";
+import { wordsOfMs } from "./text/time.ts";
 
 export interface Finding {
   /** What was looked at. */

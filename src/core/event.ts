@@ -5,7 +5,7 @@
 // as they were written.
 
 import type { Instant } from "./ports.ts";
-import type { Trace } from "./trace.ts";
+import type { Trace } from "./tracing/trace.ts";
 
 export type InputSchema = "EventGridSchema" | "CloudEventSchemaV1_0" | "CustomEventSchema";
 

@@ -2,12 +2,13 @@
 // handed them by broker.ts; no room imports another. This is the page to read after the README.
 //
 // Ports beside the path stand with what they speak of: requests and replies in request.ts, what
-// operators do in steering.ts, stories in chronicle.ts, dead letters read back in letterstore.ts,
-// questions to endpoints in question.ts, spans in span.ts.
+// operators do in steering.ts, stories in core/story/chronicle.ts, dead letters read back in
+// core/deadletter/letter-store.ts, questions to endpoints in core/handshake/question.ts, spans in
+// core/tracing/span.ts.
 
+import type { Redriven } from "./deadletter/letter-store.ts";
+import type { Outcome } from "./delivery/outcome.ts";
 import type { Event } from "./event.ts";
-import type { Redriven } from "./letterstore.ts";
-import type { Outcome } from "./outcome.ts";
 import type { Notebook, Steering } from "./steering.ts";
 import type {
   Destination,
@@ -16,7 +17,7 @@ import type {
   SubscriptionId,
 } from "./subscription.ts";
 import type { Topic, TopicDraft } from "./topic.ts";
-import type { Trace } from "./trace.ts";
+import type { Trace } from "./tracing/trace.ts";
 
 // ── Time, chance and names ────────────────────────────────────────────────────────────────────
 

@@ -1,5 +1,6 @@
 // The port of `posthorn listen`, a receiver of deliveries: plain requests come in, and for each it
-// is said what to do with it. Who really listens is runtime/receiver.ts, handed in by the process.
+// is said what to do with it. Who really listens is runtime/http/receiver.ts, handed in by the
+// process.
 
 export interface Arrived {
   readonly method: string;

@@ -2,7 +2,7 @@
 // an unknown topic, a wrong key, a store that cannot take more. It is thrown, and caught once, at
 // the edge it came in by, where one table turns its code into a status and a body.
 
-/** Every way in which we say no. The HTTP status of each stands in `runtime/edge.ts`. */
+/** Every way in which we say no. Statuses are in `runtime/http/error-reply.ts`. */
 export type RefusalCode =
   /** The request is not what its schema asks for; `message` names the field. */
   | "InputJsonInvalid"

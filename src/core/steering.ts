@@ -2,8 +2,8 @@
 // and to the endpoints they send to; and the notebook in which it is remembered. Who may, and in
 // which steps, is told in control/operator.ts.
 
-import type { Closure, HealthChange } from "./bulletin.ts";
-import type { Health, HealthRules } from "./health.ts";
+import type { Health, HealthRules } from "./delivery/health.ts";
+import type { Closure, HealthChange } from "./delivery/health-text.ts";
 import type { Instant, Queue } from "./ports.ts";
 import type { Subscription, SubscriptionId } from "./subscription.ts";
 

@@ -1,11 +1,11 @@
 // The event subscription: who wants which events of a topic, where they go and how hard we try.
 
-import type { BatchPolicy } from "./batch.ts";
+import type { BatchPolicy } from "./delivery/batch.ts";
+import { type Course, plainCourse } from "./delivery/flow.ts";
+import type { Signing } from "./delivery/signing.ts";
 import type { DeliverySchema } from "./event.ts";
-import { type Filter, filterForAll } from "./filter.ts";
-import { type Course, plainCourse } from "./flow.ts";
 import type { Instant } from "./ports.ts";
-import type { Signing } from "./signing.ts";
+import { type Filter, filterForAll } from "./routing/filter.ts";
 import type { Origin } from "./topic.ts";
 
 /**
@@ -16,7 +16,7 @@ export type SubscriptionId = number;
 export interface WebHookDestination {
   readonly kind: "webhook";
   readonly url: string;
-  /** It is a topic of Event Grid, and events are published to it (egress/forward.ts). */
+  /** It is a topic of Event Grid, and events are published to it (egress/http/forward.ts). */
   readonly forward?: Forward;
 }
 
@@ -26,7 +26,7 @@ export interface Forward {
   readonly topicName: string | null;
 }
 
-/** Named by a resource id of Azure's; what stands behind it is told in azure.ts. */
+/** Named by a resource id of Azure's; what stands behind it is told in core/azure/resources.ts. */
 export interface ResourceDestination {
   readonly kind:
     | "azureFunction"
@@ -84,12 +84,12 @@ export interface SubscriptionTerms {
   readonly retryPolicy: RetryPolicy;
   /** Null: one event per request (B-5). */
   readonly batch: BatchPolicy | null;
-  /** Ours: halve a batch that is answered with a code that is never retried (split.ts). */
+  /** Ours: halve a batch whose answer is never retried (core/delivery/split.ts). */
   readonly splitOnFailure: boolean;
   readonly deadLetter: DeadLetterDestination | null;
   /** Sent with every delivery (C-1). */
   readonly headers: readonly DeliveryHeader[];
-  /** Ours: what deliveries are signed with; none: they are not (signing.ts). */
+  /** Ours: what deliveries are signed with; none: they are not (core/delivery/signing.ts). */
   readonly signing: Signing;
   readonly labels: readonly string[];
   /** After this it is retired; null: never. */

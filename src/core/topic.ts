@@ -2,8 +2,8 @@
 // under one roof: who publishes to it says with each event which of its topics is meant. A storage
 // account is one, to which nobody publishes but we: it tells of the blobs that we write (L-5).
 
+import type { ProfileName } from "./delivery/profile.ts";
 import type { InputSchema } from "./event.ts";
-import type { ProfileName } from "./profile.ts";
 import type { InputMapping } from "./schema/mapping.ts";
 
 /** What a caller writes; the registry adds the rest. */

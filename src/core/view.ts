@@ -37,7 +37,7 @@
 //   DELETE /redrives/{id}                                    stops it
 //   POST   /simulate                                         SimulateOrder → Simulation
 //   GET    /settings                                         Page<SettingView>
-//   GET    /profiles                                         Profile[] as in profile.ts
+//   GET    /profiles                                         Profile[] (core/delivery/profile.ts)
 //   POST   /backups                                          BackupView: a copy of the store
 //   GET    /backups                                          Page<BackupView>
 //   GET    /backups/{name}                                   the file

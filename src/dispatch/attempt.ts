@@ -1,11 +1,11 @@
 // One send of a batch and what it means: what is decided for each of its deliveries, and what that
-// is to the store. The deciding itself is a law (core/retry.ts).
+// is to the store. The deciding itself is a law (core/delivery/retry.ts).
 
-import type { Attempt } from "../core/note.ts";
-import type { Outcome } from "../core/outcome.ts";
-import type { Policy } from "../core/policy.ts";
+import type { Outcome } from "../core/delivery/outcome.ts";
+import type { Policy } from "../core/delivery/policy.ts";
+import { type Decision, decide, isSuccess, outcomeName } from "../core/delivery/retry.ts";
 import type { Chance, Delivery, Instant, LastAttempt, Settlement } from "../core/ports.ts";
-import { type Decision, decide, isSuccess, outcomeName } from "../core/retry.ts";
+import type { Attempt } from "../core/story/note.ts";
 import type { Valve } from "./valve.ts";
 
 /** `attempt`: the send behind the decision, or null when none was made. */

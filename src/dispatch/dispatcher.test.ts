@@ -11,7 +11,7 @@ import {
   type Seen,
   seconds,
   start,
-} from "../../test/fixtures/ward.ts";
+} from "../../test/fixtures/dispatchers.ts";
 
 const times = (seen: readonly Seen[]) => seen.map(({ atMs }) => atMs);
 const numbered = (count: number, name = "e") =>

@@ -16,15 +16,16 @@
 // The crash line: between a send and its settlement the endpoint has the event and we do not know
 // it; after a crash it is sent again (D-2). A settlement that the disk refuses is tried until it is
 // taken, or until the lease is over and someone else has it. A batch that is to go out again in
-// halves (core/split.ts) is given back first, and claimed like anything else: so a crash, a pause
-// or a stop between the halves costs the memory of how far it was halved, and nothing else.
+// halves (core/delivery/split.ts) is given back first, and claimed like anything else: so a crash,
+// a pause or a stop between the halves costs the memory of how far it was halved, and nothing else.
 
-import type { BatchPolicy } from "../core/batch.ts";
-import type { Chronicle } from "../core/chronicle.ts";
-import type { Course } from "../core/flow.ts";
-import type { Gate } from "../core/health.ts";
-import type { Outcome } from "../core/outcome.ts";
-import type { Policy } from "../core/policy.ts";
+import type { BatchPolicy } from "../core/delivery/batch.ts";
+import type { Course } from "../core/delivery/flow.ts";
+import type { Gate } from "../core/delivery/health.ts";
+import type { Outcome } from "../core/delivery/outcome.ts";
+import type { Policy } from "../core/delivery/policy.ts";
+import { expire, isSuccess, outcomeName } from "../core/delivery/retry.ts";
+import { isSplit } from "../core/delivery/split.ts";
 import type {
   Chance,
   Claim,
@@ -38,14 +39,13 @@ import type {
   Store,
   Want,
 } from "../core/ports.ts";
-import { expire, isSuccess, outcomeName } from "../core/retry.ts";
-import { attemptEnd, attemptSpan, type Tracer } from "../core/span.ts";
-import { isSplit } from "../core/split.ts";
+import type { Chronicle } from "../core/story/chronicle.ts";
 import type { Subscription } from "../core/subscription.ts";
-import { sharedTrace } from "../core/trace.ts";
+import { attemptEnd, attemptSpan, type Tracer } from "../core/tracing/span.ts";
+import { sharedTrace } from "../core/tracing/trace.ts";
 import { type Bench, decideBatch, settlementOf, type Times } from "./attempt.ts";
+import { Hand } from "./batch-buffer.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { Hand } from "./hand.ts";
 import { Report } from "./report.ts";
 import { storeRetryMs, Underway } from "./underway.ts";
 import { Valve } from "./valve.ts";

@@ -1,15 +1,8 @@
 // An endpoint as all its dispatchers see it: how it is, how many sends to it are under way, and how
-// fast it lets us send. The laws of its health and its pace are in core/health.ts and core/rate.ts;
-// here their state is kept, and those who wait are told. An operator's word stands above the law:
-// a closed endpoint gets nothing, whatever its health, until it is opened.
+// fast it lets us send. The laws of its health and its pace are in core/delivery/health.ts and
+// core/delivery/rate.ts; here their state is kept, and those who wait are told. An operator's word
+// stands above the law: a closed endpoint gets nothing, whatever its health, until it is opened.
 
-import {
-  type Closure,
-  type HealthChange,
-  type HealthKind,
-  tellChange,
-  tellOrder,
-} from "../core/bulletin.ts";
 import {
   fold,
   type Gate,
@@ -20,9 +13,16 @@ import {
   healthRules,
   healthyStart,
   sayHealth,
-} from "../core/health.ts";
+} from "../core/delivery/health.ts";
+import {
+  type Closure,
+  type HealthChange,
+  type HealthKind,
+  tellChange,
+  tellOrder,
+} from "../core/delivery/health-text.ts";
+import { changePace, type Pace, readyAhead, takeTurn, turnAt } from "../core/delivery/rate.ts";
 import type { Clock, Instant, Log } from "../core/ports.ts";
-import { changePace, type Pace, readyAhead, takeTurn, turnAt } from "../core/rate.ts";
 import type { EndpointState } from "../core/steering.ts";
 
 export interface EndpointOptions {

@@ -2,9 +2,9 @@
 // what happens all the time are made once and kept: the meter knows them at sight, and an attempt
 // that succeeds costs a few additions.
 
-import type { Attempt } from "../core/note.ts";
-import type { Outcome } from "../core/outcome.ts";
+import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Delivery, Instant, Meter } from "../core/ports.ts";
+import type { Attempt } from "../core/story/note.ts";
 import type { Subscription } from "../core/subscription.ts";
 
 type Labels = Readonly<Record<string, string>>;

@@ -1,12 +1,12 @@
 // What is told of a decision: one wide line, one count and one note each. Nothing is decided here.
 
-import type { Chronicle } from "../core/chronicle.ts";
-import type { Attempt, EndedNote } from "../core/note.ts";
-import type { Outcome } from "../core/outcome.ts";
+import type { Outcome } from "../core/delivery/outcome.ts";
+import { type Decision, explain } from "../core/delivery/retry.ts";
 import type { Delivery, Instant, Log, Meter } from "../core/ports.ts";
-import { type Decision, explain } from "../core/retry.ts";
+import type { Chronicle } from "../core/story/chronicle.ts";
+import type { Attempt, EndedNote } from "../core/story/note.ts";
 import type { Subscription } from "../core/subscription.ts";
-import { isoInstant } from "../core/time.ts";
+import { isoInstant } from "../core/text/time.ts";
 import { Measure } from "./measure.ts";
 
 export interface ReportGround {

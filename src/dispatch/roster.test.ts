@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { minutes, openWard, seconds } from "../../test/fixtures/ward.ts";
-import { filterForAll } from "../core/filter.ts";
+import { minutes, openWard, seconds } from "../../test/fixtures/dispatchers.ts";
+import { filterForAll } from "../core/routing/filter.ts";
 import type { Handshake } from "../core/subscription.ts";
 import { MemoryStore } from "../store/memory.ts";
 

@@ -3,13 +3,13 @@
 // no others. A replaced dispatcher takes nothing new; its sends under way end and settle by
 // themselves, while the new one is already at work.
 
-import type { BatchPolicy } from "../core/batch.ts";
-import type { Closure } from "../core/bulletin.ts";
-import { type Course, plainCourse } from "../core/flow.ts";
-import type { HealthRules } from "../core/health.ts";
-import { type PolicyDefaults, policyOf } from "../core/policy.ts";
+import type { BatchPolicy } from "../core/delivery/batch.ts";
+import { type Course, plainCourse } from "../core/delivery/flow.ts";
+import type { HealthRules } from "../core/delivery/health.ts";
+import type { Closure } from "../core/delivery/health-text.ts";
+import { type PolicyDefaults, policyOf } from "../core/delivery/policy.ts";
+import { type Profile, type ProfileName, profiles } from "../core/delivery/profile.ts";
 import type { Catalog, Instant, Sink, Stage, Wake } from "../core/ports.ts";
-import { type Profile, type ProfileName, profiles } from "../core/profile.ts";
 import type { Switchboard } from "../core/steering.ts";
 import {
   type DeadLetterDestination,

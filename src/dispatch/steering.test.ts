@@ -12,8 +12,8 @@ import {
   seconds,
   start,
   type Ward,
-} from "../../test/fixtures/ward.ts";
-import { type Course, goOn, pause } from "../core/flow.ts";
+} from "../../test/fixtures/dispatchers.ts";
+import { type Course, goOn, pause } from "../core/delivery/flow.ts";
 import type { Subscription } from "../core/subscription.ts";
 
 const numbered = (count: number, name = "e") =>

@@ -1,8 +1,9 @@
-// Events that were in a batch which is to be halved (core/split.ts): how large a batch each of them
-// may travel in. Known to one dispatcher and bounded; whatever is forgotten is halved anew.
+// Events that were in a batch which is to be halved (core/delivery/split.ts): how large a batch
+// each of them may travel in. Known to one dispatcher and bounded; whatever is forgotten is halved
+// anew.
 
+import { halfOf, splitSizesMax, togetherMax } from "../core/delivery/split.ts";
 import type { Delivery } from "../core/ports.ts";
-import { halfOf, splitSizesMax, togetherMax } from "../core/split.ts";
 
 export class Suspects {
   /** By event number, in the order of their last batch. */

@@ -3,7 +3,7 @@
 // it is left alone, and the leases end by themselves.
 
 import type { Clock, Delivery, Settlement, Store } from "../core/ports.ts";
-import { sleep } from "../core/time.ts";
+import { sleep } from "../core/text/time.ts";
 import type { Report } from "./report.ts";
 
 export const storeRetryMs = 1_000;

@@ -1,12 +1,12 @@
-// The valve of one dispatcher: how its subscription is let run (core/flow.ts), and the pace of a
-// drain (core/rate.ts). The laws are there; here their state is kept. A dispatcher asks before it
-// claims and sends, and says what it has sent.
+// The valve of one dispatcher: how its subscription is let run (core/delivery/flow.ts), and the
+// pace of a drain (core/delivery/rate.ts). The laws are there; here their state is kept. A
+// dispatcher asks before it claims and sends, and says what it has sent.
 //
 // A subscription that runs freely, as nearly all do all the time, costs two comparisons.
 
-import { beganBefore, type Course, heldMs, plainCourse } from "../core/flow.ts";
+import { beganBefore, type Course, heldMs, plainCourse } from "../core/delivery/flow.ts";
+import { type Pace, paceOf, readyAhead, takeTurn, turnAt } from "../core/delivery/rate.ts";
 import type { Clock, Instant } from "../core/ports.ts";
-import { type Pace, paceOf, readyAhead, takeTurn, turnAt } from "../core/rate.ts";
 
 const unlimited = Number.POSITIVE_INFINITY;
 

@@ -1,24 +1,25 @@
 // The way out to every kind of destination: which of them stands behind a resource id, the file
-// says (core/azure.ts), and who speaks to it is told here. What takes posts goes by the webhook's
-// way; for the rest Azure's own clients do the work, as errands, and are opened when they are used.
+// says (core/azure/resources.ts), and who speaks to it is told here. What takes posts goes by the
+// webhook's way; for the rest Azure's own clients do the work, as errands, and are opened when they
+// are used.
 
+import type { Declared } from "../core/azure/resource-id.ts";
 import {
   type AzureResources,
   type ResourceKind,
   resolveResource,
   resourceForms,
-} from "../core/azure.ts";
-import type { Outcome } from "../core/outcome.ts";
+} from "../core/azure/resources.ts";
+import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Activity, Clock, Sink } from "../core/ports.ts";
-import type { Declared } from "../core/resource.ts";
 import type { Destination } from "../core/subscription.ts";
-import { openAddresses } from "./address.ts";
-import { Errands } from "./errand.ts";
-import { openEventHubs } from "./eventhub.ts";
-import { silent } from "./exchange.ts";
-import { openQueues } from "./queue.ts";
-import { openServiceBus } from "./servicebus.ts";
-import type { Webhook } from "./webhook.ts";
+import { openEventHubs } from "./azure/event-hub.ts";
+import { openServiceBus } from "./azure/servicebus.ts";
+import { openQueues } from "./azure/storage-queue.ts";
+import { Errands } from "./client-send.ts";
+import { silent } from "./http/exchange.ts";
+import { openAddresses } from "./http/post-address.ts";
+import type { Webhook } from "./http/webhook.ts";
 
 /** How long a bus may take to say goodbye; one that is away would take a minute. */
 const goodbyeMs = 1_000;

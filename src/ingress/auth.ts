@@ -10,9 +10,9 @@ import { type KeyObject, timingSafeEqual } from "node:crypto";
 import type { Clock, Instant } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Request } from "../core/request.ts";
-import { isoInstant } from "../core/time.ts";
+import { isoInstant } from "../core/text/time.ts";
+import { shownAs } from "../core/text/wording.ts";
 import type { Topic } from "../core/topic.ts";
-import { shownAs } from "../core/wording.ts";
 import { covers, isSignedWith, parseSasToken, signerOf } from "./sas.ts";
 
 export interface AuthGround {

@@ -4,7 +4,7 @@
 import type { Published } from "../core/event.ts";
 import type { Meter, Routed } from "../core/ports.ts";
 import type { RefusalCode } from "../core/refusal.ts";
-import type { Directory } from "../core/route.ts";
+import type { Directory } from "../core/routing/route.ts";
 import type { Subscription } from "../core/subscription.ts";
 import type { Topic } from "../core/topic.ts";
 

@@ -1,14 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { type Door, eventText, key, openDoor, openedAt } from "../../test/fixtures/door.ts";
+import {
+  type Door,
+  eventText,
+  key,
+  openDoor,
+  openedAt,
+} from "../../test/fixtures/publish-routes.ts";
 import type { InputSchema } from "../core/event.ts";
-import { filterForAll } from "../core/filter.ts";
 import type { Instant, Routed } from "../core/ports.ts";
 import { Refusal, type RefusalCode } from "../core/refusal.ts";
 import type { Reply } from "../core/request.ts";
+import { filterForAll } from "../core/routing/filter.ts";
 import { noMapping } from "../core/schema/mapping.ts";
-import { longInstant } from "../core/time.ts";
+import { longInstant } from "../core/text/time.ts";
 import { localPlace, topicArmId } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
 

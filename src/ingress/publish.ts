@@ -5,20 +5,20 @@
 // Deliberately absent: waiting and retrying. A store that cannot take the events now says so with a
 // refusal, and the publisher keeps them.
 
-import type { Chronicle } from "../core/chronicle.ts";
 import type { Published } from "../core/event.ts";
 import type { Ids, Instant, Log, Meter, Routed, Store } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Request, Route } from "../core/request.ts";
-import type { Directory } from "../core/route.ts";
+import type { Directory } from "../core/routing/route.ts";
 import { type Content, readCloudEventRequest } from "../core/schema/binding.ts";
 import { readCustomEvents } from "../core/schema/custom.ts";
 import { readEventGridEvents } from "../core/schema/eventgrid.ts";
 import { publishLimits } from "../core/schema/limits.ts";
 import { type Reading, schemaNames } from "../core/schema/reading.ts";
-import type { Tracer } from "../core/span.ts";
+import type { Chronicle } from "../core/story/chronicle.ts";
+import { shownAs } from "../core/text/wording.ts";
 import { type Topic, topicArmId } from "../core/topic.ts";
-import { shownAs } from "../core/wording.ts";
+import type { Tracer } from "../core/tracing/span.ts";
 import { type AuthGround, authorize } from "./auth.ts";
 import { openContent } from "./content.ts";
 import { measureAccepted, measureRefused } from "./measure.ts";

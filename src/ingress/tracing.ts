@@ -4,8 +4,8 @@
 import type { Published } from "../core/event.ts";
 import type { Instant } from "../core/ports.ts";
 import type { Request } from "../core/request.ts";
-import { publishSpan, type Span, type Tracer } from "../core/span.ts";
-import { readTrace, sharedTrace, type Trace } from "../core/trace.ts";
+import { publishSpan, type Span, type Tracer } from "../core/tracing/span.ts";
+import { readTrace, sharedTrace, type Trace } from "../core/tracing/trace.ts";
 
 /** That of the request. */
 export function traceIn({ headers: { traceparent, tracestate } }: Request): Trace | null {

@@ -23,7 +23,7 @@ export interface BackupShelf {
 /** No other file of the folder can be asked for. */
 const nameRule = /^store-\d{8}T\d{6}\.\d{3}Z\.db$/;
 
-/** As store/backup.ts calls a copy that is not whole yet. */
+/** As store/sqlite/backup.ts calls a copy that is not whole yet. */
 const draftEnding = ".db.part";
 
 export function openBackups({

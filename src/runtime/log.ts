@@ -8,7 +8,7 @@
 import { inspect } from "node:util";
 import { destination } from "pino";
 import type { Instant, Level, Log } from "../core/ports.ts";
-import { isoInstant } from "../core/time.ts";
+import { isoInstant } from "../core/text/time.ts";
 
 export interface OpenLog extends Log {
   /**

@@ -6,8 +6,9 @@
 // between. Deliberately absent: standing claims. A wake here never brings deliveries along; the
 // port allows that.
 
+import type { RedrivenNote } from "../core/deadletter/letter-store.ts";
+import { redriveLimits } from "../core/deadletter/redrive.ts";
 import type { Event } from "../core/event.ts";
-import type { RedrivenNote } from "../core/letterstore.ts";
 import type {
   Catalog,
   Claim,
@@ -25,7 +26,6 @@ import type {
   Want,
   WholeStore,
 } from "../core/ports.ts";
-import { redriveLimits } from "../core/redrive.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Note, SkipStep } from "../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";

@@ -1,7 +1,7 @@
 // What has become of each event, as the broker notes it, and waiting for it. Nothing is polled: a
 // wait ends with the note that fulfils it, or in words when it has lasted too long.
 
-import type { AttemptedNote, EndedNote, StoryNote } from "../core/note.ts";
+import type { AttemptedNote, EndedNote, StoryNote } from "../core/story/note.ts";
 
 /** What can be waited for. */
 export type Fate = "accepted" | "delivered" | "deadLettered" | "dropped";

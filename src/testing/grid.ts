@@ -13,7 +13,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBroker } from "../broker.ts";
-import { parseConfig } from "../config.ts";
+import { parseConfig } from "../config/config.ts";
 import type {
   EndpointView,
   HandshakeView,
@@ -21,7 +21,7 @@ import type {
   Story,
   SubscriptionView,
 } from "../core/view.ts";
-import { realClock } from "../runtime/clock.ts";
+import { realClock } from "../runtime/clock/real.ts";
 import { makeKey, realIds } from "../runtime/ids.ts";
 import { openEndpoint, type ScriptedEndpoint } from "./endpoint.ts";
 import { Facts } from "./facts.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openHand } from "../fixtures/hand.ts";
+import { openHand } from "../fixtures/command-line.ts";
 import { openReceiver } from "../fixtures/receiver.ts";
 
 const subscription = "/subscriptions/00000000-0000-0000-0000-000000000000";

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { runHand } from "../fixtures/hand.ts";
+import { runHand } from "../fixtures/command-line.ts";
 
 async function scriptOf(t: TestContext, shell: string): Promise<string> {
   const { code, out } = await runHand(`completion ${shell}`);

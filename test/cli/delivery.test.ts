@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type Hand, openHand } from "../fixtures/hand.ts";
+import { type Hand, openHand } from "../fixtures/command-line.ts";
 import { openReceiver } from "../fixtures/receiver.ts";
 
 const account =

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openHand } from "../fixtures/hand.ts";
+import { openHand } from "../fixtures/command-line.ts";
 
 const quick = ["--store", "memory", "--log-level", "debug"];
 

@@ -15,9 +15,9 @@ import {
 } from "@azure/eventgrid";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { Refusal } from "../../src/core/refusal.ts";
-import { listen } from "../../src/runtime/http.ts";
+import { listen } from "../../src/runtime/http/listener.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
-import { key as doorKey, openDoor } from "../fixtures/door.ts";
+import { key as doorKey, openDoor } from "../fixtures/publish-routes.ts";
 import { freePort } from "../fixtures/webhook.ts";
 import { type CompatBroker, key1, key2, openCompatBroker, signIn } from "./broker.ts";
 

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import type { Chronicle, EventQuery, Retention } from "../../src/core/chronicle.ts";
-import type { StoryNote } from "../../src/core/note.ts";
 import type { Instant } from "../../src/core/ports.ts";
 import { Refusal } from "../../src/core/refusal.ts";
+import type { Chronicle, EventQuery, Retention } from "../../src/core/story/chronicle.ts";
+import type { StoryNote } from "../../src/core/story/note.ts";
 import {
   accepted,
   attempted,

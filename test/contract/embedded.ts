@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
-import { realClock } from "../../src/runtime/clock.ts";
-import type { Engine, FrontStore } from "../../src/store/front.ts";
-import { SqliteEngine } from "../../src/store/sqlite.ts";
-import { openInline, openThread } from "../../src/store/thread.ts";
+import { realClock } from "../../src/runtime/clock/real.ts";
+import { SqliteEngine } from "../../src/store/sqlite/engine.ts";
+import type { Engine, FrontStore } from "../../src/store/sqlite/front.ts";
+import { openInline, openThread } from "../../src/store/sqlite/thread.ts";
 import { openFront } from "./fixture.ts";
 import type { Harness } from "./store.ts";
 

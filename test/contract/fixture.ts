@@ -21,7 +21,7 @@ import {
   type SubscriptionId,
 } from "../../src/core/subscription.ts";
 import { plainTopic, type TopicDraft } from "../../src/core/topic.ts";
-import { type Engine, FrontStore } from "../../src/store/front.ts";
+import { type Engine, FrontStore } from "../../src/store/sqlite/front.ts";
 
 export type { WholeStore };
 

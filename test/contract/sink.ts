@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Outcome } from "../../src/core/outcome.ts";
+import type { Outcome } from "../../src/core/delivery/outcome.ts";
 import type { Activity, Clock, Delivery, Instant, Parcel, Sink } from "../../src/core/ports.ts";
 import type { Subscription } from "../../src/core/subscription.ts";
 import { makeEvent, startAt, subscriptionDraft } from "./fixture.ts";

@@ -2,8 +2,8 @@
 // claims and settles; and the notes that are kept for operators.
 
 import assert from "node:assert/strict";
+import { redriveLimits } from "../../src/core/deadletter/redrive.ts";
 import type { Queue } from "../../src/core/ports.ts";
-import { redriveLimits } from "../../src/core/redrive.ts";
 import type { SkipStep } from "../../src/core/steering.ts";
 import {
   back,

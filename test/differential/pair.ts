@@ -6,8 +6,8 @@ import type { Claim, Delivery, Instant, Settlement, Stage, Want } from "../../sr
 import { Refusal } from "../../src/core/refusal.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
-import { SqliteEngine } from "../../src/store/sqlite.ts";
-import { openInline } from "../../src/store/thread.ts";
+import { SqliteEngine } from "../../src/store/sqlite/engine.ts";
+import { openInline } from "../../src/store/sqlite/thread.ts";
 import {
   countsOf,
   type Due,
@@ -20,7 +20,7 @@ import {
   topicDraft,
   type WholeStore,
 } from "../contract/fixture.ts";
-import { sabotage } from "../fixtures/sabotage.ts";
+import { sabotage } from "../fixtures/failing-disk.ts";
 
 /** A thing that has one number here and another there. */
 interface Twin<T> {

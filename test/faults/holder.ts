@@ -3,8 +3,8 @@
 // its only parameter.
 
 import { Refusal } from "../../src/core/refusal.ts";
-import { realClock } from "../../src/runtime/clock.ts";
-import { openThread } from "../../src/store/thread.ts";
+import { realClock } from "../../src/runtime/clock/real.ts";
+import { openThread } from "../../src/store/sqlite/thread.ts";
 import {
   gone,
   makeEvent,

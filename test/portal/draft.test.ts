@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ArmSubscription } from "../../portal/arm.ts";
 import { draftOf, plainDraft, propertiesOf } from "../../portal/forms/draft.ts";
-import { renderSubscription } from "../../src/control/render.ts";
-import { checkTerms, type TermsContext } from "../../src/control/subscription.ts";
-import { parseAzure } from "../../src/core/azure.ts";
+import { renderSubscription } from "../../src/control/arm/render.ts";
+import { checkTerms, type TermsContext } from "../../src/control/properties/subscription.ts";
+import { parseAzure } from "../../src/core/azure/resources.ts";
 import { plainSubscription, type Subscription } from "../../src/core/subscription.ts";
 import { plainTopic } from "../../src/core/topic.ts";
 

@@ -1,13 +1,13 @@
 // The table of profiles for people, made from the profiles themselves, so that the page that shows
 // it cannot grow old.
 
-import type { Range } from "../../src/core/check.ts";
 import {
   type Profile,
   profileNames,
   profiles,
   type SmallestWaits,
-} from "../../src/core/profile.ts";
+} from "../../src/core/delivery/profile.ts";
+import type { Range } from "../../src/core/text/check.ts";
 
 type Cell = (profile: Profile) => string;
 

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ProfileName, profileNames } from "../../src/core/profile.ts";
+import { type ProfileName, profileNames } from "../../src/core/delivery/profile.ts";
 import { type Program, startProgram } from "../fixtures/program.ts";
 import { openReceiver, type Received, type Receiver } from "../fixtures/receiver.ts";
 import type { Scope } from "../fixtures/webhook.ts";

@@ -1,7 +1,7 @@
 // What becomes of one and the same event under each profile, told by the broker's own log: an
 // endpoint that answers 503 to everything, from the publish to the end of the event's life.
 
-import { type ProfileName, profileNames, profiles } from "../../src/core/profile.ts";
+import { type ProfileName, profileNames, profiles } from "../../src/core/delivery/profile.ts";
 import type { Scope } from "../fixtures/webhook.ts";
 import { type Json, lettersBox, openScene, type Scene, sinceStart, startAt } from "./scene.ts";
 

@@ -6,7 +6,8 @@
 // is what shows that two runs are the same.
 
 import { createHash, type Hash } from "node:crypto";
-import type { Outcome } from "../../src/core/outcome.ts";
+import type { Outcome } from "../../src/core/delivery/outcome.ts";
+import type { ProfileName } from "../../src/core/delivery/profile.ts";
 import type {
   Delivery,
   DeliveryId,
@@ -16,7 +17,6 @@ import type {
   Settlement,
   Stage,
 } from "../../src/core/ports.ts";
-import type { ProfileName } from "../../src/core/profile.ts";
 import type {
   Subscription,
   SubscriptionDraft,

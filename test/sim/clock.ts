@@ -3,7 +3,7 @@
 // a timer of the system, a thread or a socket, so that one turn is enough.
 
 import type { Clock, Instant } from "../../src/core/ports.ts";
-import { AlarmHeap } from "../../src/runtime/alarms.ts";
+import { AlarmHeap } from "../../src/runtime/clock/alarms.ts";
 
 export class SimClock implements Clock {
   readonly #alarms = new AlarmHeap();

@@ -2,7 +2,7 @@
 // had, one after the other, and from when on each was in effect for certain. Between a write and
 // that moment the broker may go by the record before or by the new one.
 
-import type { Course } from "../../src/core/flow.ts";
+import type { Course } from "../../src/core/delivery/flow.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
 import type { Book, Mark } from "./book.ts";
 import type { Span } from "./history.ts";

@@ -2,9 +2,9 @@
 // and removes some, one change at a time. Each change is written into the book with the time it
 // took, because a publish that comes in between may see the old state or the new one.
 
-import { filterForAll } from "../../src/core/filter.ts";
+import { profileNames } from "../../src/core/delivery/profile.ts";
 import type { Clock } from "../../src/core/ports.ts";
-import { profileNames } from "../../src/core/profile.ts";
+import { filterForAll } from "../../src/core/routing/filter.ts";
 import { plainSubscription, type SubscriptionDraft } from "../../src/core/subscription.ts";
 import { plainTopic } from "../../src/core/topic.ts";
 import type { Book, Version } from "./book.ts";

@@ -16,12 +16,12 @@ import type {
 import { Refusal } from "../../src/core/refusal.ts";
 import type { SkipStep } from "../../src/core/steering.ts";
 import type { Subscription, SubscriptionId } from "../../src/core/subscription.ts";
-import { openDatabase } from "../../src/store/database.ts";
-import { FrontStore } from "../../src/store/front.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
-import type { Answer, Op, Round } from "../../src/store/round.ts";
-import { SqliteEngine } from "../../src/store/sqlite.ts";
-import { openInline } from "../../src/store/thread.ts";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
+import { SqliteEngine } from "../../src/store/sqlite/engine.ts";
+import { FrontStore } from "../../src/store/sqlite/front.ts";
+import type { Answer, Op, Round } from "../../src/store/sqlite/round.ts";
+import { openInline } from "../../src/store/sqlite/thread.ts";
 import type { Book } from "./book.ts";
 import type { Dice } from "./dice.ts";
 import type { Everything, Life } from "./life.ts";

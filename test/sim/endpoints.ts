@@ -1,9 +1,15 @@
 // What each endpoint went through in each life of the broker, told by its requests alone: the law
 // of health folded once more from outside, and the times at which nothing more could be sent to it.
 
-import { fold, type Gate, gate, type Health, healthyStart } from "../../src/core/health.ts";
+import {
+  fold,
+  type Gate,
+  gate,
+  type Health,
+  healthyStart,
+} from "../../src/core/delivery/health.ts";
+import { isSuccess } from "../../src/core/delivery/retry.ts";
 import type { Instant } from "../../src/core/ports.ts";
-import { isSuccess } from "../../src/core/retry.ts";
 import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
 import type { LifeNote, Mark, SendNote, Version } from "./book.ts";
 import { excuse, type History, type Span } from "./history.ts";

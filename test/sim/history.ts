@@ -2,13 +2,13 @@
 // for each time at which something could have been sent, what may explain that it was not.
 // Invariants look here; nothing is judged yet.
 
-import type { BatchPolicy } from "../../src/core/batch.ts";
-import { heldMs } from "../../src/core/flow.ts";
-import { type Policy, policyOf } from "../../src/core/policy.ts";
+import type { BatchPolicy } from "../../src/core/delivery/batch.ts";
+import { heldMs } from "../../src/core/delivery/flow.ts";
+import { type Policy, policyOf } from "../../src/core/delivery/policy.ts";
+import { profiles } from "../../src/core/delivery/profile.ts";
+import { isSuccess } from "../../src/core/delivery/retry.ts";
+import { isSplit } from "../../src/core/delivery/split.ts";
 import type { Delivery, Instant, Settlement, Stage } from "../../src/core/ports.ts";
-import { profiles } from "../../src/core/profile.ts";
-import { isSuccess } from "../../src/core/retry.ts";
-import { isSplit } from "../../src/core/split.ts";
 import type {
   Subscription,
   SubscriptionDraft,

@@ -3,7 +3,7 @@
 // proves. Here are the list and the promises that a user would notice first; the law of each
 // attempt is in lawful.ts, the contract of the store in stored.ts.
 
-import { isSuccess } from "../../src/core/retry.ts";
+import { isSuccess } from "../../src/core/delivery/retry.ts";
 import type { SubscriptionDraft } from "../../src/core/subscription.ts";
 import type { Book, Publication, SendNote, Version } from "./book.ts";
 import { about, aboutSend, aboutTale, type Finding, type Invariant } from "./finding.ts";

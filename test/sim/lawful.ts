@@ -3,7 +3,7 @@
 // seen. What is checked is that the broker follows them through crashes, lost answers and full
 // disks.
 
-import { type Decision, decide, isSuccess } from "../../src/core/retry.ts";
+import { type Decision, decide, isSuccess } from "../../src/core/delivery/retry.ts";
 import { endpointKey, tellEndpoints } from "./endpoints.ts";
 import { aboutSend, aboutTale, type Finding, type Invariant } from "./finding.ts";
 import { tellHands } from "./hands.ts";

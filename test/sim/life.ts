@@ -4,7 +4,7 @@
 // that is all there is to a crash, seen from inside.
 
 import type { Clock, Instant, Log, Meter, Sink, WholeStore } from "../../src/core/ports.ts";
-import type { House } from "../../src/house.ts";
+import type { House } from "../../src/wiring.ts";
 import type { Book, LifeNote } from "./book.ts";
 
 export type Everything = WholeStore;

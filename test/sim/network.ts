@@ -2,7 +2,7 @@
 // request meets the mood of the moment it arrives in, and what is drawn for it then is what
 // happens: when it is answered, with what, and whether the events were taken.
 
-import type { Outcome, Silence } from "../../src/core/outcome.ts";
+import type { Outcome, Silence } from "../../src/core/delivery/outcome.ts";
 import type { Clock, Instant, Parcel, Sink, Stage } from "../../src/core/ports.ts";
 import type { DeadLetterDestination, Destination } from "../../src/core/subscription.ts";
 import { endpointOf } from "../../src/core/subscription.ts";

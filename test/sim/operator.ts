@@ -4,7 +4,7 @@
 
 import type { Clock } from "../../src/core/ports.ts";
 import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
-import type { House } from "../../src/house.ts";
+import type { House } from "../../src/wiring.ts";
 import type { Act, Book } from "./book.ts";
 import { Dice } from "./dice.ts";
 import type { Life } from "./life.ts";

@@ -1,10 +1,10 @@
 // Broken parts, one for each promise. A simulation that stays green with one of these in the house
 // proves nothing; sim.test.ts puts them in one after the other and sees each of them found out.
 
-import type { Outcome } from "../../src/core/outcome.ts";
+import type { Outcome } from "../../src/core/delivery/outcome.ts";
 import type { Claim, Delivery, Settlement, Sink } from "../../src/core/ports.ts";
 import type { Subscription } from "../../src/core/subscription.ts";
-import type { Ground } from "../../src/house.ts";
+import type { Ground } from "../../src/wiring.ts";
 import type { Everything } from "./life.ts";
 import type { Weather } from "./weather.ts";
 import type { Plant } from "./world.ts";

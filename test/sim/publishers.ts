@@ -5,8 +5,8 @@
 import type { Clock } from "../../src/core/ports.ts";
 import { Refusal } from "../../src/core/refusal.ts";
 import type { Reply, Request } from "../../src/core/request.ts";
-import { isoInstant } from "../../src/core/time.ts";
-import { replyToRefusal } from "../../src/runtime/edge.ts";
+import { isoInstant } from "../../src/core/text/time.ts";
+import { replyToRefusal } from "../../src/runtime/http/error-reply.ts";
 import type { Book, Publication } from "./book.ts";
 import { eventTypes, subjects } from "./desk.ts";
 import { Dice } from "./dice.ts";

@@ -2,9 +2,9 @@
 // be printed. Each run has only some kinds of trouble and each in a strength of its own, because a
 // storm of everything hides what a steady drizzle of one thing would find.
 
+import { type ProfileName, profileNames } from "../../src/core/delivery/profile.ts";
 import type { Instant } from "../../src/core/ports.ts";
-import { type ProfileName, profileNames } from "../../src/core/profile.ts";
-import { wordsOfMs } from "../../src/core/time.ts";
+import { wordsOfMs } from "../../src/core/text/time.ts";
 import { Dice } from "./dice.ts";
 
 /** `shared`: the memory store as others would use it too: leases and late calls outlive a crash. */

@@ -4,9 +4,9 @@
 // for byte.
 
 import type { Instant } from "../../src/core/ports.ts";
-import { assemble, type Ground, type House, type HouseRules } from "../../src/house.ts";
 import { seededChance } from "../../src/runtime/chance.ts";
 import { seededIds } from "../../src/runtime/ids.ts";
+import { assemble, type Ground, type House, type HouseRules } from "../../src/wiring.ts";
 import { Book } from "./book.ts";
 import { SimClock } from "./clock.ts";
 import { Desk } from "./desk.ts";

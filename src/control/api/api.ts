@@ -1,27 +1,27 @@
 // Our own API, put together: everything below `/api/v1` that needs the admin key or a session. What
 // each route shows and takes stands in core/view.ts.
 
-import type { Chronicle } from "../../core/chronicle.ts";
-import { Pulse } from "../../core/pulse.ts";
 import type { Route } from "../../core/request.ts";
-import type { SimulationGround } from "../../core/simulate.ts";
+import type { Chronicle } from "../../core/story/chronicle.ts";
 import type { SettingView } from "../../core/view.ts";
+import type { SimulationGround } from "../../core/whatif/simulate.ts";
+import type { LetterGround } from "../deadletters/find-letters.ts";
+import { deadLetterRoutes } from "../deadletters/routes.ts";
 import { type BackupGround, backupRoutes } from "./backups.ts";
 import { type CatalogGround, catalogRoutes } from "./catalog.ts";
-import { deadLetterRoutes } from "./deadletters.ts";
 import { type EndpointsGround, endpointRoutes } from "./endpoints.ts";
 import { type EventsGround, eventRoutes } from "./events.ts";
 import { type ExplainGround, explainRoutes } from "./explain.ts";
 import { type FlowGround, flowRoutes } from "./flow.ts";
 import { type HandshakeGround, handshakeRoutes } from "./handshake.ts";
 import { type HeartbeatGround, startHeartbeat } from "./heartbeat.ts";
-import type { LetterGround } from "./letterfile.ts";
 import { Live } from "./live.ts";
+import { liveEventsOf } from "./live-events.ts";
 import { type OverviewGround, overviewRoutes } from "./overview.ts";
+import { Pulse } from "./rate-history.ts";
 import { settingRoutes } from "./settings.ts";
 import { type SigningGround, signingRoutes } from "./signing.ts";
 import { simulateRoutes } from "./simulate.ts";
-import { liveEventsOf } from "./telling.ts";
 
 export interface ApiGround
   extends BackupGround,

@@ -4,10 +4,10 @@
 import type { Clock, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Request, Route } from "../../core/request.ts";
-import { isoInstant } from "../../core/time.ts";
+import { isoInstant } from "../../core/text/time.ts";
+import { shownAs } from "../../core/text/wording.ts";
 import type { BackupView } from "../../core/view.ts";
-import { shownAs } from "../../core/wording.ts";
-import { reply } from "../answer.ts";
+import { reply } from "../arm/reply.ts";
 import { apiHeaders } from "./request.ts";
 
 /** Where backups are; see runtime/backups.ts. */

@@ -2,12 +2,12 @@
 // filled in, what waits, how the endpoint is. ARM's own view of them is at ARM's own routes.
 
 import { baseUrlOf } from "../../core/called.ts";
-import { type PolicyDefaults, policyOf } from "../../core/policy.ts";
+import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
+import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import type { Catalog, Ledger, QueueCount } from "../../core/ports.ts";
-import { type ProfileName, profiles } from "../../core/profile.ts";
 import type { Request, Route } from "../../core/request.ts";
 import { endpointOf, type Subscription } from "../../core/subscription.ts";
-import { isoInstant } from "../../core/time.ts";
+import { isoInstant } from "../../core/text/time.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import type {
   EndpointView,
@@ -17,10 +17,10 @@ import type {
   SubscriptionView,
   TopicView,
 } from "../../core/view.ts";
-import { reply } from "../answer.ts";
-import { isSame } from "../ground.ts";
-import { subscriptionArmId } from "../render.ts";
-import { namedSubscription, namedTopic, subscriptionPath } from "./named.ts";
+import { isSame } from "../arm/find-topic.ts";
+import { subscriptionArmId } from "../arm/render.ts";
+import { reply } from "../arm/reply.ts";
+import { namedSubscription, namedTopic, subscriptionPath } from "./names.ts";
 import { apiHeaders } from "./request.ts";
 
 export interface CatalogGround {

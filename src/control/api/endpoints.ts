@@ -2,16 +2,16 @@
 // the broker started; and closing, opening and forgetting. Health is not kept over a restart; that
 // an endpoint was closed is.
 
-import { type Closure, tellHealth, tellRules } from "../../core/bulletin.ts";
+import { type Closure, tellHealth, tellRules } from "../../core/delivery/health-text.ts";
 import type { Ledger } from "../../core/ports.ts";
 import type { Request, Route } from "../../core/request.ts";
 import type { EndpointState, Switchboard } from "../../core/steering.ts";
 import type { Subscription } from "../../core/subscription.ts";
-import { isoInstant } from "../../core/time.ts";
+import { isoInstant } from "../../core/text/time.ts";
+import { refuseValue } from "../../core/text/wording.ts";
 import type { EndpointView, HealthView, Page } from "../../core/view.ts";
-import { refuseValue } from "../../core/wording.ts";
-import { reply } from "../answer.ts";
-import { readMembers } from "../document.ts";
+import { readMembers } from "../arm/body.ts";
+import { reply } from "../arm/reply.ts";
 import type { Operator } from "../operator.ts";
 import { apiHeaders } from "./request.ts";
 

@@ -1,22 +1,22 @@
 // Events and their stories: what was accepted, who wanted it and who did not, every attempt and its
-// decision in words, and where it is now. Notes tell what happened (core/story.ts); the store tells
-// what is true now, and is asked about whatever the notes hold to be waiting.
+// decision in words, and where it is now. Notes tell what happened (core/story/story.ts); the store
+// tells what is true now, and is asked about whatever the notes hold to be waiting.
 
-import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/chronicle.ts";
-import { isOpen, sayRetention, searchRange } from "../../core/chronicle.ts";
-import { heldMs } from "../../core/flow.ts";
-import { type PolicyDefaults, policyOf } from "../../core/policy.ts";
+import { heldMs } from "../../core/delivery/flow.ts";
+import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
+import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import type { Catalog, Clock, Instant, Ledger, Seen } from "../../core/ports.ts";
-import { type ProfileName, profiles } from "../../core/profile.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Request, Route } from "../../core/request.ts";
-import { type Live, type LiveStates, tellListed, tellStory } from "../../core/story.ts";
+import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/story/chronicle.ts";
+import { isOpen, sayRetention, searchRange } from "../../core/story/chronicle.ts";
+import { type Live, type LiveStates, tellListed, tellStory } from "../../core/story/story.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../../core/subscription.ts";
-import { isoInstant, parseInstant } from "../../core/time.ts";
+import { isoInstant, parseInstant } from "../../core/text/time.ts";
+import { refuseName, refuseValue, shownAs } from "../../core/text/wording.ts";
 import type { DeliveryState, EndpointView, EventSummary, Page, Story } from "../../core/view.ts";
-import { refuseName, refuseValue, shownAs } from "../../core/wording.ts";
-import { reply } from "../answer.ts";
-import { isSame } from "../ground.ts";
+import { isSame } from "../arm/find-topic.ts";
+import { reply } from "../arm/reply.ts";
 import { apiHeaders, numberIn } from "./request.ts";
 
 export interface EventsGround {

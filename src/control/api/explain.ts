@@ -3,21 +3,21 @@
 // nothing is sent.
 
 import type { EventFields } from "../../core/event.ts";
-import { explainFilter } from "../../core/filter/explain.ts";
-import { parseFilter } from "../../core/filter/parse.ts";
-import type { Filter } from "../../core/filter.ts";
 import type { Catalog, Clock } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Request, Route } from "../../core/request.ts";
+import { explainFilter } from "../../core/routing/filter/explain.ts";
+import { parseFilter } from "../../core/routing/filter/parse.ts";
+import type { Filter } from "../../core/routing/filter.ts";
 import { publishLimits } from "../../core/schema/limits.ts";
 import { readEvents } from "../../core/schema/read.ts";
+import { refuseValue, shownAs } from "../../core/text/wording.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import type { FilterVerdict } from "../../core/view.ts";
-import { refuseValue, shownAs } from "../../core/wording.ts";
-import { reply } from "../answer.ts";
-import { readMembers } from "../document.ts";
-import { isSame } from "../ground.ts";
-import { namedTopic } from "./named.ts";
+import { readMembers } from "../arm/body.ts";
+import { isSame } from "../arm/find-topic.ts";
+import { reply } from "../arm/reply.ts";
+import { namedTopic } from "./names.ts";
 import { apiHeaders } from "./request.ts";
 
 export interface ExplainGround {

@@ -1,16 +1,16 @@
 // Steering one subscription: pause, resume, drain, skip, and "try now". What each does is told in
 // docs/delivery.md.
 
-import { drainRange } from "../../core/flow.ts";
+import { drainRange } from "../../core/delivery/flow.ts";
 import type { Catalog } from "../../core/ports.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
 import type { Subscription } from "../../core/subscription.ts";
-import { refuseValue } from "../../core/wording.ts";
-import { reply } from "../answer.ts";
-import { readMembers } from "../document.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+import { readMembers } from "../arm/body.ts";
+import { reply } from "../arm/reply.ts";
 import type { Operator } from "../operator.ts";
 import { type CatalogGround, viewOf } from "./catalog.ts";
-import { namedSubscription, subscriptionPath } from "./named.ts";
+import { namedSubscription, subscriptionPath } from "./names.ts";
 import { apiHeaders } from "./request.ts";
 
 export interface FlowGround extends CatalogGround {

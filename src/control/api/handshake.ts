@@ -2,15 +2,15 @@
 // once more.
 
 import { baseUrlOf } from "../../core/called.ts";
+import { validationUrlOf } from "../../core/handshake/question.ts";
 import type { Catalog, Clock, Log } from "../../core/ports.ts";
-import { validationUrlOf } from "../../core/question.ts";
 import type { Request, Route } from "../../core/request.ts";
 import type { Subscription } from "../../core/subscription.ts";
-import { isoInstant } from "../../core/time.ts";
+import { isoInstant } from "../../core/text/time.ts";
 import type { HandshakeView } from "../../core/view.ts";
-import { reply } from "../answer.ts";
-import type { HandshakeDesk } from "../desk.ts";
-import { namedSubscription, subscriptionPath } from "./named.ts";
+import { reply } from "../arm/reply.ts";
+import type { HandshakeDesk } from "../handshake/port.ts";
+import { namedSubscription, subscriptionPath } from "./names.ts";
 import { apiHeaders } from "./request.ts";
 
 export interface HandshakeGround {

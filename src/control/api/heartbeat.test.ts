@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRequest } from "../../../test/fixtures/request.ts";
 import type { QueueCount } from "../../core/ports.ts";
-import { Pulse } from "../../core/pulse.ts";
 import type { EndpointView } from "../../core/view.ts";
 import { type HeartbeatGround, startHeartbeat } from "./heartbeat.ts";
 import { Live } from "./live.ts";
+import { Pulse } from "./rate-history.ts";
 
 function begin(over: Partial<HeartbeatGround> = {}) {
   const live = new Live();

@@ -7,9 +7,9 @@
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Request, Route, Stream } from "../../core/request.ts";
+import { refuseName } from "../../core/text/wording.ts";
 import type { LiveEvent } from "../../core/view.ts";
-import { refuseName } from "../../core/wording.ts";
-import { isSame } from "../ground.ts";
+import { isSame } from "../arm/find-topic.ts";
 import { apiHeaders } from "./request.ts";
 
 const watchersMax = 100;

@@ -3,7 +3,7 @@
 
 import { hash } from "node:crypto";
 import type { Route } from "../../core/request.ts";
-import { reply } from "../answer.ts";
+import { reply } from "../arm/reply.ts";
 import { schemas } from "./schemas.ts";
 import { list, maybe, number, page, record, ref, type Schema, text, whole } from "./shape.ts";
 

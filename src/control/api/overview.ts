@@ -2,11 +2,11 @@
 // same over the last hours, for charts.
 
 import type { Catalog, Clock, Instant, Ledger } from "../../core/ports.ts";
-import { historyRange, type Pulse } from "../../core/pulse.ts";
 import type { Route } from "../../core/request.ts";
-import { isoInstant } from "../../core/time.ts";
+import { isoInstant } from "../../core/text/time.ts";
 import type { Counts, EndpointView, History, Overview } from "../../core/view.ts";
-import { reply } from "../answer.ts";
+import { reply } from "../arm/reply.ts";
+import { historyRange, type Pulse } from "./rate-history.ts";
 import { apiHeaders, numberIn } from "./request.ts";
 
 export interface OverviewGround {

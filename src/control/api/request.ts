@@ -1,8 +1,8 @@
 // What the routes of our own API share beside the names in their paths: headers, and numbers in a
 // query.
 
-import { checkInteger, type Range } from "../../core/check.ts";
 import type { Request } from "../../core/request.ts";
+import { checkInteger, type Range } from "../../core/text/check.ts";
 
 /** With every answer: what is shown is of now. */
 export const apiHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };

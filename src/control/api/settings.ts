@@ -1,10 +1,10 @@
 // The settings in force and where each came from, and the profiles to choose from. Secrets are
 // masked before they get here.
 
-import { profiles } from "../../core/profile.ts";
+import { profiles } from "../../core/delivery/profile.ts";
 import type { Route } from "../../core/request.ts";
 import type { SettingView } from "../../core/view.ts";
-import { reply } from "../answer.ts";
+import { reply } from "../arm/reply.ts";
 import { apiHeaders } from "./request.ts";
 
 export function settingRoutes(settings: readonly SettingView[]): Route[] {

@@ -1,24 +1,24 @@
 // The secrets that a subscription's deliveries are signed with: shown in clear to admins, and
 // followed by new ones with an overlap. A change takes effect at once and asks no endpoint.
 
-import type { Catalog, Clock, Log, Registry } from "../../core/ports.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Reply, Request, Route } from "../../core/request.ts";
 import {
   overlapMsDefault,
   overlapMsMax,
   rotateSecrets,
   type Signing,
   secretsInForce,
-} from "../../core/signing.ts";
+} from "../../core/delivery/signing.ts";
+import type { Catalog, Clock, Log, Registry } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Reply, Request, Route } from "../../core/request.ts";
 import type { Subscription, SubscriptionDraft } from "../../core/subscription.ts";
+import { refuseValue } from "../../core/text/wording.ts";
 import type { SigningSecrets } from "../../core/view.ts";
-import { refuseValue } from "../../core/wording.ts";
-import { reply } from "../answer.ts";
-import { readMembers } from "../document.ts";
-import { wantedTerms } from "../render.ts";
-import { checkSecret, makeSecret, refuseUnsignable, renderSigning } from "../signing.ts";
-import { namedSubscription, subscriptionPath } from "./named.ts";
+import { readMembers } from "../arm/body.ts";
+import { wantedTerms } from "../arm/render.ts";
+import { reply } from "../arm/reply.ts";
+import { checkSecret, makeSecret, refuseUnsignable, renderSigning } from "../properties/signing.ts";
+import { namedSubscription, subscriptionPath } from "./names.ts";
 
 export interface SigningGround {
   readonly registry: Registry;

@@ -2,12 +2,12 @@
 // events, asked on a clock that is only imagined. Nothing of this broker is looked at but its
 // settings.
 
-import { checkInteger } from "../../core/check.ts";
-import { orderMembers } from "../../core/outage.ts";
 import type { Route } from "../../core/request.ts";
-import { type SimulationGround, simulate } from "../../core/simulate.ts";
-import { reply } from "../answer.ts";
-import { readMembers } from "../document.ts";
+import { checkInteger } from "../../core/text/check.ts";
+import { orderMembers } from "../../core/whatif/outage.ts";
+import { type SimulationGround, simulate } from "../../core/whatif/simulate.ts";
+import { readMembers } from "../arm/body.ts";
+import { reply } from "../arm/reply.ts";
 import { apiHeaders } from "./request.ts";
 
 /** A broker has other things to do meanwhile; the command line takes more. */

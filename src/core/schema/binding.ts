@@ -5,10 +5,10 @@
 // *Differs:* the service is said to take binary events with JSON data alone. Other data is taken
 // here too, and delivered as `data_base64`.
 
-import { shapeOf } from "../check.ts";
 import type { Published } from "../event.ts";
 import { Refusal } from "../refusal.ts";
 import type { Request } from "../request.ts";
+import { shapeOf } from "../text/check.ts";
 import { readCloudEvents } from "./cloudevents.ts";
 import { parseText, quoteName, type Reading } from "./reading.ts";
 

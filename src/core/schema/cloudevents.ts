@@ -6,7 +6,7 @@
 
 import type { Published } from "../event.ts";
 import type { Refusal } from "../refusal.ts";
-import { readTrace, type Trace } from "../trace.ts";
+import { readTrace, type Trace } from "../tracing/trace.ts";
 import { isRfc3339 } from "./datetime.ts";
 import { findMapped, refuseUnmapped } from "./mapping.ts";
 import {

@@ -6,7 +6,7 @@
 // together raw text, so that `data` arrives as it was published whatever the schema.
 
 import type { DeliverySchema, Event, InputSchema } from "../event.ts";
-import { findMembers } from "../json.ts";
+import { findMembers } from "../text/json.ts";
 import { isDateTime, toRfc3339 } from "./datetime.ts";
 
 export interface Rendered {

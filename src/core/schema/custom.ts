@@ -6,7 +6,7 @@
 // schema. The envelope is made here, once, with what it has to make up.
 
 import type { Event, Published } from "../event.ts";
-import { longInstant } from "../time.ts";
+import { longInstant } from "../text/time.ts";
 import {
   findMapped,
   type InputMapping,

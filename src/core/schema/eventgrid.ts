@@ -4,8 +4,8 @@
 // from the publisher's raw text, so nothing inside `data` changes on its way.
 
 import type { Published } from "../event.ts";
-import type { ObjectSpan } from "../json.ts";
 import { Refusal } from "../refusal.ts";
+import type { ObjectSpan } from "../text/json.ts";
 import {
   armIdOf,
   checkTime,

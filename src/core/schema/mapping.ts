@@ -6,7 +6,7 @@
 // member whose own name has the dots in it goes first. Values are found in the text and not in the
 // parsed event, so that 1.0 stays 1.0 and no name can reach into a prototype.
 
-import { findMembers, type Member, type ObjectSpan } from "../json.ts";
+import { findMembers, type Member, type ObjectSpan } from "../text/json.ts";
 import { type Place, quoteName, refuseField, refuseShape } from "./reading.ts";
 
 export interface SourceField {

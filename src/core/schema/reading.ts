@@ -8,12 +8,12 @@
 // *Differs:* the service ends its error texts with a sentence about whom to report them to. Ours
 // carry the request's id in `x-ms-request-id` alone, and say more about what is wrong.
 
-import { shapeOf } from "../check.ts";
 import type { InputSchema } from "../event.ts";
-import { countUtf8Bytes, findObjects, isNestedDeeper, type ObjectSpan } from "../json.ts";
 import type { Instant } from "../ports.ts";
 import { Refusal } from "../refusal.ts";
-import type { Trace } from "../trace.ts";
+import { shapeOf } from "../text/check.ts";
+import { countUtf8Bytes, findObjects, isNestedDeeper, type ObjectSpan } from "../text/json.ts";
+import type { Trace } from "../tracing/trace.ts";
 import { isDateTime } from "./datetime.ts";
 import { type PublishLimits, refuseSize } from "./limits.ts";
 import type { InputMapping } from "./mapping.ts";

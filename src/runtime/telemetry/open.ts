@@ -2,8 +2,8 @@
 // packages are loaded then and not before; without them nothing is recorded and nothing is paid.
 
 import type { Log } from "../../core/ports.ts";
-import type { Tracer } from "../../core/span.ts";
-import type { Reading } from "../meter.ts";
+import type { Tracer } from "../../core/tracing/span.ts";
+import type { Reading } from "../metrics/meter.ts";
 import { type Env, readTelemetry, type TelemetrySettings } from "./settings.ts";
 
 export interface Telemetry {

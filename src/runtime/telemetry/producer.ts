@@ -11,8 +11,8 @@ import {
   type MetricData,
   type MetricProducer,
 } from "@opentelemetry/sdk-metrics";
-import type { Family } from "../families.ts";
-import type { Point, Reading } from "../meter.ts";
+import type { Family } from "../metrics/families.ts";
+import type { Point, Reading } from "../metrics/meter.ts";
 
 export interface ProducerGround {
   readonly read: () => Promise<readonly Reading[]>;

@@ -3,7 +3,7 @@
 // Follows https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/.
 
 import { Refusal } from "../../core/refusal.ts";
-import { shownAs } from "../../core/wording.ts";
+import { shownAs } from "../../core/text/wording.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

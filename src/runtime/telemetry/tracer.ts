@@ -11,8 +11,8 @@ import {
   SpanStatusCode,
   trace as traceApi,
 } from "@opentelemetry/api";
-import type { Tracer } from "../../core/span.ts";
-import type { Trace } from "../../core/trace.ts";
+import type { Tracer } from "../../core/tracing/span.ts";
+import type { Trace } from "../../core/tracing/trace.ts";
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 

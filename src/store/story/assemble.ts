@@ -1,7 +1,7 @@
 // An entry put together again from what was written of it at different times.
 
-import type { Entry, Listed, Member, Particulars, Passage } from "../../core/chronicle.ts";
-import type { KeptNote, Seat } from "../../core/note.ts";
+import type { Entry, Listed, Member, Particulars, Passage } from "../../core/story/chronicle.ts";
+import type { KeptNote, Seat } from "../../core/story/note.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { noteOf } from "./pack.ts";
 

@@ -6,6 +6,7 @@
 // of the others are added as parts. Forgetting and clearing go in small steps, with every batch.
 
 import type { DatabaseSync } from "node:sqlite";
+import type { Instant } from "../../core/ports.ts";
 import {
   type Cursor,
   type Entry,
@@ -14,14 +15,13 @@ import {
   isOpen,
   type Retention,
   stateAfter,
-} from "../../core/chronicle.ts";
-import { type ClearedNote, keepClearance } from "../../core/note.ts";
-import type { Instant } from "../../core/ports.ts";
+} from "../../core/story/chronicle.ts";
+import { type ClearedNote, keepClearance } from "../../core/story/note.ts";
 import { applyActs, type Fates, rankIn, readFates, storyText, writeFates } from "./fates.ts";
-import { gather, type Telling } from "./gather.ts";
+import { beginning, Oblivion } from "./forgetting.ts";
+import { gather, type Telling } from "./group-notes.ts";
 import { Ids } from "./ids.ts";
 import { Look, type Page } from "./look.ts";
-import { beginning, Oblivion } from "./oblivion.ts";
 import { type Batch, textOf } from "./pack.ts";
 import { Rolls } from "./rolls.ts";
 import { openStories, prepareStories, type SqlRow, type StoryStatements } from "./statements.ts";

@@ -2,19 +2,19 @@
 // batches, a few times a second. Nobody waits for them. When the disk cannot follow, what succeeded
 // is the first to be left out (pack.ts), and it is told how much.
 
+import type { Activity, Clock, Instant, Log } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
 import {
   type Chronicle,
   type Entry,
   type EventQuery,
   type Listed,
   readCursor,
-} from "../../core/chronicle.ts";
-import type { StoryNote } from "../../core/note.ts";
-import type { Activity, Clock, Instant, Log } from "../../core/ports.ts";
-import { Refusal } from "../../core/refusal.ts";
+} from "../../core/story/chronicle.ts";
+import type { StoryNote } from "../../core/story/note.ts";
 import type { Aftermath } from "./engine.ts";
 import { type Batch, Packer } from "./pack.ts";
-import { Relay } from "./relay.ts";
+import { Relay } from "./watchers.ts";
 
 export type StoryAsk =
   | { readonly kind: "write"; readonly batch: Batch; readonly now: Instant }

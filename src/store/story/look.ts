@@ -1,6 +1,6 @@
 // Looking into the stories: one of them whole, or many as a list. A search walks an index from the
 // latest back, asks SQLite to leave out what cannot be meant, and judges the rest by the law
-// (core/chronicle.ts).
+// (core/story/chronicle.ts).
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
@@ -12,7 +12,7 @@ import {
   type Member,
   readCursor,
   writeCursor,
-} from "../../core/chronicle.ts";
+} from "../../core/story/chronicle.ts";
 import { assemble, type Written } from "./assemble.ts";
 import { letters, listedOf } from "./fates.ts";
 import type { Ids } from "./ids.ts";

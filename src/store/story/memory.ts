@@ -2,8 +2,10 @@
 // written to be read as the specification of the port.
 //
 // Bounded like any other: by age and by an estimate of its size, the least needed first
-// (core/chronicle.ts).
+// (core/story/chronicle.ts).
 
+import type { Event } from "../../core/event.ts";
+import type { Clock } from "../../core/ports.ts";
 import {
   acceptedUnseen,
   type Chronicle,
@@ -28,8 +30,7 @@ import {
   seatOf,
   stateAfter,
   writeCursor,
-} from "../../core/chronicle.ts";
-import type { Event } from "../../core/event.ts";
+} from "../../core/story/chronicle.ts";
 import {
   type AcceptedNote,
   type ClearedNote,
@@ -43,10 +44,9 @@ import {
   type Roll,
   type Seat,
   type StoryNote,
-} from "../../core/note.ts";
-import type { Clock } from "../../core/ports.ts";
+} from "../../core/story/note.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
-import { Relay } from "./relay.ts";
+import { Relay } from "./watchers.ts";
 
 /** What an entry and a note take, about, beside their texts. */
 const entryBytes = 600;

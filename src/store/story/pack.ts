@@ -2,6 +2,8 @@
 // the very text that will be written, so that the other side only puts texts together. Few and flat
 // values: crossing between threads costs by the value.
 
+import type { Event } from "../../core/event.ts";
+import type { Instant } from "../../core/ports.ts";
 import {
   type Fate,
   type Head,
@@ -12,8 +14,7 @@ import {
   particularsOf,
   seatOf,
   stateAfter,
-} from "../../core/chronicle.ts";
-import type { Event } from "../../core/event.ts";
+} from "../../core/story/chronicle.ts";
 import {
   type AcceptedNote,
   type ClearedNote,
@@ -24,8 +25,7 @@ import {
   keepSteer,
   type Roll,
   type StoryNote,
-} from "../../core/note.ts";
-import type { Instant } from "../../core/ports.ts";
+} from "../../core/story/note.ts";
 import type { Subscription, SubscriptionId } from "../../core/subscription.ts";
 
 /** A subscription, as it is written. */

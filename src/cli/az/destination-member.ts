@@ -1,0 +1,25 @@
+// The destination of a subscription, in whichever of two members it stands: written with an
+// identity it has one of its own.
+
+import type { Members } from "../../core/text/members.ts";
+import { isObject } from "../import/expression.ts";
+
+const identified = "deliveryWithResourceIdentity";
+
+/** Null where there is none. */
+export function sendingIn(properties: Members): Members | null {
+  if (isObject(properties.destination)) return properties.destination;
+  const { [identified]: given } = properties;
+  return isObject(given) && isObject(given.destination) ? given.destination : null;
+}
+
+/** The same with another destination in the place of the one that it has. */
+export function withSending(properties: Members, destination: unknown): Members {
+  const { [identified]: given } = properties;
+  if (isObject(properties.destination) || !isObject(given)) return { ...properties, destination };
+  return { ...properties, [identified]: { ...given, destination } };
+}
+
+export function isWebHook({ endpointType }: Members): boolean {
+  return String(endpointType).toLowerCase() === "webhook";
+}

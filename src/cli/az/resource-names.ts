@@ -1,0 +1,113 @@
+// Which resource a command means: ids of topics, domains and subscriptions, made from names and
+// from where they would be in Azure. A broker has one group unless someone made others, so the
+// group and the subscription may be left out.
+
+import { Refusal } from "../../core/refusal.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+import { localPlace } from "../../core/topic.ts";
+import { addressOf } from "../import/arm-id.ts";
+import { groupId, type Place } from "../import/deployment-target.ts";
+import type { Given } from "../option.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** `az` takes its defaults from the same variables. */
+export function placeIn(given: Given, env: Env): Place {
+  return {
+    subscriptionId: given.one("subscription") ?? localPlace.subscriptionId,
+    resourceGroup:
+      given.one("resource-group") ?? (env.AZURE_DEFAULTS_GROUP || localPlace.resourceGroup),
+    location: given.one("location") ?? (env.AZURE_DEFAULTS_LOCATION || localPlace.location),
+  };
+}
+
+export type TopicKind = "topics" | "domains";
+
+export function providerIn(place: Place): string {
+  return `${groupId(place)}/providers/Microsoft.EventGrid`;
+}
+
+/** Of a topic or a domain: named, or by its id. Refusal: InvalidSetting. */
+export function topicIds(given: Given, env: Env, kind: TopicKind): readonly string[] {
+  const ids = given.all("ids");
+  const name = given.one("name");
+  if (ids.length > 0 && name === null) return ids.map((id) => checkId(id, "--ids"));
+  return [`${providerIn(placeIn(given, env))}/${kind}/${nameOr(name, "name", "--ids ID")}`];
+}
+
+export function domainTopicIds(given: Given, env: Env): readonly string[] {
+  const ids = given.all("ids");
+  const name = given.one("name");
+  if (ids.length > 0 && name === null) return ids.map((id) => checkId(id, "--ids"));
+  const domain = nameOr(given.one("domain-name"), "domain-name", "--ids ID");
+  const topic = nameOr(name, "name", "--ids ID");
+  return [`${providerIn(placeIn(given, env))}/domains/${domain}/topics/${topic}`];
+}
+
+function checkId(text: string, field: string): string {
+  if (/^\/subscriptions\/[^/]/i.test(text)) return text.replace(/\/+$/, "");
+  const allowed = "an id such as /subscriptions/…/providers/Microsoft.EventGrid/topics/orders";
+  throw refuseValue({ field, value: text, allowed });
+}
+
+function nameOr(name: string | null, option: string, otherwise: string): string {
+  if (name !== null) return name;
+  throw new Refusal(
+    "InvalidSetting",
+    `--${option} must be given: --${option} NAME, or ${otherwise}`,
+  );
+}
+
+export interface Source {
+  /** ARM id of what a subscription listens to. */
+  readonly id: string;
+  /** Whether subscriptions are below it, or beside it as an extension. */
+  readonly isNested: boolean;
+}
+
+/** Refusal: InvalidSetting, when nothing says it. */
+export function sourceIn(given: Given, env: Env): Source {
+  const scope = given.one("source-resource-id");
+  const topic = given.one("topic-name");
+  const domain = given.one("domain-name");
+  const domainTopic = given.one("domain-topic-name");
+  const base = providerIn(placeIn(given, env));
+  if (scope !== null) {
+    // Not az's, which knows ids alone: here a topic's name says as much.
+    const isName = !scope.includes("/");
+    const id = isName ? `${base}/topics/${scope}` : checkId(scope, "--source-resource-id");
+    return { id, isNested: false };
+  }
+  if (domain !== null) {
+    const within = domainTopic === null ? "" : `/topics/${domainTopic}`;
+    return { id: `${base}/domains/${domain}${within}`, isNested: true };
+  }
+  if (topic !== null) return { id: `${base}/topics/${topic}`, isNested: true };
+  const right = "--topic-name NAME, --domain-name NAME or --source-resource-id ID";
+  throw new Refusal("InvalidSetting", `what it listens to must be given: ${right}`);
+}
+
+export function subscriptionId({ id, isNested }: Source, name: string): string {
+  return `${id}${isNested ? "" : "/providers/Microsoft.EventGrid"}/eventSubscriptions/${name}`;
+}
+
+/** Where our own API has the subscription: `/api/v1/topics/orders/subscriptions/billing`. */
+export function apiPathOf(source: Source, name: string, verb = ""): string {
+  const { topic, domainTopic } = namesOf(source);
+  const path = `/api/v1/topics/${encodeURIComponent(topic)}/subscriptions/${encodeURIComponent(name)}`;
+  const within = domainTopic === null ? "" : `?domainTopic=${encodeURIComponent(domainTopic)}`;
+  return `${path}${verb === "" ? "" : `/${verb}`}${within}`;
+}
+
+/** The topic or domain that our own API calls by its name, and the topic within it. */
+export function namesOf({ id }: Source): {
+  readonly topic: string;
+  readonly domainTopic: string | null;
+} {
+  const [topic = "", domainTopic = null] = (
+    addressOf(id)?.label ??
+    id.split("/").at(-1) ??
+    ""
+  ).split("/");
+  return { topic, domainTopic };
+}

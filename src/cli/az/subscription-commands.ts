@@ -1,0 +1,239 @@
+// The commands of event subscriptions, in each of the groups in which `az eventgrid` has them, and
+// those verbs of ours that belong to the same noun.
+
+import type { Command, Run } from "../command.ts";
+import type { Option, Options } from "../option.ts";
+import {
+  amendOptions,
+  domainName,
+  filterOptions,
+  location,
+  named,
+  odata,
+  place,
+  termsOptions,
+  yes,
+} from "../options.ts";
+
+type SubscriptionModule = typeof import("./subscriptions.ts");
+const subscriptions = (pick: (module: SubscriptionModule) => Run) => async () =>
+  pick(await import("./subscriptions.ts"));
+type FlowModule = typeof import("../events/flow.ts");
+const flow = (pick: (module: FlowModule) => Run) => async () =>
+  pick(await import("../events/flow.ts"));
+
+interface Scope {
+  readonly noun: string;
+  /** What says which topic is meant. */
+  readonly source: Options;
+  /** The same as an example. */
+  readonly example: string;
+  /** For lists, where it may be left out. */
+  readonly listSource?: Options;
+}
+
+const topicName: Option = { takes: "NAME", about: "The name of the topic." };
+
+const scopes: readonly Scope[] = [
+  {
+    noun: "event-subscription",
+    source: {
+      "source-resource-id": {
+        takes: "ID",
+        about: "What it listens to: the id of a topic, a domain or its topic; or a topic's name.",
+      },
+      "topic-name": { ...topicName, about: "The same by the name of a topic." },
+      "domain-name": { ...domainName, about: "The same by the name of a domain." },
+      "domain-topic-name": { takes: "NAME", about: "And of a topic in that domain." },
+    },
+    example: "--source-resource-id orders",
+    listSource: {
+      location,
+      "topic-type-name": { takes: "NAME", about: "Of such a source alone." },
+    },
+  },
+  {
+    noun: "topic event-subscription",
+    source: { "topic-name": { ...topicName, isRequired: true } },
+    example: "--topic-name orders",
+  },
+  {
+    noun: "domain event-subscription",
+    source: { "domain-name": { ...domainName, isRequired: true } },
+    example: "--domain-name shop",
+  },
+  {
+    noun: "domain topic event-subscription",
+    source: {
+      "domain-name": { ...domainName, isRequired: true },
+      "domain-topic-name": {
+        takes: "NAME",
+        isRequired: true,
+        about: "The name of the topic in the domain.",
+      },
+    },
+    example: "--domain-name shop --domain-topic-name europe",
+  },
+];
+
+function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[] {
+  const one: Options = { name: named("the subscription"), ...source, ...place };
+  const value = { prints: "value" } as const;
+  const own = (
+    verb: string,
+    about: string,
+    load: Command["load"],
+    { options = {}, tail = "" }: { readonly options?: Options; readonly tail?: string } = {},
+  ): Command => ({
+    ...value,
+    words: `${noun} ${verb}`,
+    about,
+    options: { ...one, ...options },
+    examples: [`posthorn ${noun} ${verb} -n billing ${example}${tail}`],
+    load,
+  });
+  return [
+    {
+      ...value,
+      words: `${noun} create`,
+      about: "Make a subscription, or write it anew.",
+      options: { ...one, ...termsOptions },
+      examples: [
+        `posthorn ${noun} create -n billing ${example} --endpoint http://127.0.0.1:9000/`,
+        `posthorn ${noun} create -n large ${example} --endpoint http://127.0.0.1:9000/ ` +
+          "--event-ttl 60 --advanced-filter data.amount NumberGreaterThan 100",
+      ],
+      load: subscriptions(({ createSubscription }) => createSubscription),
+    },
+    {
+      ...value,
+      words: `${noun} list`,
+      about: "List subscriptions.",
+      options: { ...source, ...place, ...listSource, "odata-query": odata },
+      examples: [`posthorn ${noun} list ${example} -o table`],
+      load: subscriptions(({ listSubscriptions }) => listSubscriptions),
+    },
+    {
+      ...value,
+      words: `${noun} show`,
+      about: "Show a subscription.",
+      options: {
+        ...one,
+        "include-full-endpoint-url": {
+          takes: null,
+          aliases: ["--full-ed-url"],
+          about: "With the whole URL, which may hold a secret.",
+        },
+        "include-static-delivery-attribute-secret": {
+          takes: null,
+          aliases: ["--include-attrib-secret"],
+          about: "With the values of secret headers.",
+        },
+      },
+      examples: [`posthorn ${noun} show -n billing ${example}`],
+      load: subscriptions(({ showSubscription }) => showSubscription),
+    },
+    {
+      ...value,
+      words: `${noun} update`,
+      about: "Change a subscription; what is not said stays.",
+      options: { ...one, ...termsOptions, ...amendOptions },
+      examples: [
+        `posthorn ${noun} update -n billing ${example} --subject-ends-with .jpg`,
+        `posthorn ${noun} update -n billing ${example} --set retryPolicy.maxDeliveryAttempts=5`,
+      ],
+      load: subscriptions(({ updateSubscription }) => updateSubscription),
+    },
+    {
+      ...value,
+      words: `${noun} delete`,
+      about: "Remove a subscription, with what waits for it.",
+      options: { ...one, yes },
+      examples: [`posthorn ${noun} delete -n billing ${example}`],
+      load: subscriptions(({ deleteSubscription }) => deleteSubscription),
+    },
+    own(
+      "status",
+      "Show how it runs: its backlog, its endpoint's health, when it is next due.",
+      flow(({ statusOfSubscription }) => statusOfSubscription),
+    ),
+    own(
+      "pause",
+      "Send nothing until it is resumed. Events go on coming in, and do not age.",
+      flow(({ pauseSubscription }) => pauseSubscription),
+    ),
+    own(
+      "resume",
+      "Send again what is due.",
+      flow(({ resumeSubscription }) => resumeSubscription),
+    ),
+    own(
+      "drain",
+      "Send what waits at a rate, and then as usual.",
+      flow(({ drainSubscription }) => drainSubscription),
+      {
+        options: {
+          rate: { takes: "NUMBER", isRequired: true, about: "Events a second, such as 10." },
+        },
+        tail: " --rate 10",
+      },
+    ),
+    own(
+      "skip",
+      "Forget what waits for it.",
+      flow(({ skipSubscription }) => skipSubscription),
+    ),
+    own(
+      "hasten",
+      "Try at once what waits for its next attempt.",
+      flow(({ hastenSubscription }) => hastenSubscription),
+      { options: { event: { takes: "EVENT", about: "This event alone." } } },
+    ),
+    own(
+      "validate",
+      "Ask a webhook again whether it agrees.",
+      flow(({ validateSubscription }) => validateSubscription),
+    ),
+    own(
+      "signing show",
+      "Show the secrets that deliveries are signed with.",
+      flow(({ showSigning }) => showSigning),
+    ),
+    own(
+      "signing rotate",
+      "Sign with another secret; the one before stays in force for a while.",
+      flow(({ rotateSigning }) => rotateSigning),
+      {
+        options: {
+          "signing-secret": {
+            takes: "SECRET",
+            about: "whsec_ and base64; made, unless it is said.",
+          },
+          overlap: { takes: "LENGTH", about: "How long the one before stays, such as 1h or 0." },
+          off: { takes: null, about: "Sign no more, and forget all secrets." },
+        },
+        tail: " --overlap 1h",
+      },
+    ),
+    {
+      ...value,
+      words: `${noun} explain`,
+      about: "Say whether an event would match, clause by clause. Nothing is stored or sent.",
+      more: "With filter options: whether it would match such a filter.",
+      operands: { name: "FILE", about: "a file with the event, or - for the input" },
+      options: {
+        name: named("one subscription; all, unless it is said", false),
+        ...source,
+        ...place,
+        ...filterOptions,
+      },
+      examples: [
+        `posthorn ${noun} explain ${example} event.json`,
+        `posthorn ${noun} explain ${example} event.json --subject-begins-with /orders/`,
+      ],
+      load: async () => (await import("../events/endpoints.ts")).explainFilters,
+    },
+  ];
+}
+
+export const subscriptionCommands: readonly Command[] = scopes.flatMap(commandsIn);

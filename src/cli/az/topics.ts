@@ -1,0 +1,177 @@
+// Topics, domains and the topics of domains, as `az eventgrid` makes, shows and changes them: the
+// same bodies go to the broker, and the same shapes come back.
+
+import { Refusal } from "../../core/refusal.ts";
+import { oneOf } from "../../core/text/setting-kinds.ts";
+import { type Client, type Outside, openClient, pathTo } from "../client.ts";
+import type { Result, Run } from "../command.ts";
+import { groupId } from "../import/deployment-target.ts";
+import { isObject } from "../import/expression.ts";
+import type { Given } from "../option.ts";
+import { asListed } from "./as-listed.ts";
+import { domainTopicIds, placeIn, providerIn, type TopicKind, topicIds } from "./resource-names.ts";
+import { changedBody, topicBody } from "./topic-body.ts";
+
+/** As many as `az` asks for in a page. */
+const pageQuery = "$top=100";
+
+export const createTopic = creating("topics");
+export const createDomain = creating("domains");
+
+function creating(kind: TopicKind): Run {
+  return async (given, outside) => {
+    const place = placeIn(given, outside.env);
+    const id = `${providerIn(place)}/${kind}/${given.one("name")}`;
+    const body = { location: place.location, ...topicBody(given, kind) };
+    return await write(openClient(given, outside), { method: "PUT", id, body });
+  };
+}
+
+/** Writes, waits, and shows what has become of it. Throws Complaint. */
+export async function write(
+  client: Client,
+  { method, id, body }: { readonly method: string; readonly id: string; readonly body: object },
+): Promise<Result> {
+  const written = await client.send(method, pathTo(id), body);
+  const why = await client.follow(written);
+  if (why !== null) fail(why);
+  return { value: asListed(await client.get(pathTo(id))) };
+}
+
+/** Throws: what the broker began did not go well. */
+export function fail(why: string): never {
+  throw new Refusal("Conflict", why);
+}
+
+export const updateTopic = updating("topics");
+export const updateDomain = updating("domains");
+
+function updating(kind: TopicKind): Run {
+  return async (given, outside) => {
+    const client = openClient(given, outside);
+    const body = changedBody(given);
+    return await forEach(topicIds(given, outside.env, kind), (id) =>
+      write(client, { method: "PATCH", id, body }),
+    );
+  };
+}
+
+/** One answer as it is, several as a list. */
+async function forEach(
+  ids: readonly string[],
+  run: (id: string) => Promise<Result>,
+): Promise<Result> {
+  const values: unknown[] = [];
+  for (const id of ids) values.push((await run(id)).value);
+  return { value: values.length === 1 ? values[0] : values };
+}
+
+export const listTopics = listing("topics");
+export const listDomains = listing("domains");
+
+function listing(kind: TopicKind): Run {
+  return async (given, outside) => {
+    const place = placeIn(given, outside.env);
+    const isGrouped =
+      given.has("resource-group") || (outside.env.AZURE_DEFAULTS_GROUP ?? "") !== "";
+    const base = isGrouped ? groupId(place) : `/subscriptions/${place.subscriptionId}`;
+    const path = `${pathTo(base)}/providers/Microsoft.EventGrid/${kind}`;
+    return await listAt(openClient(given, outside), path, given);
+  };
+}
+
+/** Throws Complaint. */
+export async function listAt(client: Client, path: string, given: Given): Promise<Result> {
+  const filter = given.one("odata-query");
+  const query = filter === null ? "" : `&$filter=${encodeURIComponent(filter)}`;
+  // Asked once for the first page's sake: a refusal has its own words.
+  const first = await client.get(`${path}?${pageQuery}${query}`);
+  const all =
+    typeof first.nextLink === "string"
+      ? await client.list(`${path}?${pageQuery}${query}`)
+      : Array.isArray(first.value)
+        ? first.value.filter(isObject)
+        : [];
+  return { value: all.map(asListed) };
+}
+
+export const showTopic = showing((given, { env }) => topicIds(given, env, "topics"));
+export const showDomain = showing((given, { env }) => topicIds(given, env, "domains"));
+export const showDomainTopic = showing((given, { env }) => domainTopicIds(given, env));
+
+type IdsOf = (given: Given, outside: Outside) => readonly string[];
+
+function showing(idsOf: IdsOf): Run {
+  return async (given, outside) => {
+    const client = openClient(given, outside);
+    return await forEach(idsOf(given, outside), async (id) => ({
+      value: asListed(await client.get(pathTo(id))),
+    }));
+  };
+}
+
+export const deleteTopic = deleting((given, { env }) => topicIds(given, env, "topics"));
+export const deleteDomain = deleting((given, { env }) => topicIds(given, env, "domains"));
+export const deleteDomainTopic = deleting((given, { env }) => domainTopicIds(given, env));
+
+function deleting(idsOf: IdsOf): Run {
+  return async (given, outside) => {
+    const client = openClient(given, outside);
+    for (const id of idsOf(given, outside)) await remove(client, id);
+    return {};
+  };
+}
+
+/** Also what is not there, as in Azure. Throws Complaint. */
+export async function remove(client: Client, id: string): Promise<void> {
+  const why = await client.follow(await client.send("DELETE", pathTo(id)));
+  if (why !== null) fail(why);
+}
+
+export const listTopicKeys = keysOf("topics");
+export const listDomainKeys = keysOf("domains");
+
+function keysOf(kind: TopicKind): Run {
+  return async (given, outside) => {
+    const [id = ""] = topicIds(given, outside.env, kind);
+    const client = openClient(given, outside);
+    return { value: (await client.send("POST", `${pathTo(id)}/listKeys`)).body };
+  };
+}
+
+export const regenerateTopicKey = regenerating("topics");
+export const regenerateDomainKey = regenerating("domains");
+
+function regenerating(kind: TopicKind): Run {
+  return async (given, outside) => {
+    const [id = ""] = topicIds(given, outside.env, kind);
+    const keyName = oneOf(["key1", "key2"]).parse(given.one("key-name") ?? "", "--key-name");
+    const client = openClient(given, outside);
+    const answer = await client.send("POST", `${pathTo(id)}/regenerateKey`, { keyName });
+    const why = await client.follow(answer);
+    if (why !== null) fail(why);
+    return { value: (await client.send("POST", `${pathTo(id)}/listKeys`)).body };
+  };
+}
+
+export const createDomainTopic: Run = async (given, outside) => {
+  const [id = ""] = domainTopicIds(given, outside.env);
+  return await write(openClient(given, outside), { method: "PUT", id, body: {} });
+};
+
+export const listDomainTopics: Run = async (given, outside) => {
+  const domain = `${providerIn(placeIn(given, outside.env))}/domains/${given.one("domain-name")}`;
+  return await listAt(openClient(given, outside), `${pathTo(domain)}/topics`, given);
+};
+
+export const listTopicTypes: Run = async (given, outside) => {
+  const { value } = await openClient(given, outside).get(
+    "/providers/Microsoft.EventGrid/topicTypes",
+  );
+  return { value: Array.isArray(value) ? value.filter(isObject).map(asListed) : [] };
+};
+
+export const showTopicType: Run = async (given, outside) => {
+  const path = `/providers/Microsoft.EventGrid/topicTypes/${encodeURIComponent(given.one("name") ?? "")}`;
+  return { value: asListed(await openClient(given, outside).get(path)) };
+};

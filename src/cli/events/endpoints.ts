@@ -1,0 +1,95 @@
+// Endpoints, which subscriptions share: how they are, and an operator's hand on them. And how the
+// broker is as a whole.
+
+import type { EndpointView, FilterVerdict, Overview } from "../../core/view.ts";
+import { namesOf, sourceIn } from "../az/resource-names.ts";
+import { filterIn } from "../az/subscription-body.ts";
+import { openClient } from "../client.ts";
+import type { Row, Run } from "../command.ts";
+import { readNamed } from "../find-broker.ts";
+import { eventsIn } from "./event-file.ts";
+import { completed } from "./publish-request.ts";
+
+export const listEndpoints: Run = async (given, outside) => {
+  const { value } = await openClient(given, outside).get("/api/v1/endpoints");
+  const all = (Array.isArray(value) ? value : []) as EndpointView[];
+  return { value: all, rows: all.map(rowOf) };
+};
+
+function rowOf({ endpoint, health, waiting, sendsUnderWay, subscriptions }: EndpointView): Row {
+  return {
+    Endpoint: endpoint,
+    Health: health.kind,
+    Until: health.until ?? "",
+    Waiting: waiting,
+    Sending: sendsUnderWay,
+    Subscriptions: subscriptions.map(({ topic, name }) => `${topic}/${name}`).join(", "),
+    Words: health.words,
+  };
+}
+
+function steering(verb: "open" | "close" | "reset"): Run {
+  return async (given, outside) => {
+    const because = given.one("because");
+    const { body } = await openClient(given, outside).send("POST", `/api/v1/endpoints/${verb}`, {
+      endpoint: given.operands[0],
+      ...(because !== null && { because }),
+    });
+    return { value: body, rows: [rowOf(body as unknown as EndpointView)] };
+  };
+}
+
+export const openEndpoint = steering("open");
+export const closeEndpoint = steering("close");
+export const resetEndpoint = steering("reset");
+
+export const showStatus: Run = async (given, outside) => {
+  const overview = (await openClient(given, outside).get(
+    "/api/v1/overview",
+  )) as unknown as Overview;
+  const { counts, rates } = overview;
+  const row: Row = {
+    Version: overview.version,
+    Profile: overview.profile,
+    Store: overview.store,
+    Topics: overview.topics,
+    Subscriptions: overview.subscriptions,
+    Waiting: overview.waiting,
+    DeadLetters: overview.waitingDeadLetters,
+    Published: counts.published,
+    Delivered: counts.delivered,
+    Failed: counts.failed,
+    PerSecond: rates.delivered,
+    Sick: overview.sick.length,
+    Ready: overview.whyNotReady ?? "yes",
+  };
+  return { value: overview, rows: [row], ...(overview.whyNotReady !== null && { exitCode: 1 }) };
+};
+
+/** The dry run of filters: would this event match? */
+export const explainFilters: Run = async (given, outside) => {
+  const { topic, domainTopic } = namesOf(sourceIn(given, outside.env));
+  const file = given.operands[0] ?? "-";
+  const text = file === "-" ? await outside.readInput() : readNamed(file, outside.readFile);
+  const [event] = eventsIn(text, file === "-" ? "the input" : file);
+  const filter = filterIn(given);
+  const name = given.one("name");
+  const path = `/api/v1/topics/${encodeURIComponent(topic)}/explain`;
+  const { body } = await openClient(given, outside).send("POST", path, {
+    event: completed(event, outside),
+    ...(name !== null && { subscription: name }),
+    ...(domainTopic !== null && { domainTopic }),
+    ...(Object.keys(filter).length > 0 && { filter }),
+  });
+  const verdicts = (Array.isArray(body.value) ? body.value : []) as FilterVerdict[];
+  const rows = verdicts.flatMap(({ subscription, matches, clauses }) =>
+    (clauses.length === 0 ? [null] : clauses).map((each) => ({
+      Subscription: subscription ?? "(given)",
+      Matches: matches ? "yes" : "no",
+      Clause: each?.clause ?? "no clause",
+      Holds: each === null ? "" : each.holds ? "yes" : "no",
+      Because: each?.because ?? "",
+    })),
+  );
+  return { value: verdicts, rows };
+};

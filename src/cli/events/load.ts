@@ -1,0 +1,75 @@
+// Load on a topic: so many events at a rate, several requests at once, and what came of them.
+
+import { Complaint } from "../broker-error.ts";
+import type { Client } from "../client.ts";
+import type { CommandOutside } from "../command.ts";
+import { rateOf } from "../lengths.ts";
+import type { Given } from "../option.ts";
+import { openProgress } from "../print/progress.ts";
+import { makeEvent, send, type Target } from "./publish-request.ts";
+
+const sendsDefault = 8;
+
+/** So many events at a rate, with several requests under way. Answers what came of it. */
+export async function load(
+  client: Client,
+  target: Target,
+  { given, outside, count }: { given: Given; outside: CommandOutside; count: number },
+): Promise<object> {
+  const perRequest = given.whole("batch") ?? 1;
+  const sends = given.whole("parallel") ?? sendsDefault;
+  const rate = given.one("rate") === null ? null : rateOf(given.one("rate") ?? "", "--rate");
+  const size = given.whole("size") ?? 0;
+  const run = outside.makeId().slice(0, 8);
+  const startedAt = outside.now();
+  const progress = openProgress(outside);
+  const counts = { published: 0, refused: 0, requests: 0 };
+  let next = 1;
+  let complaint: Error | null = null;
+  const work = async () => {
+    while (next <= count) {
+      const first = next;
+      const until = Math.min(count, first + perRequest - 1);
+      next = until + 1;
+      // Each request has its moment, so that a slow answer is followed by quick ones.
+      const dueAt = rate === null ? 0 : startedAt + ((first - 1) / rate) * 1_000;
+      const waitMs = dueAt - outside.now();
+      if (waitMs > 0) await outside.sleep(waitMs);
+      const events = Array.from({ length: until - first + 1 }, (_, index) => {
+        const number = first + index;
+        const data = { number, ...(size > 0 && { fill: "x".repeat(size) }) };
+        return makeEvent(given, outside, target, { id: `${run}-${number}`, data });
+      });
+      counts.requests += 1;
+      try {
+        await send(client, target, events);
+        counts.published += events.length;
+      } catch (error) {
+        if (!(error instanceof Complaint)) throw error;
+        complaint ??= error;
+        counts.refused += events.length;
+      }
+      progress.tell(counts.published + counts.refused, count, speed(counts, startedAt, outside));
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(sends, count) }, work));
+  } finally {
+    progress.end();
+  }
+  if (counts.published === 0 && complaint !== null) throw complaint;
+  const seconds = Math.max(0.001, (outside.now() - startedAt) / 1_000);
+  return {
+    topic: given.one("topic-name"),
+    run,
+    ...counts,
+    seconds,
+    perSecond: Math.round(counts.published / seconds),
+    ...(complaint !== null && { firstRefusal: (complaint as Error).message }),
+  };
+}
+
+function speed({ published }: { published: number }, startedAt: number, { now }: CommandOutside) {
+  const seconds = Math.max(0.001, (now() - startedAt) / 1_000);
+  return `${Math.round(published / seconds)}/s`;
+}

@@ -1,0 +1,105 @@
+// `posthorn publish`: events from files or from the input, one made from options, or as many as are
+// asked for at a rate. They go in by the front door, with the topic's own key, like anyone's.
+
+import { refuseName } from "../../core/text/wording.ts";
+import type { TopicView } from "../../core/view.ts";
+import { type Client, openClient, pathTo } from "../client.ts";
+import type { CommandOutside, Run } from "../command.ts";
+import { readNamed } from "../find-broker.ts";
+import { isObject } from "../import/expression.ts";
+import type { Given } from "../option.ts";
+import { openProgress } from "../print/progress.ts";
+import { eventsIn } from "./event-file.ts";
+import { completed, makeEvent, send, type Target } from "./publish-request.ts";
+
+/** What one request may hold. */
+const eventsPerRequestMax = 5_000;
+const requestCharsMax = 900_000;
+
+export const publish: Run = async (given, outside) => {
+  const client = openClient(given, outside);
+  const target = await targetOf(client, given);
+  const count = given.whole("count");
+  if (count !== null) {
+    const { load } = await import("./load.ts");
+    return { value: await load(client, target, { given, outside, count }) };
+  }
+  const events = await wantedEvents(given, outside, target);
+  const progress = openProgress(outside);
+  let published = 0;
+  try {
+    for (const request of cut(events)) {
+      await send(client, target, request);
+      published += request.length;
+      progress.tell(published, events.length);
+    }
+  } finally {
+    progress.end();
+  }
+  return { value: { topic: given.one("topic-name"), published, ids: events.map(idOf) } };
+};
+
+/** Throws Complaint. Refusal: InvalidSetting, for a topic that is not there. */
+async function targetOf(client: Client, given: Given): Promise<Target> {
+  const name = given.one("topic-name") ?? "";
+  const { value } = await client.get("/api/v1/topics");
+  const topics = (Array.isArray(value) ? value : []) as TopicView[];
+  const topic = topics.find((each) => each.name.toLowerCase() === name.toLowerCase());
+  if (topic === undefined) {
+    const known = topics.map((each) => each.name);
+    throw refuseName({ what: "topic", name, known: known.length > 0 ? known : ["none yet"] });
+  }
+  const key = given.one("topic-key") ?? (await keyOf(client, topic.armId));
+  return {
+    path: `/topics/${encodeURIComponent(topic.name)}/api/events?api-version=2018-01-01`,
+    key,
+    schema: topic.inputSchema.toLowerCase(),
+    isDomain: topic.kind === "domain",
+  };
+}
+
+async function keyOf(client: Client, armId: string): Promise<string> {
+  const { body } = await client.send("POST", `${pathTo(armId)}/listKeys`);
+  return String(body.key1);
+}
+
+async function wantedEvents(
+  given: Given,
+  outside: CommandOutside,
+  target: Target,
+): Promise<unknown[]> {
+  if (given.operands.length === 0) return [makeEvent(given, outside, target)];
+  const events: unknown[] = [];
+  for (const file of given.operands) {
+    const isInput = file === "-";
+    const text = isInput ? await outside.readInput() : readNamed(file, outside.readFile);
+    events.push(...eventsIn(text, isInput ? "the input" : file));
+  }
+  return events.map((event) => completed(event, outside));
+}
+
+/** As many requests as their limits ask for. */
+function cut(events: readonly unknown[]): unknown[][] {
+  const requests: unknown[][] = [];
+  let chars = 0;
+  for (const event of events) {
+    const size = JSON.stringify(event).length + 1;
+    const last = requests.at(-1);
+    if (
+      last === undefined ||
+      last.length >= eventsPerRequestMax ||
+      chars + size > requestCharsMax
+    ) {
+      requests.push([event]);
+      chars = size;
+    } else {
+      last.push(event);
+      chars += size;
+    }
+  }
+  return requests;
+}
+
+function idOf(event: unknown): unknown {
+  return isObject(event) ? (event.id ?? null) : null;
+}

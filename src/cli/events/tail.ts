@@ -1,0 +1,99 @@
+// `posthorn tail`: what happens in a broker while it happens, a line for each fact. In JSON it is
+// one object on each line.
+
+import type { LiveEvent } from "../../core/view.ts";
+import { openClient } from "../client.ts";
+import type { Run } from "../command.ts";
+import { lengthOf } from "../lengths.ts";
+import type { Given } from "../option.ts";
+import { type Paint, painter } from "../print/color.ts";
+
+/** What is shown unless something else is asked for. */
+const kindsDefault: readonly string[] = ["published", "attempt", "ended", "endpoint", "redrive"];
+
+export const tail: Run = async (given, outside) => {
+  const client = openClient(given, outside);
+  const abort = new AbortController();
+  const ignore = outside.onSignal(() => abort.abort());
+  const lastMs = given.one("for") === null ? null : lengthOf(given.one("for") ?? "", "--for");
+  if (lastMs !== null) void outside.sleep(lastMs).then(() => abort.abort());
+  const isFailed = given.isOn("failed") === true;
+  const paint = painter(outside);
+  let left = given.whole("count") ?? Number.POSITIVE_INFINITY;
+  try {
+    for await (const { kind, text } of client.stream(pathIn(given), abort.signal)) {
+      const fact = { kind, ...(JSON.parse(text) as object) } as LiveEvent;
+      if (isFailed && !tellsOfFailure(fact)) continue;
+      const line = outside.form === "json" ? JSON.stringify(fact) : lineOf(fact, paint);
+      if (line === null) continue;
+      outside.print(`${line}\n`);
+      if (fact.kind !== "missed") left -= 1;
+      if (left <= 0) break;
+    }
+  } finally {
+    ignore();
+    abort.abort();
+  }
+  return {};
+};
+
+/** The broker leaves out what is not wanted, so that it does not count as too much. */
+function pathIn(given: Given): string {
+  const kinds = given.all("only").length > 0 ? given.all("only") : kindsDefault;
+  const [topic, name] = [given.one("topic-name"), given.one("name")];
+  const query = new URLSearchParams({
+    kinds: [...kinds, "missed"].join(","),
+    ...(topic !== null && { topic }),
+    ...(name !== null && { subscription: name }),
+  });
+  return `/api/v1/live?${query}`;
+}
+
+function tellsOfFailure(fact: LiveEvent): boolean {
+  if (fact.kind === "attempt") return fact.attempt.decision !== "delivered";
+  return fact.kind === "ended" || fact.kind === "missed";
+}
+
+/** Null for what is not worth a line. */
+function lineOf(fact: LiveEvent, paint: Paint): string | null {
+  switch (fact.kind) {
+    case "published": {
+      const { acceptedAt, topic, event, id, type, subject, deliveries } = fact.event;
+      const to = deliveries.map(({ subscription }) => subscription).join(", ") || "nobody";
+      return `${timeOf(acceptedAt)} ${paint("cyan", "published")} ${topic} ${event} (${id}) ${type} ${subject} → ${to}`;
+    }
+    case "attempt": {
+      const { at, topic, subscription, event, number, outcome, status, durationMs, ...rest } =
+        fact.attempt;
+      const isDelivered = rest.decision === "delivered";
+      const saw = status === null ? outcome : `${status} ${outcome}`;
+      const next = rest.nextDueAt === null ? rest.decision : `next ${timeOf(rest.nextDueAt)}`;
+      const word = paint(isDelivered ? "green" : "yellow", isDelivered ? "delivered" : "failed   ");
+      return `${timeOf(at)} ${word} ${topic}/${subscription} ${event} #${number} ${saw} ${Math.round(durationMs)} ms${isDelivered ? "" : ` → ${next}`}`;
+    }
+    case "ended": {
+      const { at, topic, subscription, event, state, reason } = fact.ended;
+      return `${timeOf(at)} ${paint("red", state)} ${topic}/${subscription} ${event} ${reason ?? ""}`.trimEnd();
+    }
+    case "endpoint": {
+      const { endpoint, health, history } = fact.endpoint;
+      const at = history[0]?.at;
+      return `${at === undefined ? "            " : timeOf(at)} ${paint("magenta", "endpoint ")} ${endpoint} ${health.words}`;
+    }
+    case "redrive": {
+      const { id, state, sent, total, failed } = fact.redrive;
+      return `             ${paint("magenta", "redrive  ")} ${id} ${state} ${sent}/${total}, ${failed} failed`;
+    }
+    case "catalog":
+      return `             ${paint("magenta", "changed  ")} topics or subscriptions`;
+    case "missed":
+      return paint("red", `             … ${fact.count} more, too many to show`);
+    default:
+      return null;
+  }
+}
+
+/** The time of day, which is what tells lines apart. */
+function timeOf(instant: string): string {
+  return instant.slice(11, 23);
+}

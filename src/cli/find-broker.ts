@@ -1,0 +1,88 @@
+// Where a broker is, and its key: as options or the environment say, or as its data folder tells
+// whoever is on the same machine.
+
+import { join } from "node:path";
+import { Refusal } from "../core/refusal.ts";
+import { isLoopback, urlFromHere } from "../core/text/setting-kinds.ts";
+import { refuseValue } from "../core/text/wording.ts";
+import type { Outside } from "./client.ts";
+
+const serverDefault = "http://127.0.0.1:5888";
+const dataDefault = "./posthorn-data";
+
+/** The options that say it. */
+export interface Whereabouts {
+  one(name: "server" | "key" | "data" | "ca"): string | null;
+}
+
+/** Refusal: InvalidSetting. */
+export function findBroker(
+  given: Whereabouts,
+  outside: Outside,
+): { readonly base: string; readonly key: string | null } {
+  const { env } = outside;
+  const folder = given.one("data") ?? (env.POSTHORN_DATA || dataDefault);
+  const found = addressIn(folder, outside);
+  const named = given.one("server") ?? (env.POSTHORN_SERVER || found || serverDefault);
+  const server = serverOf(named);
+  const isHere = named === found || isLoopback(server.hostname.replace(/^\[|\]$/g, ""));
+  const key =
+    given.one("key") ??
+    (env.POSTHORN_KEY || env.POSTHORN_ADMIN_KEY || (isHere ? keyIn(folder, outside) : null));
+  if (server.protocol === "https:") trustOwn(given.one("ca"), folder, outside);
+  return { base: server.href.replace(/\/+$/, ""), key };
+}
+
+function serverOf(text: string): URL {
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "") {
+    return url;
+  }
+  const allowed = "a URL such as http://127.0.0.1:5888";
+  throw refuseValue({ field: "server", value: text, allowed });
+}
+
+/** The key of a broker here is for that broker: it is not sent to other machines. */
+function keyIn(folder: string, { readFile }: Outside): string | null {
+  return readOr(() => readFile(join(folder, "admin.key")).trim());
+}
+
+function readOr(read: () => string): string | null {
+  try {
+    return read();
+  } catch (error) {
+    const code = (error as { code?: unknown }).code;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES") return null;
+    throw error;
+  }
+}
+
+function trustOwn(file: string | null, folder: string, { readFile, trust }: Outside): void {
+  const pem =
+    file === null ? readOr(() => readFile(join(folder, "ca.pem"))) : readNamed(file, readFile);
+  if (pem === null) return;
+  try {
+    trust(pem);
+  } catch {
+    const field = file ?? join(folder, "ca.pem");
+    throw new Refusal(
+      "InvalidSetting",
+      `${field} must be a PEM file with certificates, and is not`,
+    );
+  }
+}
+
+/** A file that someone named. Refusal: InvalidSetting. */
+export function readNamed(file: string, readFile: Outside["readFile"]): string {
+  try {
+    return readFile(file);
+  } catch (error) {
+    const code = (error as { code?: unknown }).code ?? "unknown";
+    throw new Refusal("InvalidSetting", `${file} cannot be read (${code})`, { cause: error });
+  }
+}
+
+/** What a broker that runs here has left of its address; it may listen on every one. */
+function addressIn(folder: string, { readFile }: Outside): string | null {
+  return readOr(() => urlFromHere(readFile(join(folder, "address")).trim()));
+}

@@ -1,0 +1,146 @@
+// Resources as the Azure CLI prints them, and as Azure Resource Manager takes them. The CLI lifts
+// what is under `properties` to the top, there and again in destinations, headers and mappings, and
+// prints null for what is not there. What was never lifted is taken as it is.
+
+import type { Members } from "../../core/text/members.ts";
+import { addressOf, groupOf } from "./arm-id.ts";
+import { isObject } from "./expression.ts";
+
+/** Around the properties of a resource, or in them for reading alone. */
+const notProperties = new Set([
+  "id",
+  "name",
+  "type",
+  "etag",
+  "location",
+  "tags",
+  "sku",
+  "kind",
+  "identity",
+  "systemData",
+  "extendedLocation",
+  "resourceGroup",
+  "provisioningState",
+  "endpoint",
+  "metricResourceId",
+  "privateEndpointConnections",
+  "dataResidencyBoundary",
+  "topic",
+]);
+
+/** Null for what names no resource. */
+export function idOfListed({ id, topic, name }: Members): string | null {
+  if (typeof id === "string" && id.startsWith("/")) return id;
+  if (typeof topic !== "string" || typeof name !== "string" || !topic.startsWith("/")) return null;
+  return `${topic}/providers/Microsoft.EventGrid/eventSubscriptions/${name}`;
+}
+
+/** In the shape of Azure Resource Manager, without what is null. */
+export function toResource(listed: Members): Members {
+  const { location, tags } = listed;
+  const properties = liftedDown(isObject(listed.properties) ? listed.properties : listed);
+  return withoutNull({ location, tags, properties });
+}
+
+function withoutReadOnly(properties: Members): Members {
+  return withoutNull(
+    Object.fromEntries(Object.entries(properties).filter(([name]) => !notProperties.has(name))),
+  );
+}
+
+function liftedDown(listed: Members): Members {
+  const own = withoutReadOnly(listed);
+  return withoutNull({
+    ...own,
+    ...change(own, "inputSchemaMapping", (value) => nested(value, ["inputSchemaMappingType"])),
+    ...change(own, "destination", nestedDestination),
+    ...change(own, "deadLetterDestination", (value) => nested(value, ["endpointType"])),
+    ...change(own, "deliveryWithResourceIdentity", (value) => ({
+      ...value,
+      ...change(value, "destination", nestedDestination),
+    })),
+    ...change(own, "deadLetterWithResourceIdentity", (value) => ({
+      ...value,
+      ...change(value, "deadLetterDestination", (inner) => nested(inner, ["endpointType"])),
+    })),
+    ...change(own, "filter", withoutNull),
+  });
+}
+
+/** The member made anew, or nothing where it is no object. */
+function change(members: Members, name: string, make: (value: Members) => Members): Members {
+  const value = members[name];
+  return isObject(value) ? { [name]: make(value) } : {};
+}
+
+/** Everything but the named members goes under `properties`. */
+function nested(value: Members, outside: readonly string[]): Members {
+  if (isObject(value.properties)) return { ...value, properties: withoutNull(value.properties) };
+  const [around, within] = [true, false].map((isAround) =>
+    Object.fromEntries(
+      Object.entries(value).filter(([name]) => outside.includes(name) === isAround),
+    ),
+  ) as [Members, Members];
+  return { ...around, properties: withoutNull(within) };
+}
+
+function nestedDestination(value: Members): Members {
+  const destination = nested(value, ["endpointType"]);
+  const properties = destination.properties as Members;
+  const { deliveryAttributeMappings: mappings } = properties;
+  if (!Array.isArray(mappings)) return destination;
+  const deliveryAttributeMappings = mappings.map((each: unknown) =>
+    isObject(each) ? nested(each, ["name", "type"]) : each,
+  );
+  return { ...destination, properties: { ...properties, deliveryAttributeMappings } };
+}
+
+function withoutNull(members: Members): Members {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => (value ?? null) !== null),
+  );
+}
+
+/** As the Azure CLI would print what Azure Resource Manager shows. */
+export function toListed(shown: Members): Members {
+  const { properties, ...around } = shown;
+  const id = String(shown.id);
+  const lifted = isObject(properties) ? properties : {};
+  const kind = addressOf(id)?.kind;
+  const all: Members = {
+    ...around,
+    ...lifted,
+    ...(kind === "subscription" && { deadLetterDestination: lifted.deadLetterDestination ?? null }),
+    resourceGroup: groupOf(id)?.resourceGroup ?? null,
+    ...change(lifted, "inputSchemaMapping", raised),
+    ...change(lifted, "destination", raisedDestination),
+    ...change(lifted, "deadLetterDestination", raised),
+    ...change(lifted, "deliveryWithResourceIdentity", (value) => ({
+      ...value,
+      ...change(value, "destination", raisedDestination),
+    })),
+    ...change(lifted, "deadLetterWithResourceIdentity", (value) => ({
+      ...value,
+      ...change(value, "deadLetterDestination", raised),
+    })),
+  };
+  const names = Object.keys(all).toSorted();
+  return Object.fromEntries(names.map((name) => [name, all[name]]));
+}
+
+function raised(value: Members): Members {
+  const { properties, ...around } = value;
+  return { ...around, ...(isObject(properties) && properties) };
+}
+
+function raisedDestination(value: Members): Members {
+  const destination = raised(value);
+  const { deliveryAttributeMappings: mappings } = destination;
+  if (!Array.isArray(mappings)) return destination;
+  return {
+    ...destination,
+    deliveryAttributeMappings: mappings.map((each: unknown) =>
+      isObject(each) ? raised(each) : each,
+    ),
+  };
+}

@@ -1,0 +1,202 @@
+// `posthorn import`: reads files, works out what they ask for, and asks the broker for it over its
+// own API. A resource that is already as it is wanted is not written again: its endpoint would be
+// asked again, too. One that fails does not keep the others from being made.
+
+import type { Members } from "../../core/text/members.ts";
+import { refuseName } from "../../core/text/wording.ts";
+import { localPlace } from "../../core/topic.ts";
+import { wordsOf } from "../broker-error.ts";
+import {
+  type Answer,
+  type Client,
+  type Outside,
+  openClient,
+  pathTo,
+  secretsOf,
+} from "../client.ts";
+import type { Run } from "../command.ts";
+import { readNamed } from "../find-broker.ts";
+import type { Given } from "../option.ts";
+import { pairsIn } from "../options.ts";
+import { isSameText } from "./arm-id.ts";
+import { isTemplate, parseDocument, readDocument, readParameters } from "./document.ts";
+import { isObject } from "./expression.ts";
+import { type Need, type Plan, planFor, type Wanted } from "./plan.ts";
+import { isAlike, isHidden } from "./same-as.ts";
+import { declaredParameters, type Found } from "./template.ts";
+
+/** How many endpoints may be waited for at once. */
+const followedMax = 16;
+
+/** Exit code 1 when something could not be made. Refusals: InvalidSetting, Unavailable, …. */
+export const importResources: Run = async (options, outside) => {
+  const plan = await planIn(options, outside);
+  const client = openClient(options, outside);
+  const isDryRun = options.has("dry-run");
+  let hasFailed = false;
+  const print = (line: Line) => {
+    hasFailed ||= line.word === "failed";
+    outside.print(`${lineOf(line)}\n`);
+  };
+  // Also when there is nothing to do: a broker that is not there is worth knowing.
+  await client.list("/subscriptions");
+  for (let at = 0; at < plan.wanted.length; at += followedMax) {
+    const begun: Promise<Line>[] = [];
+    // Writes one after the other, because topics of one domain share a record; waits together.
+    for (const wanted of plan.wanted.slice(at, at + followedMax)) {
+      begun.push((await begin(client, wanted, isDryRun))());
+    }
+    for (const line of await Promise.all(begun)) print(line);
+  }
+  plan.passedOver.forEach(print);
+  return { exitCode: hasFailed ? 1 : 0 };
+};
+
+interface Line {
+  readonly word: string;
+  readonly what: string;
+  readonly why?: string;
+}
+
+function lineOf({ word, what, why }: Line): string {
+  return `${word.padEnd(9)}  ${what}${why === undefined ? "" : `: ${why}`}`;
+}
+
+async function planIn(options: Given, outside: Outside): Promise<Plan> {
+  const readFile = (file: string) => readNamed(file, outside.readFile);
+  const additions = {
+    endpoints: pairsIn(options.all("endpoint"), "--endpoint SUBSCRIPTION=URL"),
+    attributes: pairsIn(options.all("attribute"), "--attribute SUBSCRIPTION:HEADER=VALUE"),
+    omitted: options.all("omit"),
+    usesBaseUrls: options.has("use-base-urls"),
+  };
+  const place = {
+    subscriptionId: options.one("subscription") ?? localPlace.subscriptionId,
+    resourceGroup: options.one("resource-group") ?? localPlace.resourceGroup,
+    location: options.one("location") ?? localPlace.location,
+  };
+  const parameters = readParameters(options.all("parameters"), readFile);
+  const documents: [string, unknown][] = [];
+  for (const name of options.operands) {
+    const file = name === "-" ? "the input" : name;
+    const text = name === "-" ? await outside.readInput() : readFile(name);
+    documents.push([file, parseDocument(text, file)]);
+  }
+  const templates = documents.map(([, document]) => document).filter(isTemplate);
+  const known = templates.flatMap(declaredParameters);
+  for (const name of parameters.keys()) {
+    if (!known.some((each) => each.toLowerCase() === name.toLowerCase())) {
+      throw refuseName({ what: "parameter", name, known });
+    }
+  }
+  const found: Found[] = documents.flatMap(([file, document]) =>
+    readDocument(document, { file, place, parameters }),
+  );
+  return planFor(found, additions);
+}
+
+/** Does what can be done at once; the answer waits for the rest. */
+async function begin(
+  client: Client,
+  wanted: Wanted,
+  isDryRun: boolean,
+): Promise<() => Promise<Line>> {
+  const { kind, label, id, body } = wanted;
+  const what = `${kind === "domainTopic" ? "domain topic" : kind} ${label}`;
+  const say = (word: string, why?: string) => async () => ({
+    word,
+    what,
+    ...(why !== undefined && { why }),
+  });
+  const shown = await client.ask("GET", pathTo(id));
+  const isThere = shown.status === 200;
+  if (isThere && (await isAsWanted(client, wanted, shown.body))) {
+    const state = stateOf(shown.body);
+    return say("unchanged", state === "Succeeded" ? undefined : `it is ${state}`);
+  }
+  const needs = wanted.needs.filter((need) => !isThere || !isKept(need, wanted, shown.body));
+  if (needs.length > 0) {
+    const add = needs.map(({ option }) => option).join(" ");
+    return say("failed", `the file does not tell everything; add ${add}`);
+  }
+  if (isDryRun) return say(isThere ? "to update" : "to create");
+  const written = await client.ask("PUT", pathTo(id), body);
+  if (written.status >= 300)
+    return say("failed", wordsOf(written.body, `answer ${written.status}`));
+  return async () => await finish(client, { wanted, written, what, isThere });
+}
+
+async function finish(
+  client: Client,
+  done: {
+    readonly wanted: Wanted;
+    readonly written: Answer;
+    readonly what: string;
+    readonly isThere: boolean;
+  },
+): Promise<Line> {
+  const { what } = done;
+  const why = await client.follow(done.written);
+  if (why !== null) return { word: "failed", what, why };
+  const word = done.isThere ? "updated" : "created";
+  if (done.wanted.kind !== "subscription") return { word, what };
+  const state = stateOf((await client.ask("GET", pathTo(done.wanted.id))).body);
+  return state === "Succeeded" ? { word, what } : { word, what, why: `it is ${state}` };
+}
+
+function stateOf({ properties }: Members): string {
+  return isObject(properties) ? String(properties.provisioningState) : "Succeeded";
+}
+
+/** A URL or a secret that the file leaves out stays as the broker has it. */
+function isKept({ header }: Need, wanted: Wanted, shown: Members): boolean {
+  if (header === null) return isEndpointKept(wanted, shown);
+  const { deliveryAttributeMappings: mappings } = destinationIn(shown);
+  return (
+    Array.isArray(mappings) &&
+    mappings.some(
+      (each: unknown) =>
+        isObject(each) &&
+        isSameText(String(each.name), header) &&
+        isObject(each.properties) &&
+        isHidden(each.properties),
+    )
+  );
+}
+
+function isEndpointKept({ body }: Wanted, shown: Members): boolean {
+  const base = destinationIn(body).endpointBaseUrl ?? null;
+  return base === null || base === destinationIn(shown).endpointBaseUrl;
+}
+
+function destinationIn({ properties }: Members): Members {
+  const destination = isObject(properties) ? properties.destination : null;
+  const inside = isObject(destination) ? destination.properties : null;
+  return isObject(inside) ? inside : {};
+}
+
+/** One that has failed is worth another try. */
+async function isAsWanted(client: Client, wanted: Wanted, shown: Members): Promise<boolean> {
+  if (wanted.kind !== "subscription") {
+    const known = wanted.kind === "domainTopic" ? shown : await withKeys(client, wanted.id, shown);
+    return isAlike(wanted, known, { secrets: null, inputSchema: null });
+  }
+  if (stateOf(shown) === "Failed" || !isEndpointKept(wanted, shown)) return false;
+  const source = await client.ask("GET", pathTo(topicIdOf(wanted.sourceId)));
+  const properties = isObject(source.body.properties) ? source.body.properties : {};
+  return isAlike(wanted, shown, {
+    secrets: await secretsOf(client, wanted.id),
+    inputSchema: properties.inputSchema ?? "EventGridSchema",
+  });
+}
+
+async function withKeys(client: Client, id: string, shown: Members): Promise<Members> {
+  const { body } = await client.ask("POST", `${pathTo(id)}/listKeys`);
+  const properties = isObject(shown.properties) ? shown.properties : {};
+  return { ...shown, properties: { ...properties, key1: body.key1, key2: body.key2 } };
+}
+
+/** Of a topic of a domain, the domain. */
+function topicIdOf(sourceId: string): string {
+  return sourceId.replace(/(\/domains\/[^/]+)\/topics\/[^/]+$/i, "$1");
+}

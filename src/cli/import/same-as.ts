@@ -1,0 +1,272 @@
+// Whether a resource is already as it is wanted. What is wanted says little and takes defaults for
+// the rest; what the broker shows says everything. Both are brought into one plain form: without
+// what is for reading alone, without defaults, and with one spelling for words of the service.
+
+import { profiles } from "../../core/delivery/profile.ts";
+import { defaultDeliverySchema } from "../../core/schema/convert.ts";
+import type { Members } from "../../core/text/members.ts";
+import { sendingIn } from "../az/destination-member.ts";
+import type { Kind } from "./arm-id.ts";
+import { isObject } from "./expression.ts";
+import { ownToCompare } from "./signing-secrets.ts";
+
+/** What is shown of a subscription only to those who ask for it. */
+export interface Secrets {
+  readonly endpointUrl: unknown;
+  readonly deliveryAttributeMappings: unknown;
+  /** What deliveries are signed with, in clear. */
+  readonly signing: readonly Members[];
+}
+
+/** Whether these are the properties of a header whose value is kept from readers. */
+export function isHidden({ isSecret, value }: Members): boolean {
+  return isSecret === true && ((value ?? null) === null || value === "Hidden");
+}
+
+/** Members of a topic that stay as they are when a whole topic is written without them. */
+const keptByTopics = [
+  "inputSchema",
+  "inputSchemaMapping",
+  "autoCreateTopicWithFirstSubscription",
+  "autoDeleteTopicWithLastSubscription",
+  "port",
+  "profile",
+  "key1",
+  "key2",
+];
+
+const noSecrets: Secrets = { endpointUrl: null, deliveryAttributeMappings: null, signing: [] };
+
+export function isAlike(
+  wanted: { readonly kind: Kind; readonly body: Members },
+  shown: Members,
+  context: { readonly secrets: Secrets | null; readonly inputSchema: unknown },
+): boolean {
+  if (wanted.kind === "domainTopic") return true;
+  const wantedProperties = members(wanted.body.properties);
+  const shownProperties = members(shown.properties);
+  if (wanted.kind === "subscription") {
+    const secret = context.secrets ?? noSecrets;
+    const [asked, there] = [apart(wantedProperties), apart(shownProperties)];
+    return (
+      isOwnAlike(wantedProperties, shownProperties, secret) &&
+      isEqual(
+        plainTerms(withKept(asked, secret), context.inputSchema),
+        plainTerms(withSecrets(there, secret, asked), context.inputSchema),
+      )
+    );
+  }
+  const wantedTopic = withOwn(wantedProperties);
+  const left = keptByTopics.filter((name) => (wantedTopic[name] ?? null) === null);
+  const without = (properties: Members) =>
+    Object.fromEntries(Object.entries(properties).filter(([name]) => !left.includes(name)));
+  const { location, tags } = wanted.body;
+  return (
+    isEqual(plainTopic(wantedTopic), plainTopic(without(withOwn(shownProperties)))) &&
+    (location === undefined || isEqual(lower(location), lower(shown.location))) &&
+    isEqual(tags ?? null, shown.tags ?? null)
+  );
+}
+
+/** Our own settings stay as they are where nothing is said of them. */
+function isOwnAlike(wanted: Members, shown: Members, { signing }: Secrets): boolean {
+  if (wanted.posthorn === undefined) return true;
+  const [own, other] = [wanted, shown].map(({ posthorn }) => ownToCompare(posthorn, signing));
+  return isEqual(plain(own as Members), plain(other as Members));
+}
+
+function members(value: unknown): Members {
+  return isObject(value) ? value : {};
+}
+
+/** Our own members travel under `posthorn`, and may stand beside the others, too. */
+function withOwn(properties: Members): Members {
+  return { ...properties, ...members(properties.posthorn) };
+}
+
+/** Identities beside what was written with them. */
+function apart(properties: Members): Members {
+  const { deliveryWithResourceIdentity: sent, deadLetterWithResourceIdentity: dead } = properties;
+  return {
+    ...properties,
+    destination: sendingIn(properties),
+    identity: members(sent).identity,
+    deadLetterDestination:
+      properties.deadLetterDestination ?? members(dead).deadLetterDestination ?? null,
+    deadLetterIdentity: members(dead).identity,
+  };
+}
+
+/** A client that cannot read the URL does not change it by leaving it out. */
+function withSecrets(shown: Members, secret: Secrets, wanted: Members): Members {
+  const destination = members(shown.destination);
+  const inside = members(destination.properties);
+  const asked = members(members(wanted.destination).properties);
+  const url = (asked.endpointUrl ?? null) === null ? {} : { endpointUrl: secret.endpointUrl };
+  const properties = {
+    ...inside,
+    ...url,
+    deliveryAttributeMappings: secret.deliveryAttributeMappings ?? inside.deliveryAttributeMappings,
+  };
+  return { ...shown, destination: { ...destination, properties } };
+}
+
+/** Nor does it change a secret header that it writes as it reads it. */
+function withKept(wanted: Members, { deliveryAttributeMappings: stored }: Secrets): Members {
+  const destination = members(wanted.destination);
+  const inside = members(destination.properties);
+  const { deliveryAttributeMappings: mappings } = inside;
+  if (!Array.isArray(mappings) || !Array.isArray(stored)) return wanted;
+  const deliveryAttributeMappings = mappings.map((each: unknown) => {
+    const { name, properties } = members(each);
+    const kept = isHidden(members(properties))
+      ? stored.find((one) => isEqual(lower(members(one).name), lower(name)))
+      : undefined;
+    return kept ?? each;
+  });
+  const properties = { ...inside, deliveryAttributeMappings };
+  return { ...wanted, destination: { ...destination, properties } };
+}
+
+function plainTopic(properties: Members): unknown {
+  const { inputSchemaMapping: mapping, inboundIpRules: rules } = properties;
+  return plain({
+    inputSchema: lower(properties.inputSchema),
+    inputSchemaMapping: plain(members(members(mapping).properties)),
+    disableLocalAuth: properties.disableLocalAuth || null,
+    publicNetworkAccess: unless("enabled", lower(properties.publicNetworkAccess)),
+    inboundIpRules: Array.isArray(rules) ? rules.map((rule) => members(rule).ipMask) : null,
+    autoCreate: properties.autoCreateTopicWithFirstSubscription,
+    autoDelete: properties.autoDeleteTopicWithLastSubscription,
+    port: properties.port,
+    profile: properties.profile,
+    key1: properties.key1,
+    key2: properties.key2,
+  });
+}
+
+function plainTerms(properties: Members, inputSchema: unknown): unknown {
+  const destination = members(properties.destination);
+  const inside = members(destination.properties);
+  const filter = members(properties.filter);
+  const retry = members(properties.retryPolicy);
+  const { attemptsMax, ttlMs } = profiles.azure;
+  const usual = defaultDeliverySchema(inputSchema as Parameters<typeof defaultDeliverySchema>[0]);
+  return plain({
+    destination: plain({
+      ...inside,
+      endpointType: lower(destination.endpointType),
+      endpointUrl: plainUrl(inside.endpointUrl),
+      ...plainQueue(inside),
+      endpointBaseUrl: null,
+      minimumTlsVersionAllowed: null,
+      maxEventsPerBatch: unless(1, inside.maxEventsPerBatch),
+      preferredBatchSizeInKilobytes: unless(64, inside.preferredBatchSizeInKilobytes),
+      deliveryAttributeMappings: plainHeaders(inside.deliveryAttributeMappings),
+    }),
+    filter: plainFilter(filter),
+    labels: properties.labels,
+    expirationTimeUtc: plainInstant(properties.expirationTimeUtc),
+    eventDeliverySchema: unless(lower(usual), lower(properties.eventDeliverySchema)),
+    retryPolicy: plain({
+      attempts: unless(attemptsMax.default, retry.maxDeliveryAttempts),
+      minutes: unless(ttlMs.default / 60_000, retry.eventTimeToLiveInMinutes),
+    }),
+    deadLetterDestination: plainStore(members(properties.deadLetterDestination)),
+    identity: plainIdentity(properties.identity),
+    deadLetterIdentity: plainIdentity(properties.deadLetterIdentity),
+  });
+}
+
+function plainIdentity(value: unknown): unknown {
+  const { type, userAssignedIdentity } = members(value);
+  return plain({ type: lower(type), userAssignedIdentity: lower(userAssignedIdentity) });
+}
+
+/** The queue may stand in the id, as the Azure CLI has it, or beside it. */
+function plainQueue({ resourceId, queueName }: Members): Members {
+  if (typeof resourceId !== "string") return {};
+  const [account, queue] = resourceId.toLowerCase().split("/queueservices/default/queues/");
+  return { resourceId: account, queueName: queueName ?? queue };
+}
+
+/** The container may stand in the id, as the Azure CLI has it, or beside it. */
+function plainStore({ endpointType, properties }: Members): unknown {
+  const { resourceId, blobContainerName } = members(properties);
+  const [account, container] = String(lower(resourceId) ?? "").split(
+    /\/blobservices\/default\/containers\//,
+  );
+  return plain({
+    endpointType: lower(endpointType),
+    account: account || null,
+    container: container ?? lower(blobContainerName),
+  });
+}
+
+function plainFilter(filter: Members): unknown {
+  const { advancedFilters: advanced } = filter;
+  return plain({
+    ...filter,
+    isSubjectCaseSensitive: filter.isSubjectCaseSensitive || null,
+    enableAdvancedFilteringOnArrays: filter.enableAdvancedFilteringOnArrays || null,
+    subjectBeginsWith: unless("", filter.subjectBeginsWith),
+    subjectEndsWith: unless("", filter.subjectEndsWith),
+    advancedFilters: Array.isArray(advanced)
+      ? advanced.map((each) => {
+          const one = members(each);
+          return plain({ ...one, operatorType: lower(one.operatorType) });
+        })
+      : null,
+  });
+}
+
+function plainHeaders(mappings: unknown): unknown {
+  if (!Array.isArray(mappings)) return null;
+  return mappings.map((each) => {
+    const { name, type, properties } = members(each);
+    const { isSecret, ...rest } = members(properties);
+    return plain({ name, type: lower(type), isSecret: isSecret || null, ...rest });
+  });
+}
+
+function plainUrl(value: unknown): unknown {
+  return typeof value === "string" ? (URL.parse(value)?.href ?? value) : null;
+}
+
+/** Without a zone it is in UTC. */
+function plainInstant(value: unknown): unknown {
+  if (typeof value !== "string") return null;
+  const at = Date.parse(/T[^Z+-]*$/i.test(value) ? `${value}Z` : value);
+  return Number.isNaN(at) ? value : at;
+}
+
+function lower(value: unknown): unknown {
+  return typeof value === "string" ? value.toLowerCase().replaceAll(" ", "") : value;
+}
+
+function unless(usual: unknown, value: unknown): unknown {
+  return value === usual ? null : value;
+}
+
+/** Null where nothing is left: what is empty says as little as what is not there. */
+function plain(given: Members): unknown {
+  const left = Object.entries(given)
+    .map(([name, value]) => [name, isObject(value) ? plain(value) : value] as const)
+    .filter(
+      ([, value]) => (value ?? null) !== null && !(Array.isArray(value) && value.length === 0),
+    );
+  return left.length === 0
+    ? null
+    : Object.fromEntries(left.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  return JSON.stringify(ordered(one)) === JSON.stringify(ordered(other));
+}
+
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (!isObject(value)) return value ?? null;
+  const names = Object.keys(value).toSorted();
+  return names.map((name) => [name, ordered(value[name])]);
+}

@@ -1,0 +1,54 @@
+// Signing secrets in what is exported, imported and compared: the broker shows them to those who
+// ask for them, and elsewhere as `Hidden`. They are told like other secrets, or become parameters.
+
+import type { Members } from "../../core/text/members.ts";
+import { addressOf } from "./arm-id.ts";
+import { isObject } from "./expression.ts";
+
+/** As much of a client as is needed here. */
+interface Asking {
+  ask(method: string, path: string): Promise<{ readonly status: number; readonly body: Members }>;
+}
+
+/** Those in force, the newest first; none where deliveries are not signed. */
+export async function signingOf(client: Asking, id: string): Promise<readonly Members[]> {
+  const [topic, ...rest] = (addressOf(id)?.label ?? "").split("/").map(encodeURIComponent);
+  const within = rest.length > 1 ? `?domainTopic=${rest[0]}` : "";
+  const path = `/api/v1/topics/${topic}/subscriptions/${rest.at(-1)}/signing${within}`;
+  const { status, body } = await client.ask("GET", path);
+  return status === 200 && Array.isArray(body.secrets) ? body.secrets.filter(isObject) : [];
+}
+
+/** Our own settings of a subscription with their secrets in clear, or as `hide` has them. */
+export function ownWithSecrets(
+  posthorn: unknown,
+  signing: readonly Members[],
+  hide: ((wish: string) => string) | null,
+): Members {
+  if (!isObject(posthorn)) return {};
+  const { flow: _, signing: shown, ...rest } = posthorn;
+  const secrets = signing.map(({ secret, expiresAt }, index) => ({
+    secret: hide === null ? String(secret) : hide(`signing_${index + 1}`),
+    ...((expiresAt ?? null) !== null && { expiresAt }),
+  }));
+  const own = { ...rest, ...(isObject(shown) && { signing: { secrets } }) };
+  return Object.keys(own).length === 0 ? {} : { posthorn: own };
+}
+
+/** What is wanted of our own settings, with what it keeps by leaving it out or by `Hidden`. */
+export function ownToCompare(posthorn: unknown, signing: readonly Members[]): Members {
+  if (!isObject(posthorn)) return {};
+  const { splitOnFailure, signing: wanted } = posthorn;
+  const secrets = isObject(wanted) ? (wanted.secrets ?? signing) : [];
+  return {
+    ...(splitOnFailure === true && { splitOnFailure }),
+    signing: Array.isArray(secrets) ? secrets.map((each, at) => toCompare(each, signing[at])) : [],
+  };
+}
+
+function toCompare(wanted: unknown, stored: Members | undefined): unknown {
+  if (!isObject(wanted)) return wanted;
+  const { secret, expiresAt } = wanted;
+  const end = typeof expiresAt === "string" ? Date.parse(expiresAt) : null;
+  return [secret === "Hidden" ? (stored?.secret ?? secret) : secret, end];
+}

@@ -1,0 +1,236 @@
+// ARM templates, as people write them and as Bicep compiles to: which resources they hold, with
+// conditions, loops, children and nested deployments. Of a resource only what says which one it is
+// is worked out here; the rest is left to whoever needs it.
+// Imitates https://learn.microsoft.com/azure/azure-resource-manager/templates/syntax.
+//
+// Deliberately absent: templates behind links, functions that a template defines, and the outputs
+// of other deployments, all of which are refused when they are met.
+
+import { Refusal } from "../../core/refusal.ts";
+import type { Members } from "../../core/text/members.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+import { isSameText } from "./arm-id.ts";
+import { groupId, type Place, typedPath } from "./deployment-target.ts";
+import { isObject, Trouble } from "./expression.ts";
+import {
+  countOf,
+  type Given,
+  inLoop,
+  openScope,
+  resolveIn,
+  type Scope,
+  type TemplateInput,
+} from "./template-scope.ts";
+
+/** Something a template holds. */
+export type Found =
+  | {
+      readonly kind: "resource";
+      readonly id: string;
+      /** In the words of the file, for refusals. */
+      readonly where: string;
+      /** As it stands in the file; to be given to `resolve`. */
+      readonly raw: Members;
+      readonly resolve: Resolve;
+    }
+  | { readonly kind: "foreign"; readonly type: string; readonly name: string };
+
+/** What a value comes to. Refusal: InvalidSetting, naming the expression and its place. */
+export type Resolve = (value: unknown, where: string) => unknown;
+
+/** ARM's. */
+const resourcesMax = 800;
+const deploymentsDeepMax = 8;
+
+/** What a template may be given. */
+export function declaredParameters({ parameters }: Members): readonly string[] {
+  return Object.keys(isObject(parameters) ? parameters : {});
+}
+
+/** Refusal: InvalidSetting. */
+export function readTemplate(template: Members, input: TemplateInput): readonly Found[] {
+  const scope = openScope(template, input);
+  const found: Found[] = [];
+  walk(
+    template.resources,
+    { scope, target: input.place, parent: null, found, deep: 0 },
+    "resources",
+  );
+  return found;
+}
+
+interface Walk {
+  readonly scope: Scope;
+  /** Where resources go, which a nested deployment may change without changing its scope. */
+  readonly target: Place;
+  readonly parent: { readonly type: string; readonly name: string } | null;
+  readonly found: Found[];
+  readonly deep: number;
+}
+
+/** A list, or from Bicep's newer language an object by symbolic names. */
+function walk(resources: unknown, on: Walk, where: string): void {
+  const all: [string, unknown][] = Array.isArray(resources)
+    ? resources.map((each: unknown, index) => [`${where}[${index}]`, each])
+    : Object.entries(isObject(resources) ? resources : {}).map(([name, each]) => [
+        `${where}.${name}`,
+        each,
+      ]);
+  for (const [place, resource] of all) {
+    if (!isObject(resource)) {
+      throw refuseValue({
+        field: `${on.scope.file}: ${place}`,
+        value: resource,
+        allowed: "an object",
+      });
+    }
+    const { copy } = resource;
+    if (resource.existing === true) continue;
+    if (!isObject(copy)) visit(resource, on, place);
+    else {
+      const name = typeof copy.name === "string" ? copy.name : "";
+      for (const index of countOf(on.scope, copy.count, `${place}.copy.count`)) {
+        visit(resource, { ...on, scope: inLoop(on.scope, name, index) }, place);
+      }
+    }
+  }
+}
+
+function visit(resource: Members, on: Walk, where: string): void {
+  const { scope, parent, found } = on;
+  const resolve: Resolve = (value, at) => resolveIn(scope, value, at);
+  if (
+    resource.condition !== undefined &&
+    !isMet(resolve(resource.condition, `${where}.condition`))
+  ) {
+    return;
+  }
+  if (typeof resource.type !== "string") {
+    const field = `${scope.file}: ${where}.type`;
+    throw refuseValue({ field, value: resource.type, allowed: "a type of resource" });
+  }
+  const isWhole = parent === null || /^[^/]+\.[^/]+\//.test(resource.type);
+  const type = isWhole ? resource.type : `${parent.type}/${resource.type}`;
+  if (isSameText(type, "Microsoft.Resources/deployments")) {
+    visitDeployment(resource, on, where);
+    return;
+  }
+  const own = nameOf(resource, on, { where, type });
+  const name = isWhole || own === null ? own : `${parent.name}/${own}`;
+  if (name === null || !isOfEventGrid(type)) {
+    found.push({ kind: "foreign", type, name: name ?? String(resource.name) });
+  } else {
+    const id = idOf(resource, on, { where, type, name });
+    found.push({ kind: "resource", id, where: `${scope.file}: ${where}`, raw: resource, resolve });
+  }
+  if (found.length > resourcesMax) {
+    throw new Refusal("InvalidSetting", `${scope.file} has more than ${resourcesMax} resources`);
+  }
+  if (resource.resources !== undefined && name !== null) {
+    walk(resource.resources, { ...on, parent: { type, name } }, `${where}.resources`);
+  }
+}
+
+function isMet(value: unknown): boolean {
+  return value === true || (typeof value === "string" && isSameText(value, "true"));
+}
+
+function isOfEventGrid(type: string): boolean {
+  return /^Microsoft\.EventGrid\//i.test(type) || /\/providers\/eventSubscriptions$/i.test(type);
+}
+
+/** Null for a name that cannot be resolved, of a resource that is none of ours. */
+function nameOf(
+  resource: Members,
+  { scope }: Walk,
+  { where, type }: { readonly where: string; readonly type: string },
+): string | null {
+  try {
+    const name = resolveIn(scope, resource.name, `${where}.name`);
+    if (typeof name === "string" && name !== "") return name;
+    throw refuseValue({ field: `${scope.file}: ${where}.name`, value: name, allowed: "a name" });
+  } catch (error) {
+    if (error instanceof Refusal && !isOfEventGrid(type)) return null;
+    throw error;
+  }
+}
+
+function idOf(
+  resource: Members,
+  { scope, target }: Walk,
+  named: { readonly where: string; readonly type: string; readonly name: string },
+): string {
+  const { where, type, name } = named;
+  const given =
+    resource.scope === undefined ? "" : resolveIn(scope, resource.scope, `${where}.scope`);
+  if (typeof given !== "string") {
+    throw refuseValue({ field: `${scope.file}: ${where}.scope`, value: given, allowed: "an id" });
+  }
+  const group = groupId(target);
+  const whole = given.startsWith("/") ? given.replace(/\/+$/, "") : `${group}/providers/${given}`;
+  try {
+    return `${given === "" ? group : whole}/${typedPath(type, name.split("/"))}`;
+  } catch (error) {
+    if (!(error instanceof Trouble)) throw error;
+    throw new Refusal(
+      "InvalidSetting",
+      `${scope.file}: ${where}.name is ${name}, and ${error.message}`,
+    );
+  }
+}
+
+function visitDeployment(resource: Members, on: Walk, where: string): void {
+  const { scope, target, deep } = on;
+  const inside = `${where}.properties`;
+  const properties = isObject(resource.properties) ? resource.properties : {};
+  const { template } = properties;
+  if (!isObject(template) || deep >= deploymentsDeepMax) {
+    const allowed = `a template of its own, at most ${deploymentsDeepMax} deep; links are not followed`;
+    const field = `${scope.file}: ${inside}.template`;
+    throw refuseValue({ field, value: template, allowed });
+  }
+  const into = (name: "subscriptionId" | "resourceGroup") => {
+    const given = resolveIn(scope, resource[name] ?? target[name], `${where}.${name}`);
+    if (typeof given === "string") return given;
+    throw refuseValue({
+      field: `${scope.file}: ${where}.${name}`,
+      value: given,
+      allowed: "a text",
+    });
+  };
+  const place: Place = {
+    subscriptionId: into("subscriptionId"),
+    resourceGroup: into("resourceGroup"),
+    location: target.location,
+  };
+  const options = properties.expressionEvaluationOptions;
+  const isInner = isObject(options) && isSameText(String(options.scope), "inner");
+  const innerScope = isInner
+    ? openScope(template, {
+        ...{ file: `${scope.file}: ${inside}.template`, place },
+        parameters: passedOn(scope, properties.parameters, `${inside}.parameters`),
+      })
+    : scope;
+  const next: Walk = { ...on, scope: innerScope, target: place, parent: null, deep: deep + 1 };
+  walk(template.resources, next, isInner ? "resources" : `${inside}.template.resources`);
+}
+
+/** What a deployment hands to the one within it, worked out when it is asked for. */
+function passedOn(scope: Scope, parameters: unknown, where: string): ReadonlyMap<string, Given> {
+  const given = Object.entries(isObject(parameters) ? parameters : {});
+  return new Map(
+    given.map(([name, each]) => {
+      const value = isObject(each) ? each.value : undefined;
+      const resolved = (): unknown => resolveIn(scope, value, `${where}.${name}.value`);
+      return [
+        name,
+        {
+          kind: "value",
+          get value() {
+            return resolved();
+          },
+        },
+      ] as const;
+    }),
+  );
+}

@@ -1,0 +1,123 @@
+// How a scripted receiver answers: handshakes as a good one would, deliveries as its script says,
+// and with a 401 what is not signed as it should be. Everything is written into the ledger.
+
+import { isSigningSecret } from "../../core/delivery/signing.ts";
+import type { Arrived, Response } from "../../core/receiver.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+import type { CommandOutside } from "../command.ts";
+import type { Given } from "../option.ts";
+import { whyUnsigned } from "./check-signature.ts";
+import type { Ledger } from "./received-ids.ts";
+import { type Arrival, readArrival } from "./received-request.ts";
+import { type Deed, Player, type Script, scriptIn } from "./script.ts";
+import type { Show } from "./show.ts";
+
+const allowedRateDefault = "*";
+
+function secretsIn(given: Given): readonly string[] {
+  const secrets = given.all("secret");
+  if (secrets.every(isSigningSecret)) return secrets;
+  const allowed = "whsec_ and the base64 of 24 to 64 bytes";
+  throw refuseValue({ field: "--secret", value: secrets[0], allowed, secret: true });
+}
+
+/** Refusal: InvalidSetting, for a script that cannot be. */
+export function responding(
+  given: Given,
+  outside: CommandOutside,
+  desk: {
+    readonly show: Show;
+    readonly ledger: Ledger;
+    readonly stop: Promise<void>;
+    readonly onTaken: () => void;
+  },
+): (arrived: Arrived) => Promise<Response> {
+  const script = scriptIn(given);
+  const player = new Player(script);
+  const secrets = secretsIn(given);
+  const seed = given.whole("seed");
+  const chance = seed === null ? null : outside.seeded(seed);
+  const agrees = given.isOn("no-handshake") !== true;
+  let number = 0;
+  return async (arrived) => {
+    const arrival = readArrival(arrived);
+    if (arrival.kind !== "events") {
+      const response = greet(arrival, {
+        agrees,
+        rate: given.one("allowed-rate") ?? allowedRateDefault,
+      });
+      desk.show.arrival(arrived, arrival, saidOf(response));
+      return response;
+    }
+    number += 1;
+    const why = secrets.length === 0 ? null : whyUnsigned(arrived, secrets, outside.now());
+    if (secrets.length > 0) desk.ledger.noteSignature(why === null);
+    const drawn = chance === null ? outside.chance() : chance.draw(`drop/${number}`);
+    const played = player.next(outside.now(), drawn);
+    const deed: Deed = why === null ? played : { kind: "answer", status: 401 };
+    if (script.delayMs > 0) await Promise.race([outside.sleep(script.delayMs), desk.stop]);
+    const isTaken = deed.kind === "answer" && deed.status >= 200 && deed.status <= 204;
+    desk.ledger.note(
+      arrival.events.map(({ id }) => id),
+      isTaken,
+    );
+    const response = responseTo(deed, script);
+    desk.show.arrival(
+      arrived,
+      arrival,
+      why === null ? wordsOfDeed(deed) : `401, because it ${why}`,
+    );
+    if (isTaken) desk.onTaken();
+    if (deed.kind === "hang") await desk.stop;
+    return response;
+  };
+}
+
+/** What is no delivery is answered as a good receiver would, whatever the script says. */
+function greet(
+  arrival: Exclude<Arrival, { kind: "events" }>,
+  { agrees, rate }: { readonly agrees: boolean; readonly rate: string },
+): Response {
+  const answer = (status: number, headers: Record<string, string>, body = ""): Response => ({
+    kind: "answer",
+    status,
+    headers,
+    body,
+  });
+  switch (arrival.kind) {
+    case "validation":
+      return agrees
+        ? answer(
+            200,
+            { "content-type": "application/json" },
+            JSON.stringify({ validationResponse: arrival.code }),
+          )
+        : answer(200, {});
+    case "options":
+      return agrees
+        ? answer(200, { "webhook-allowed-origin": arrival.origin, "webhook-allowed-rate": rate })
+        : answer(200, {});
+    case "deletion":
+      return answer(200, {});
+    case "unknown":
+      return answer(400, {});
+    default:
+      return arrival satisfies never;
+  }
+}
+
+function saidOf(response: Response): string {
+  return response.kind === "answer" ? String(response.status) : "connection broken off";
+}
+
+function responseTo(deed: Deed, { retryAfter }: Script): Response {
+  if (deed.kind !== "answer") return { kind: "drop" };
+  const asks = retryAfter !== null && (deed.status === 429 || deed.status === 503);
+  const headers: Record<string, string> = asks ? { "retry-after": String(retryAfter) } : {};
+  return { kind: "answer", status: deed.status, headers, body: "" };
+}
+
+function wordsOfDeed(deed: Deed): string {
+  if (deed.kind === "answer") return String(deed.status);
+  return deed.kind === "drop" ? "connection broken off" : "no answer";
+}

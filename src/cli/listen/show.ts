@@ -1,0 +1,75 @@
+// What `listen` shows while it listens: lines for people, or an object on each line for programs.
+
+import type { Arrived } from "../../core/receiver.ts";
+import type { CommandOutside } from "../command.ts";
+import type { Given } from "../option.ts";
+import { type Paint, painter } from "../print/color.ts";
+import { type Arrival, drawEvents } from "./received-request.ts";
+
+export interface Show {
+  /** About itself, which is not part of what a program reads. */
+  line(text: string): void;
+  /** `answer` is what it was answered with, in words. */
+  arrival(arrived: Arrived, arrival: Arrival, answer: string): void;
+}
+
+export function openShow(given: Given, outside: CommandOutside): Show {
+  const paint = painter(outside);
+  const isShort = given.isOn("quiet") === true;
+  const isLines = outside.form === "table";
+  return {
+    line: (text) => (isLines ? outside.print : outside.tell)(`${text}\n`),
+    arrival(arrived, arrival, answer) {
+      const at = new Date(outside.now()).toISOString();
+      if (!isLines) {
+        const { method, path, headers } = arrived;
+        outside.print(`${JSON.stringify({ at, method, path, headers, ...arrival, answer })}\n`);
+        return;
+      }
+      const events = arrival.kind === "events" ? arrival.events : [];
+      const lines = [
+        headOf(arrived, arrival, { at, answer, paint }),
+        ...drawEvents(events, { paint, isShort }),
+      ];
+      outside.print(`${lines.join("\n")}\n`);
+    },
+  };
+}
+
+function headOf(
+  { method, path, headers }: Arrived,
+  arrival: Arrival,
+  { at, answer, paint }: { readonly at: string; readonly answer: string; readonly paint: Paint },
+): string {
+  const said = arrival.kind === "events" ? wordsOfEvents(arrival, headers) : wordsOf(arrival);
+  const colour = /^20\d/.test(answer) ? "green" : "yellow";
+  const time = paint("dim", at.slice(11, 23));
+  return `${time} ${method} ${path}  ${said} → ${paint(colour, answer)}`;
+}
+
+function wordsOfEvents(
+  { schema, events }: Extract<Arrival, { kind: "events" }>,
+  headers: Arrived["headers"],
+): string {
+  const name = headers["aeg-subscription-name"];
+  const before = headers["aeg-delivery-count"] ?? "0";
+  const count = events.length === 1 ? "1 event" : `${events.length} events`;
+  const again =
+    before === "0" ? "" : `, sent ${before === "1" ? "once" : `${before} times`} before`;
+  return `${schema}, ${count}${name === undefined ? "" : ` for ${name}`}${again}`;
+}
+
+function wordsOf(arrival: Exclude<Arrival, { kind: "events" }>): string {
+  switch (arrival.kind) {
+    case "validation":
+      return "the validation event";
+    case "options":
+      return "the handshake of CloudEvents";
+    case "deletion":
+      return "the subscription is deleted";
+    case "unknown":
+      return arrival.why;
+    default:
+      return arrival satisfies never;
+  }
+}

@@ -1,0 +1,158 @@
+// What a command answers, in the form that was asked for: as `az` prints it, so that what reads
+// `az` can read this. Keys are in the order of the alphabet, except in tables and lines of columns
+// that a query chose; there nothing is None and truth has a capital, as scripts have met them.
+//
+// The libraries are loaded when they are needed: most answers need neither.
+
+import { styleText } from "node:util";
+import { Refusal } from "../../core/refusal.ts";
+import type { Form, Row } from "../command.ts";
+import { isObject } from "../import/expression.ts";
+
+export interface OutputChoice {
+  readonly form: Form;
+  readonly query: string | null;
+  readonly isColoured: boolean;
+}
+
+/** Empty for a value that is nothing. Refusal: InvalidSetting, for a query that is none. */
+export async function textOf(
+  value: unknown,
+  rows: readonly Row[] | undefined,
+  { form, query, isColoured }: OutputChoice,
+): Promise<string> {
+  const plain: unknown = value === undefined ? null : JSON.parse(JSON.stringify(value));
+  const chosen = query === null ? sorted(plain) : await ask(plain, query);
+  if (chosen === null || form === "none") return "";
+  switch (form) {
+    case "json":
+      return `${JSON.stringify(sorted(chosen), null, 2)}\n`;
+    case "jsonc": {
+      const text = JSON.stringify(sorted(chosen), null, 2);
+      return `${isColoured ? coloured(text) : text}\n`;
+    }
+    case "yaml": {
+      const { stringify } = await import("yaml");
+      return stringify(sorted(chosen), { lineWidth: 0, indentSeq: false });
+    }
+    case "tsv":
+      return asList(chosen)
+        .map((item) => `${tsvRow(item)}\n`)
+        .join("");
+    case "table":
+      return tableOf(query === null && rows !== undefined ? rows : asList(chosen).map(rowOf));
+    default:
+      return form satisfies never;
+  }
+}
+
+/** Refusal: InvalidSetting. */
+export async function checkQuery(query: string): Promise<void> {
+  const { compile } = await import("@jmespath-community/jmespath");
+  try {
+    compile(query);
+  } catch (error) {
+    throw refuseQuery(query, error);
+  }
+}
+
+async function ask(value: unknown, query: string): Promise<unknown> {
+  const { search } = await import("@jmespath-community/jmespath");
+  try {
+    return search(sorted(value) as never, query) ?? null;
+  } catch (error) {
+    throw refuseQuery(query, error);
+  }
+}
+
+function refuseQuery(query: string, error: unknown): Refusal {
+  const why = (error as Error).message.replace(/\s+/g, " ").trim();
+  const shown = JSON.stringify(query);
+  return new Refusal(
+    "InvalidSetting",
+    `--query must be JMESPath such as [].name, and is ${shown}: ${why}`,
+  );
+}
+
+/** Members in the order of the alphabet, all the way down. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const names = Object.keys(value).toSorted();
+  return Object.fromEntries(names.map((name) => [name, sorted(value[name])]));
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+function tsvRow(item: unknown): string {
+  if (typeof item === "boolean") return String(item);
+  if (Array.isArray(item)) return item.map(tsvCell).join("\t");
+  return isObject(item) ? Object.values(item).map(tsvCell).join("\t") : tsvCell(item);
+}
+
+function tsvCell(value: unknown): string {
+  if (Array.isArray(value)) return String(value.length);
+  return isObject(value) ? "" : spoken(value);
+}
+
+function spoken(value: unknown): string {
+  if (value === null) return "None";
+  return typeof value === "boolean" ? (value ? "True" : "False") : String(value);
+}
+
+/** Long for people, and known from the name. */
+const leftOut = ["id", "type", "etag"];
+
+/** The simple members of a value. */
+function rowOf(item: unknown): Row {
+  if (Array.isArray(item)) {
+    return Object.fromEntries(item.map((each, index) => [`Column${index + 1}`, cellOf(each)]));
+  }
+  if (!isObject(item)) return { Result: cellOf(item) };
+  const simple = Object.entries(item).filter(
+    ([name, value]) => !leftOut.includes(name) && value !== null && typeof value !== "object",
+  );
+  return Object.fromEntries(simple.map(([name, value]) => [capital(name), cellOf(value)]));
+}
+
+function cellOf(value: unknown): string {
+  if (value === null) return "";
+  return typeof value === "object" ? JSON.stringify(value) : spoken(value);
+}
+
+function capital(name: string): string {
+  return name.slice(0, 1).toUpperCase() + name.slice(1);
+}
+
+/** The columns of all rows, in the order in which they first appear, as wide as az has them. */
+function tableOf(rows: readonly Row[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  if (names.length === 0) return "";
+  const lines = rows.map((row) => names.map((name) => String(row[name] ?? "")));
+  const widths = names.map((name, column) =>
+    Math.max(widthOf(name) + 2, ...lines.map((line) => widthOf(line[column] ?? ""))),
+  );
+  const drawn = [names, widths.map((width) => "-".repeat(width)), ...lines].map((line) =>
+    line.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - widthOf(cell))).join("  "),
+  );
+  return drawn.map((line) => `${line.trimEnd()}\n`).join("");
+}
+
+function widthOf(text: string): number {
+  return [...text].length;
+}
+
+function coloured(json: string): string {
+  const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|-?\d[\d.eE+-]*/g;
+  return json.replace(token, (found, text?: string, colon?: string, word?: string) => {
+    if (text !== undefined)
+      return colon === undefined ? paint("green", text) : `${paint("cyan", text)}${colon}`;
+    return paint(word === undefined ? "yellow" : "magenta", found);
+  });
+}
+
+function paint(colour: "green" | "cyan" | "yellow" | "magenta", text: string): string {
+  return styleText(colour, text, { validateStream: false });
+}

@@ -1,0 +1,41 @@
+// How far something has come, told in one line that is written anew; where nobody watches, in none.
+
+import type { Outside } from "../client.ts";
+
+export interface Progress {
+  /** `done` of `total`, and how fast in words. */
+  tell(done: number, total: number, more?: string): void;
+  /** Takes the line away. */
+  end(): void;
+}
+
+const barColumnsMax = 40;
+/** Oftener nobody can read. */
+const tellMs = 100;
+
+export function openProgress({ tell, isTold, columns, now }: Outside): Progress {
+  if (!isTold) return { tell() {}, end() {} };
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let width = 0;
+  const write = (line: string) => {
+    const text = line.slice(0, Math.max(20, columns - 1));
+    tell(`\r${text.padEnd(width)}`);
+    width = text.length;
+  };
+  return {
+    tell(done, total, more = "") {
+      const at = now();
+      if (at - toldAt < tellMs && done < total) return;
+      toldAt = at;
+      const share = total === 0 ? 1 : Math.min(1, done / total);
+      const barColumns = Math.min(barColumnsMax, Math.max(10, columns - 40));
+      const full = Math.round(share * barColumns);
+      const bar = `${"█".repeat(full)}${"░".repeat(barColumns - full)}`;
+      write(`${bar} ${done}/${total}${more === "" ? "" : `  ${more}`}`);
+    },
+    end() {
+      if (width > 0) tell(`\r${" ".repeat(width)}\r`);
+      width = 0;
+    },
+  };
+}

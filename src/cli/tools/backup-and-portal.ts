@@ -1,0 +1,26 @@
+// What an operator asks of a running broker beside its events: a backup of its store, and a link to
+// its portal.
+
+import type { BackupView } from "../../core/view.ts";
+import { openClient } from "../client.ts";
+import type { Run } from "../command.ts";
+
+/** Made on the broker's machine, brought here and removed there; without a file it stays there. */
+export const backUp: Run = async (given, outside) => {
+  const client = openClient(given, outside);
+  const { body } = await client.send("POST", "/api/v1/backups");
+  const taken = body as unknown as BackupView;
+  const [file] = given.operands;
+  if (file === undefined) return { value: taken };
+  const path = `/api/v1/backups/${taken.name}`;
+  await outside.save(file, await client.download(path));
+  await client.send("DELETE", path);
+  const { takenAt, bytes } = taken;
+  return { value: { file, bytes, takenAt } };
+};
+
+export const openPortal: Run = async (given, outside) => {
+  const { body } = await openClient(given, outside).send("POST", "/api/v1/links");
+  outside.print(`${body.url}\n`);
+  return {};
+};

@@ -1,0 +1,130 @@
+// `posthorn simulate`: the law of core/whatif/simulate.ts on an order written plainly, and its
+// answer drawn. No broker is asked.
+//
+//   --outage FROM..UNTIL[:DOES]   what the endpoint does in that time; refused, unless it is said
+//   --then DOES:LENGTH            what it does after that, for so long
+
+import { Refusal } from "../../core/refusal.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+import type { SimulateOrder } from "../../core/view.ts";
+import { checkDoes } from "../../core/whatif/outage.ts";
+import { simulate } from "../../core/whatif/simulate.ts";
+import type { Run } from "../command.ts";
+import { lengthOf } from "../lengths.ts";
+import type { Given } from "../option.ts";
+import { painter } from "../print/color.ts";
+import { drawSimulation } from "./simulation-text.ts";
+
+export const simulateOutage: Run = async (given, outside) => {
+  const order = orderIn(given);
+  const simulation = inOptions(() => simulate(order, { seeded: outside.seeded }));
+  const isDrawn = outside.form === "table" && !given.has("query");
+  if (!isDrawn) return { value: simulation };
+  outside.print(drawSimulation(order, simulation, { paint: painter(outside), ...outside }));
+  return {};
+};
+
+type Spell = SimulateOrder["outage"][number];
+
+/** Refusal: InvalidSetting. */
+function orderIn(given: Given): SimulateOrder {
+  const destination = given.one("destination");
+  const whole = (option: string, name: string) => {
+    const value = given.whole(option);
+    return value === null ? {} : { [name]: value };
+  };
+  const batch = {
+    ...whole("max-events-per-batch", "maxEventsPerBatch"),
+    ...whole("preferred-batch-size-in-kilobytes", "preferredBatchSizeInKilobytes"),
+  };
+  const answer = given.one("answer");
+  return {
+    profile: given.one("profile") ?? "azure",
+    ...(destination !== null && { destination: destination as "webhook" | "resource" }),
+    ...whole("max-delivery-attempts", "maxDeliveryAttempts"),
+    ...whole("event-ttl", "eventTimeToLiveInMinutes"),
+    outage: spellsIn(given),
+    ...whole("backlog", "backlog"),
+    ...(given.isOn("dead-letter") === true && { deadLetter: true }),
+    ...(Object.keys(batch).length > 0 && { batch }),
+    ...(answer !== null && { answerMs: lengthOf(answer, "--answer") }),
+    ...whole("event-size", "eventBytes"),
+    ...whole("seed", "seed"),
+  };
+}
+
+function spellsIn(given: Given): readonly Spell[] {
+  const asked = given.one("retry-after");
+  // Seconds, as the header has them, or a length.
+  const retryAfterMs =
+    asked === null
+      ? {}
+      : {
+          retryAfterMs: /^\d+$/.test(asked)
+            ? Number(asked) * 1_000
+            : lengthOf(asked, "--retry-after"),
+        };
+  const spells: Spell[] = given
+    .all("outage")
+    .map((text) => ({ ...outageIn(text), ...retryAfterMs }));
+  for (const text of given.all("then")) {
+    const before = spells.at(-1);
+    if (before?.untilMs === null) {
+      throw new Refusal(
+        "InvalidSetting",
+        "--then must be left out after an --outage without an end",
+      );
+    }
+    const fromMs = before?.untilMs ?? 0;
+    const [, does = "", length = ""] = /^([^:]+):(.+)$/.exec(text) ?? [];
+    if (does === "") {
+      throw refuseValue({ field: "--then", value: text, allowed: "DOES:LENGTH such as 503:10m" });
+    }
+    const untilMs = fromMs + lengthOf(length, "--then");
+    spells.push({ fromMs, untilMs, does: doesIn(does, "--then"), ...retryAfterMs });
+  }
+  return spells;
+}
+
+function outageIn(text: string): Spell {
+  const [, from, until, does = "refused"] = /^([^.:]*)\.\.([^:]*)(?::(.+))?$/.exec(text) ?? [];
+  if (from === undefined || until === undefined) {
+    const allowed = "FROM..UNTIL such as 0s..2h, with :503 behind it for a status";
+    throw refuseValue({ field: "--outage", value: text, allowed });
+  }
+  return {
+    fromMs: from === "" ? 0 : lengthOf(from, "--outage"),
+    untilMs: until === "" ? null : lengthOf(until, "--outage"),
+    does: doesIn(does, "--outage"),
+  };
+}
+
+function doesIn(text: string, field: string): number | string {
+  return checkDoes(/^\d+$/.test(text) ? Number(text) : text, field);
+}
+
+const optionNames: Readonly<Record<string, string>> = {
+  maxDeliveryAttempts: "--max-delivery-attempts",
+  eventTimeToLiveInMinutes: "--event-ttl",
+  deadLetter: "--dead-letter",
+  maxEventsPerBatch: "--max-events-per-batch",
+  preferredBatchSizeInKilobytes: "--preferred-batch-size-in-kilobytes",
+  batch: "--max-events-per-batch and its like",
+  backlog: "--backlog",
+  outage: "--outage",
+  answerMs: "--answer",
+  eventBytes: "--event-size",
+};
+
+/** A refusal names members of the order; here they are options. */
+function inOptions<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const words = error.message.replace(/^(?:order\.)?(?:batch\.)?([A-Za-z]+)/, (found, name) => {
+      return optionNames[name as string] ?? found;
+    });
+    throw new Refusal(error.code, words, { cause: error });
+  }
+}

@@ -1,0 +1,119 @@
+// A simulation drawn in text: a time line of what the endpoint does and when it is tried, each
+// attempt with its reason, how it ends, and the load when the endpoint returns. Times go far apart
+// as retries go on, so the line is logarithmic.
+
+import { wordsOfMs } from "../../core/text/time.ts";
+import type { SimulateOrder, Simulation } from "../../core/view.ts";
+import type { Paint } from "../print/color.ts";
+
+/** What one column stands for at the very beginning of the line. */
+const firstMs = 5_000;
+const marks: readonly (readonly [string, number])[] = [
+  ["0", 0],
+  ["10s", 10_000],
+  ["1m", 60_000],
+  ["10m", 600_000],
+  ["1h", 3_600_000],
+  ["6h", 21_600_000],
+  ["1d", 86_400_000],
+  ["7d", 604_800_000],
+  ["30d", 2_592_000_000],
+];
+const lineColumnsMax = 100;
+const barColumnsMax = 50;
+
+export function drawSimulation(
+  order: SimulateOrder,
+  simulation: Simulation,
+  { paint, columns }: { readonly paint: Paint; readonly columns: number },
+): string {
+  const lines = [
+    ...drawLine(order, simulation, Math.min(lineColumnsMax, Math.max(40, columns)) - 11, paint),
+    "",
+    ...drawAttempts(simulation, paint),
+    drawEnd(simulation, paint),
+    ...drawLoad(order, simulation, paint),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function drawLine(
+  { outage }: SimulateOrder,
+  { attempts, end }: Simulation,
+  width: number,
+  paint: Paint,
+): string[] {
+  const last = Math.max(
+    end.atMs,
+    ...outage.map(({ fromMs, untilMs }) => untilMs ?? fromMs),
+    60_000,
+  );
+  const placeOf = (atMs: number) =>
+    Math.min(
+      width - 1,
+      Math.floor((Math.log1p(atMs / firstMs) / Math.log1p(last / firstMs)) * (width - 1)),
+    );
+  const endpoint = new Array<string>(width).fill("─");
+  for (const { fromMs, untilMs, does } of outage) {
+    const isFine = typeof does === "number" && does >= 200 && does <= 204;
+    endpoint.fill(isFine ? "─" : "▒", placeOf(fromMs), untilMs === null ? width : placeOf(untilMs));
+  }
+  const tried = new Array<string>(width).fill(" ");
+  for (const { atMs, saw } of attempts) tried[placeOf(atMs)] = /^20\d$/.test(saw) ? "●" : "○";
+  if (end.kind !== "delivered") tried[placeOf(end.atMs)] = "✗";
+  const axis = new Array<string>(width).fill(" ");
+  for (const [name, atMs] of marks) {
+    if (atMs > last) continue;
+    const place = placeOf(atMs);
+    const isFree = axis
+      .slice(Math.max(0, place - 1), place + name.length + 1)
+      .every((c) => c === " ");
+    if (isFree && place + name.length <= width) axis.splice(place, name.length, ...name);
+  }
+  return [
+    `endpoint  ${endpoint.join("")}`,
+    `attempts  ${paint("bold", tried.join("").trimEnd())}`,
+    paint("dim", `          ${axis.join("").trimEnd()}`),
+  ];
+}
+
+function drawAttempts({ attempts }: Simulation, paint: Paint): string[] {
+  const after = attempts.map(({ atMs }) => wordsOfMs(atMs));
+  const width = Math.max(...after.map((text) => text.length));
+  return attempts.map(({ number, saw, words }, index) => {
+    const colour = /^20\d$/.test(saw) ? "green" : "yellow";
+    const time = (after[index] ?? "").padStart(width);
+    return `${String(number).padStart(3)}  ${time}  ${paint(colour, saw.padEnd(7))}  ${words}`;
+  });
+}
+
+function drawEnd({ end }: Simulation, paint: Paint): string {
+  const colour = end.kind === "delivered" ? "green" : "red";
+  const words = { delivered: "delivered", deadLettered: "given up", dropped: "dropped" };
+  const why = end.reason === null ? "" : `: ${end.reason}`;
+  const written =
+    end.writtenAtMs === null ? "" : `; dead letter written after ${wordsOfMs(end.writtenAtMs)}`;
+  return `     ${paint(colour, words[end.kind])} after ${wordsOfMs(end.atMs)}${why}${written}`;
+}
+
+function drawLoad({ backlog = 0 }: SimulateOrder, simulation: Simulation, paint: Paint): string[] {
+  const { load, loadStepMs, peakPerSecond, returnsAtMs, saved, lost, settledAtMs } = simulation;
+  if (load === null) return [];
+  const most = Math.max(1, ...load.map(({ requests }) => requests));
+  const bars = load.map(({ atMs, requests }) => {
+    const bar = "█".repeat(Math.ceil((requests / most) * barColumnsMax));
+    const time = `+${wordsOfMs(atMs - (returnsAtMs ?? 0))}`.padStart(14);
+    return `${time}  ${bar}${requests === 0 ? "" : ` ${requests}`}`;
+  });
+  return [
+    "",
+    paint(
+      "bold",
+      `When the endpoint returns, after ${wordsOfMs(returnsAtMs ?? 0)}, ${backlog} wait.`,
+    ),
+    `Requests in each ${wordsOfMs(loadStepMs)}, counted from then:`,
+    ...bars,
+    `at most ${peakPerSecond} requests in a second; ${saved} saved, ${lost} lost; ` +
+      `all is settled after ${wordsOfMs(settledAtMs)}`,
+  ];
+}

@@ -1,0 +1,225 @@
+// What the table of settings says, for people: the help of the command line and the page
+// docs/configuration.md. Both are made here from the table, so that neither can grow old.
+
+import { idleKeys } from "../edge/environment-keys.ts";
+import type { Setting } from "./setting.ts";
+import { settingList } from "./settings.ts";
+
+const columnsMax = 90;
+
+export function helpText(): string {
+  return `Run the broker, or show the settings it would run with.
+
+Usage:
+  posthorn serve [options]         run the broker
+  posthorn config list [options]   show the settings in force, and where each comes from
+  posthorn config doc              write the page about settings, as Markdown
+  posthorn help                    show all other commands
+
+Options:
+${settingList
+  .filter(({ isOption }) => isOption)
+  .map(helpEntry)
+  .join("\n")}
+
+Each option is also an environment variable (POSTHORN_ and the name in capitals, - as _) and a
+key of the JSON file given by --config. An option wins over the environment, the environment
+over the file. docs/configuration.md has the whole story.
+`;
+}
+
+function helpEntry({ name, kind, default: byDefault, about }: Setting<unknown>): string {
+  const initial = byDefault === null ? "" : ` [${byDefault}]`;
+  return [`  --${name}${initial}`, ...wrap(`${about} Allowed: ${kind.allowed}.`, 6)].join("\n");
+}
+
+function wrap(text: string, indent: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && indent + line.length + 1 + word.length > columnsMax) {
+      lines.push(line);
+      line = "";
+    }
+    line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].map((full) => " ".repeat(indent) + full);
+}
+
+/** With every setting a topic and a subscription can have in the file. */
+const fileExample = {
+  "log-level": "debug",
+  storageAccounts: { letters: { folder: "./dead-letters" } },
+  topics: {
+    orders: {
+      key1: "local-key-1",
+      key2: "local-key-2",
+      profile: "azure",
+      subscriptions: {
+        billing: {
+          destination: {
+            endpointType: "WebHook",
+            properties: {
+              endpointUrl: "http://127.0.0.1:9000/hook",
+              maxEventsPerBatch: 10,
+              preferredBatchSizeInKilobytes: 64,
+            },
+          },
+          filter: {
+            includedEventTypes: ["Order.Placed"],
+            subjectBeginsWith: "/orders/",
+            subjectEndsWith: "",
+            isSubjectCaseSensitive: false,
+          },
+          retryPolicy: { maxDeliveryAttempts: 30, eventTimeToLiveInMinutes: 1440 },
+          deadLetterDestination: {
+            endpointType: "StorageBlob",
+            properties: {
+              resourceId:
+                "/subscriptions/0/resourceGroups/any/providers/Microsoft.Storage/storageAccounts/letters",
+              blobContainerName: "given-up",
+            },
+          },
+        },
+      },
+    },
+  },
+};
+
+const storageExample = {
+  storageAccounts: {
+    letters: {
+      folder: "./dead-letters",
+      subscriptions: {
+        alarm: {
+          destination: {
+            endpointType: "WebHook",
+            properties: { endpointUrl: "http://127.0.0.1:9000/given-up" },
+          },
+          filter: { subjectBeginsWith: "/blobServices/default/containers/given-up/" },
+        },
+      },
+    },
+    "/subscriptions/1/resourceGroups/shop/providers/Microsoft.Storage/storageAccounts/shopletters":
+      {
+        connectionString:
+          "DefaultEndpointsProtocol=https;AccountName=shopletters;AccountKey=…;EndpointSuffix=core.windows.net",
+      },
+  },
+};
+
+export function configurationDoc(): string {
+  return `<!-- Made by \`posthorn config doc\` from src/config/settings.ts. Change it there. -->
+
+# Configuration
+
+Every setting can be given in three ways. An option wins over the environment, the environment over the file, the
+file over the default.
+
+| way | form | example |
+| --- | --- | --- |
+| option | \`--name value\` or \`--name=value\` after \`posthorn serve\` | \`--log-level debug\` |
+| environment | \`POSTHORN_\` and the name in capitals, \`-\` as \`_\`; set to nothing it is not set | \`POSTHORN_LOG_LEVEL=debug\` |
+| file | a key of the JSON object in the file that \`config\` names | \`"log-level": "debug"\` |
+
+Relative paths start at the folder the broker was started in. An option, a variable that begins with \`POSTHORN_\` or a
+key that is not listed here is refused, as is a value that is not allowed: in one line, with exit code 2. \`posthorn
+config list\` shows the values in force and where each comes from, also when the broker would not start with them.
+
+## Settings
+
+| name | environment | default | allowed | meaning |
+| --- | --- | --- | --- | --- |
+${settingList.filter(isOrdinary).map(docRow).join("\n")}
+
+## Environment only
+
+The keys of the IoT Edge module, read as they are.
+
+| name | environment | default | allowed | meaning |
+| --- | --- | --- | --- | --- |
+${settingList
+  .filter((known) => !isOrdinary(known))
+  .map(docRow)
+  .join("\n")}
+
+Letter case does not count in them, and \`:\` is as good as \`__\`. What means nothing here is told at start as
+\`setting.idle\`, and changes nothing:
+
+| name | why it has no effect |
+| --- | --- |
+${idleKeys.map(({ name, why }) => `| \`${name}\` | ${why} |`).join("\n")}
+
+## Topics and subscriptions in the file
+
+The file may also declare topics, domains and their subscriptions, with Event Grid's own property names:
+
+\`\`\`json
+${JSON.stringify(fileExample, null, 2)}
+\`\`\`
+
+The broker applies this at every start. Applying the same file again changes nothing. What an earlier file declared
+and this one no longer does is removed, together with what waits for it; what was made over HTTP is never touched.
+Without the sections \`topics\`, \`domains\` and \`storageAccounts\` nothing is removed, so that a start without the file
+costs nothing.
+
+- \`key1\` is required while \`auth\` is on. A \`key2\` that is not given is made up once and kept.
+- \`profile\` overrides the broker's for the topic.
+- A topic may also have \`inputSchema\`, \`inputSchemaMapping\`, \`disableLocalAuth\`, \`publicNetworkAccess\` and
+  \`inboundIpRules\`, as Event Grid writes them, and a \`port\` of its own for clients that keep only host and port.
+- A domain takes what a topic takes, and \`autoCreateTopicWithFirstSubscription\`,
+  \`autoDeleteTopicWithLastSubscription\` and \`topics\`, each of which may have \`subscriptions\`.
+- Of a subscription only \`destination\` with its \`endpointUrl\` is required. Everything else takes the default shown by
+  the profile; batching is off unless one of its two settings is given.
+- A subscription may also have \`labels\`, \`expirationTimeUtc\`, \`eventDeliverySchema\` and, in the destination's
+  properties, \`deliveryAttributeMappings\`.
+- A setting that the topic's profile does not know (a retry policy under \`ga-2018\`, for one) is refused.
+
+## Storage accounts in the file
+
+A subscription names the storage account for its dead letters, or that of a queue, by its resource id, as in Azure. The section
+\`storageAccounts\` says what stands behind it; an account that is not in it is refused when the subscription is written.
+
+\`\`\`json
+${JSON.stringify(storageExample, null, 2)}
+\`\`\`
+
+- A member's name is the resource id of an account, or its name alone, which then counts in any group.
+- \`connectionString\` is for a storage account, or for an emulator of one. A container that is not there is not made.
+- \`managedIdentity\`, \`true\` or \`{ "clientId": "…" }\`, is in the place of a connection string, with \`blobEndpoint\` and
+  \`queueEndpoint\` where these are not Azure's usual ones ([more](destinations.md#managed-identities)).
+- \`folder\` is for those without Azure: each container is a folder in it, each blob a file, and what is missing is made. It has no
+  queues.
+- \`queueEncoding\` is \`base64\`, as the service writes events into queues, or \`text\`.
+- \`subscriptions\` get an event for each blob that is written to the account, whose topic it is. They can be made over HTTP,
+  too, with the account's resource id as their scope; of an account given by its name alone that is
+  \`/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn/providers/Microsoft.Storage/storageAccounts/<name>\`.
+
+## Namespaces and function apps in the file
+
+Other destinations of Azure's are named by their resource ids, too. What stands behind these, four more sections say
+([more](destinations.md#in-the-file)):
+
+| section | its members have |
+| --- | --- |
+| \`serviceBusNamespaces\`, \`eventHubNamespaces\` | \`connectionString\`; or \`managedIdentity\`, with \`host\` and \`endpoint\` where these are not the usual ones |
+| \`relayNamespaces\` | \`connectionString\` |
+| \`functionApps\` | \`url\`, if it is not \`https://<name>.azurewebsites.net\`, and \`key\`, if one is asked for |
+`;
+}
+
+function isOrdinary(known: Setting<unknown>): boolean {
+  return known.isOption;
+}
+
+function docRow(known: Setting<unknown>): string {
+  const { name, env, kind, about, example, isKey, isOption } = known;
+  const cells = [
+    `\`${name}\``,
+    `\`${env}\``,
+    known.default === null ? "–" : `\`${known.default}\``,
+    kind.allowed,
+    `${about}${isOption && !isKey ? " Not in the file itself." : ""} Example: \`${example}\`.`,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}

@@ -1,0 +1,305 @@
+// The table of settings: every one has its name, how it is read, its default and a sentence for the
+// operator here and nowhere else. The configuration (config.ts), the help and the page
+// docs/configuration.md (manual.ts) are made from it.
+//
+// A setting is in the table when something reads it, and not before.
+
+import { profileNames } from "../core/delivery/profile.ts";
+import {
+  address,
+  duration,
+  instant,
+  listOf,
+  oneOf,
+  onOrOff,
+  path,
+  text,
+  wholeNumber,
+} from "../core/text/setting-kinds.ts";
+import { moduleKeys } from "../edge/environment-keys.ts";
+import { type Setting, setting } from "./setting.ts";
+
+/** By the name under which the broker knows each. */
+export const settings = {
+  http: setting({
+    name: "http",
+    kind: address(),
+    default: "127.0.0.1:5888",
+    example: "0.0.0.0:5888",
+    about: "Where publishers and operators are listened to; port 0 takes a free one.",
+  }),
+  https: setting({
+    name: "https",
+    kind: address(),
+    default: "127.0.0.1:4438",
+    example: "0.0.0.0:4438",
+    about: "The same over TLS, which clients ask for when they send bearer tokens.",
+  }),
+  tlsCertFile: setting({
+    name: "tls-cert",
+    kind: path(),
+    default: null,
+    example: "/etc/posthorn/server.pem",
+    about:
+      "PEM file with the certificate to show, and its chain; read again every day. Without it a " +
+      "local authority is made in the data folder, to be trusted as `ca.pem`.",
+  }),
+  tlsKeyFile: setting({
+    name: "tls-key",
+    kind: path(),
+    default: null,
+    example: "/etc/posthorn/server.key",
+    about: "PEM file with the key of that certificate.",
+  }),
+  dataFolder: setting({
+    name: "data",
+    kind: path(),
+    default: "./posthorn-data",
+    example: "/var/lib/posthorn",
+    about:
+      "The folder of the embedded store, and of keys and certificates whatever the store; made if " +
+      "it is not there. One broker at a time.",
+  }),
+  store: setting({
+    name: "store",
+    kind: oneOf(["sqlite", "memory"]),
+    default: "sqlite",
+    example: "memory",
+    about: "Where events are kept. What is kept in memory is lost when the broker stops.",
+  }),
+  profile: setting({
+    name: "profile",
+    kind: oneOf(profileNames),
+    default: "azure",
+    example: "azure-2020",
+    about: "Which generation of the service to behave like; a topic may choose another.",
+  }),
+  clock: setting({
+    name: "clock",
+    kind: oneOf(["real", "virtual"]),
+    default: "real",
+    example: "virtual",
+    about: "With a virtual clock time stands still until `POST /clock` moves it. For tests.",
+  }),
+  clockStartAt: setting({
+    name: "clock-start",
+    kind: instant(),
+    default: null,
+    example: "2030-01-01T00:00:00Z",
+    about: "Where the virtual clock starts; the real time if not set.",
+  }),
+  clockPatienceMs: setting({
+    name: "clock-patience",
+    kind: duration("PT10M"),
+    default: "PT2S",
+    example: "PT5S",
+    about: "How long, in real time, the virtual clock waits for an endpoint to answer.",
+  }),
+  seed: setting({
+    name: "seed",
+    kind: wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+    default: null,
+    example: "42",
+    about: "Fixes the random additions to waits, so that a run can be repeated.",
+  }),
+  auth: setting({
+    name: "auth",
+    kind: onOrOff(),
+    default: "on",
+    example: "off",
+    about: "Whether keys and tokens are asked for. `off` needs every listener on loopback.",
+  }),
+  adminKey: setting({
+    name: "admin-key",
+    kind: text("1 to 256 visible ASCII characters without blanks", /^[\x21-\x7e]{1,256}$/),
+    default: null,
+    example: "c29tZXRoaW5nIGxvbmcgYW5kIHJhbmRvbQ==",
+    about:
+      "What the control plane asks for, and the secret to sign in with. Without it one is made " +
+      "once and kept in the data folder as `admin.key`.",
+    isSecret: true,
+  }),
+  entraIssuer: setting({
+    name: "entra-issuer",
+    kind: text("a URL", /^https?:\/\/\S+$/),
+    default: null,
+    example: "https://sts.windows.net/11111111-2222-3333-4444-555555555555/",
+    about: "Whose bearer tokens may publish: the issuer as tokens name it (`iss`), sign for sign.",
+  }),
+  entraAudiences: setting({
+    name: "entra-audience",
+    kind: listOf(text("a text without blanks", /^\S+$/)),
+    default: "https://eventgrid.azure.net",
+    example: "https://eventgrid.azure.net,11111111-2222-3333-4444-555555555555",
+    about: "For whom such tokens must be made (`aud`).",
+    isList: true,
+  }),
+  entraJwks: setting({
+    name: "entra-jwks",
+    kind: path("a path or a URL"),
+    default: null,
+    example: "https://login.microsoftonline.com/common/discovery/keys",
+    about: "The issuer's public keys, as a JSON Web Key Set; read when the first token comes.",
+  }),
+  configFile: setting({
+    name: "config",
+    kind: path(),
+    default: null,
+    example: "examples/first.json",
+    about: "A JSON file with any of these settings, and with topics and subscriptions.",
+    isKey: false,
+  }),
+  logLevel: setting({
+    name: "log-level",
+    kind: oneOf(["debug", "info", "warn", "error"]),
+    default: "info",
+    example: "debug",
+    about: "The least important facts to log. Deliveries that succeed are `debug`.",
+  }),
+  logFormat: setting({
+    name: "log-format",
+    kind: oneOf(["auto", "json", "text"]),
+    default: "auto",
+    example: "json",
+    about: "JSON, one object per line, or text; `auto` writes text to a terminal only.",
+  }),
+  failureLog: setting({
+    name: "failure-log",
+    kind: path("a path, stdout or off"),
+    default: "off",
+    example: "/var/log/posthorn/failures.jsonl",
+    about:
+      "Where failed attempts and refused publishes are told in the shape of Azure's diagnostic " +
+      "logs: a file, which is appended to, or `stdout`.",
+  }),
+  endpointSendsMax: setting({
+    name: "endpoint-concurrency",
+    kind: wholeNumber({ min: 1, max: 10_000 }),
+    default: "64",
+    example: "8",
+    about: "How many requests to one endpoint may be under way at once.",
+  }),
+  healthFailuresMax: setting({
+    name: "health-failures",
+    kind: wholeNumber({ min: 1, max: 10_000 }),
+    default: "10",
+    example: "25",
+    about: "So many failures in a row make an endpoint unhealthy: it is left alone for a while.",
+  }),
+  healthFirstWaitMs: setting({
+    name: "health-first-wait",
+    kind: duration("P1D"),
+    default: "PT30S",
+    example: "PT10S",
+    about: "How long an unhealthy endpoint is left alone before one send tests it.",
+  }),
+  healthWaitGrowth: setting({
+    name: "health-wait-growth",
+    kind: wholeNumber({ min: 1, max: 10 }),
+    default: "2",
+    example: "3",
+    about: "How many times as long it is left alone after each test that fails.",
+  }),
+  healthWaitMaxMs: setting({
+    name: "health-wait-max",
+    kind: duration("P7D"),
+    default: "PT2H",
+    example: "PT15M",
+    about: "The longest that an unhealthy endpoint is left alone between two tests.",
+  }),
+  healthRecoverAtOnce: setting({
+    name: "health-recover-at-once",
+    kind: wholeNumber({ min: 1, max: 10_000 }),
+    default: "16",
+    example: "64",
+    about:
+      "An endpoint that recovers gets one send at a time, then two, four and so on; with so many " +
+      "at once it is healthy.",
+  }),
+  handshake: setting({
+    name: "handshake",
+    kind: onOrOff(),
+    default: "on",
+    example: "off",
+    about: "Whether webhooks are asked before they get events. What a file declares is not asked.",
+  }),
+  handshakePersistMs: setting({
+    name: "handshake-persist",
+    kind: duration("PT1H"),
+    default: "PT2M",
+    example: "PT15S",
+    about: "How long a webhook that fails its validation is asked again before it has failed.",
+  }),
+  handshakeWindowMs: setting({
+    name: "handshake-window",
+    kind: duration("P1D"),
+    default: "PT10M",
+    example: "PT1H",
+    about: "How long the validation URL may be called, by a person or by the webhook itself.",
+  }),
+  deadLetterPauseMs: setting({
+    name: "dead-letter-pause",
+    kind: duration("P1D"),
+    default: "PT5M",
+    example: "PT10S",
+    about: "How long dead letters are gathered before they are written, so that blobs are few.",
+  }),
+  deadLetterLimitMs: setting({
+    name: "dead-letter-limit",
+    kind: duration("P30D"),
+    default: "PT4H",
+    example: "P2D",
+    about: "How long a dead-letter store may fail before what it does not take is dropped.",
+  }),
+  publishQueueBytesMax: setting({
+    name: "publish-queue-bytes",
+    kind: wholeNumber({ min: 1_048_576, max: 17_179_869_184 }),
+    default: "67108864",
+    example: "268435456",
+    about: "How much may wait for the disk before publishers are told to slow down (429).",
+  }),
+  story: setting({
+    name: "story",
+    kind: onOrOff(),
+    default: "on",
+    example: "off",
+    about: "Whether it is kept what became of each event: who wanted it, and every attempt.",
+  }),
+  storyKeptMs: setting({
+    name: "story-keep",
+    kind: duration("P3650D"),
+    default: "P7D",
+    example: "P30D",
+    about:
+      "How long the stories of events are kept that were delivered, counted from their publish. " +
+      "What waits or was given up on is kept longer.",
+  }),
+  storyBytesMax: setting({
+    name: "story-bytes",
+    kind: wholeNumber({ min: 16_777_216, max: 1_099_511_627_776 }),
+    default: "1073741824",
+    example: "268435456",
+    about:
+      "How much all stories may take: the oldest of what was delivered goes first, then of what " +
+      "was given up on, never of what waits. With `--store memory` at most 64 MB.",
+  }),
+  stopGraceMs: setting({
+    name: "stop-grace",
+    kind: duration("PT1H"),
+    default: "PT8S",
+    example: "PT30S",
+    about: "How long requests under way may take once the broker is told to stop.",
+  }),
+  tlsCaFiles: setting({
+    name: "tls-ca",
+    kind: listOf(path()),
+    default: null,
+    example: "/etc/posthorn/own-ca.pem",
+    about: "PEM files of authorities to trust at https endpoints, beside the usual ones.",
+    isList: true,
+  }),
+  ...moduleKeys,
+} as const;
+
+/** In the order of the table. */
+export const settingList: readonly Setting<unknown>[] = Object.values(settings);

@@ -1,0 +1,108 @@
+// What was counted, second by second: the rates of now, and points for charts of the last hour and
+// of the last day. Bounded, and gone with the process: whoever wants years has a metrics store.
+//
+// Time comes with each beat. Under a virtual clock several beats may bear the same time.
+
+import type { Instant } from "../../core/ports.ts";
+import type { Counts } from "../../core/view.ts";
+
+/** How many beats, of a second each, make up one point. */
+const fineBeats = 10;
+const coarseBeats = 60;
+const finePointsMax = 360;
+const coarsePointsMax = 1_440;
+
+/** Over so many beats a rate is taken. */
+const rateBeats = 10;
+
+/** So far back charts go; the first hour in fine points. */
+export const historyRange = { min: 1, max: 1_440 } as const;
+const fineMinutesMax = 60;
+
+export interface Point {
+  readonly at: Instant;
+  readonly waiting: number;
+  readonly counts: Counts;
+}
+
+/** Points of one width. */
+interface Track {
+  readonly beats: number;
+  readonly max: number;
+  readonly points: Point[];
+  /** The sums at the last point. */
+  before: Counts;
+}
+
+const nothing: Counts = {
+  published: 0,
+  refused: 0,
+  delivered: 0,
+  failed: 0,
+  deadLettered: 0,
+  dropped: 0,
+};
+
+export class Pulse {
+  readonly #fine: Track = { beats: fineBeats, max: finePointsMax, points: [], before: nothing };
+  readonly #coarse: Track = {
+    beats: coarseBeats,
+    max: coarsePointsMax,
+    points: [],
+    before: nothing,
+  };
+  /** The sums at the latest beats, the oldest first. */
+  readonly #sums: Counts[] = [nothing];
+  #beats = 0;
+
+  /** To be told every second: what has been counted since the start, and what waits. */
+  beat(now: { readonly at: Instant; readonly sums: Counts; readonly waiting: number }): void {
+    this.#beats += 1;
+    this.#sums.push(now.sums);
+    if (this.#sums.length > rateBeats + 1) this.#sums.shift();
+    for (const track of [this.#fine, this.#coarse]) {
+      if (this.#beats % track.beats !== 0) continue;
+      const counts = difference(now.sums, track.before);
+      track.points.push({ at: now.at, waiting: now.waiting, counts });
+      track.before = now.sums;
+      if (track.points.length > track.max) track.points.shift();
+    }
+  }
+
+  /** Whether the next beat is one that asks how much waits. */
+  get isPointNext(): boolean {
+    return (this.#beats + 1) % fineBeats === 0;
+  }
+
+  /** A second, over the last few. */
+  rates(): Pick<Counts, "published" | "delivered" | "failed"> {
+    const { length } = this.#sums;
+    const [first = nothing] = this.#sums;
+    const last = this.#sums[length - 1] ?? nothing;
+    const seconds = Math.max(1, length - 1);
+    const { published, delivered, failed } = difference(last, first);
+    const perSecond = (count: number) => Math.round((count / seconds) * 10) / 10;
+    return {
+      published: perSecond(published),
+      delivered: perSecond(delivered),
+      failed: perSecond(failed),
+    };
+  }
+
+  history(minutes: number): { readonly stepMs: number; readonly points: readonly Point[] } {
+    const track = minutes <= fineMinutesMax ? this.#fine : this.#coarse;
+    const count = Math.ceil((minutes * 60) / track.beats);
+    return { stepMs: track.beats * 1_000, points: track.points.slice(-count) };
+  }
+}
+
+function difference(now: Counts, before: Counts): Counts {
+  return {
+    published: now.published - before.published,
+    refused: now.refused - before.refused,
+    delivered: now.delivered - before.delivered,
+    failed: now.failed - before.failed,
+    deadLettered: now.deadLettered - before.deadLettered,
+    dropped: now.dropped - before.dropped,
+  };
+}

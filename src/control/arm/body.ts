@@ -1,0 +1,73 @@
+// The body of a request to the control plane, read and refused with the place of what is wrong: no
+// text that two readers could understand differently gets any further.
+
+import { Refusal } from "../../core/refusal.ts";
+import type { Request } from "../../core/request.ts";
+import { isNestedDeeper } from "../../core/text/json.ts";
+import { checkMembers, type Members } from "../../core/text/members.ts";
+import { shownAs } from "../../core/text/wording.ts";
+
+/** No resource comes near. */
+const depthMax = 32;
+const bodyBytesMax = 1_048_576;
+
+/** What refusals call the body as a whole. */
+export const wholeBody = "the request";
+
+/**
+ * The members of the body, which is an object; of an empty body none.
+ * Refusals: InputJsonInvalid, InvalidSetting, PayloadTooLarge.
+ */
+export function readMembers(request: Request, known: readonly string[]): Members {
+  return checkMembers(readValue(request), wholeBody, known);
+}
+
+/** The body as JSON has it; an empty one is an empty object. Refusals as above. */
+export function readValue({ body }: Request): unknown {
+  if (body.length > bodyBytesMax) {
+    throw new Refusal("PayloadTooLarge", `The request has more than ${bodyBytesMax} bytes.`);
+  }
+  const text = decode(body);
+  if (text.trim() === "") return {};
+  if (isNestedDeeper(text, depthMax)) {
+    throw new Refusal("InputJsonInvalid", `The body is nested deeper than ${depthMax} levels.`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Refusal("InputJsonInvalid", "The body is not valid JSON.");
+  }
+  const twin = findTwin(text);
+  if (twin !== null) {
+    throw new Refusal("InputJsonInvalid", `The body has the member ${shownAs(twin)} twice.`);
+  }
+  return value;
+}
+
+function decode(body: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    throw new Refusal("InputJsonInvalid", "The body is not valid UTF-8.");
+  }
+}
+
+/** Brackets, and texts with the colon that makes them names. */
+const token = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/gs;
+
+/** A name that stands twice in one object of a valid text. */
+function findTwin(text: string): string | null {
+  const open: Set<string>[] = [];
+  for (const [found, colon] of text.matchAll(token)) {
+    if (found === "{" || found === "[") open.push(new Set());
+    else if (found === "}" || found === "]") open.pop();
+    else if (colon !== undefined) {
+      const name = JSON.parse(found.slice(0, found.lastIndexOf('"') + 1)) as string;
+      const names = open.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    }
+  }
+  return null;
+}

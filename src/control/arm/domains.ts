@@ -1,0 +1,175 @@
+// The topics of a domain. They are no records of their own but names in the domain's record, made
+// by someone or with their first subscription, and gone with their last where the domain says so.
+//
+// A topic that has a subscription is there, whatever the list says: between two writes of two
+// clients the list may fall behind.
+
+import type { Catalog } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Reply } from "../../core/request.ts";
+import type { Subscription } from "../../core/subscription.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+import { type DomainTerms, domainTopicNameRule, type Topic } from "../../core/topic.ts";
+import { readMembers } from "./body.ts";
+import {
+  type Call,
+  changing,
+  type Desk,
+  findTopic,
+  isSame,
+  needTopic,
+  refuseMissing,
+  replyToWrite,
+} from "./find-topic.ts";
+import { replyWithList } from "./listing.ts";
+import type { DomainTopicSource, TopicSource } from "./path.ts";
+import { renderDomainTopic, sourceArmId } from "./render.ts";
+import { done, reply } from "./reply.ts";
+
+/** Azure's. */
+const topicsMax = 100_000;
+
+/** As it is spelt, in any letter case that is asked for; undefined when it is not there. */
+export function findDomainTopic(catalog: Catalog, domain: Topic, name: string): string | undefined {
+  return namesOf(catalog, domain).find((known) => isSame(known, name));
+}
+
+function namesOf(catalog: Catalog, domain: Topic): readonly string[] {
+  const names = new Map(domain.domain?.topics.map((name) => [name.toLowerCase(), name]));
+  for (const { domainTopic } of subscriptionsOf(catalog, domain)) {
+    if (domainTopic !== null && !names.has(domainTopic.toLowerCase())) {
+      names.set(domainTopic.toLowerCase(), domainTopic);
+    }
+  }
+  return [...names.values()];
+}
+
+function subscriptionsOf({ subscriptions }: Catalog, domain: Topic): readonly Subscription[] {
+  return subscriptions.filter(({ topic }) => isSame(topic, domain.name));
+}
+
+function domainOf(source: DomainTopicSource): TopicSource {
+  return { kind: "domain", group: source.group, name: source.domain };
+}
+
+/** Refusal: NotFound. */
+export function needDomain(catalog: Catalog, source: DomainTopicSource): Topic {
+  return needTopic(catalog, domainOf(source));
+}
+
+export function listDomainTopics(desk: Desk, call: Call, source: TopicSource): Reply {
+  const catalog = desk.catalog();
+  const domain = needTopic(catalog, source);
+  const items = namesOf(catalog, domain).map((name) => ({
+    name,
+    key: name.toLowerCase(),
+    render: () => renderDomainTopic(domain, name, "Succeeded"),
+  }));
+  return replyWithList(items, call.request, call.url);
+}
+
+export function getDomainTopic(desk: Desk, source: DomainTopicSource): Reply {
+  const catalog = desk.catalog();
+  const domain = needDomain(catalog, source);
+  const name = findDomainTopic(catalog, domain, source.name);
+  if (name === undefined) throw refuseMissing(source);
+  return reply(200, renderDomainTopic(domain, name, "Succeeded"));
+}
+
+export async function putDomainTopic(
+  desk: Desk,
+  call: Call,
+  source: DomainTopicSource,
+): Promise<Reply> {
+  readMembers(call.request, ["id", "name", "type", "properties", "systemData", "location"]);
+  const { domain, name } = await changing(desk, call.request, () => addDomainTopic(desk, source));
+  await desk.refresh();
+  return replyToWrite(call, {
+    topic: domain,
+    revision: domain.revision,
+    resourceId: sourceArmId(domain, name),
+    operationId: desk.ids.next().toUpperCase(),
+    body: renderDomainTopic(domain, name, "Creating"),
+  });
+}
+
+/** Of a domain that makes its topics by itself. Refusal: NotFound, where it does not. */
+export async function needDomainTopic(
+  desk: Desk,
+  source: DomainTopicSource,
+): Promise<{ readonly domain: Topic; readonly name: string }> {
+  const catalog = desk.catalog();
+  const domain = needDomain(catalog, source);
+  const name = findDomainTopic(catalog, domain, source.name);
+  if (name !== undefined) return { domain, name };
+  if (domain.domain?.autoCreateTopics) return await addDomainTopic(desk, source);
+  const { message } = refuseMissing(source);
+  const why = "the domain does not create topics with their first subscription";
+  throw new Refusal("NotFound", `${message} Create it first: ${why}.`);
+}
+
+async function addDomainTopic(desk: Desk, source: DomainTopicSource) {
+  if (!domainTopicNameRule.test(source.name)) {
+    const allowed = "3 to 128 letters, digits, hyphens, dots, underscores and tildes";
+    throw refuseValue({ field: "domainTopicName", value: source.name, allowed });
+  }
+  const domain = needDomain(desk.catalog(), source);
+  const topics = domain.domain?.topics ?? [];
+  const known = topics.find((name) => isSame(name, source.name));
+  if (known !== undefined) return { domain, name: known };
+  if (topics.length >= topicsMax) {
+    throw new Refusal("Conflict", `The domain has ${topicsMax} topics, and may not have more.`);
+  }
+  const written = await writeTopics(desk, domain, [...topics, source.name]);
+  return { domain: written, name: source.name };
+}
+
+/** Nothing else changes, and so whoever declared the domain goes on keeping it. */
+async function writeTopics(desk: Desk, domain: Topic, topics: readonly string[]): Promise<Topic> {
+  const { revision, ...draft } = domain;
+  const terms = { ...(domain.domain as DomainTerms), topics };
+  return await desk.registry.putTopic({ ...draft, domain: terms }, revision);
+}
+
+export async function removeDomainTopic(
+  desk: Desk,
+  call: Call,
+  source: DomainTopicSource,
+): Promise<Reply> {
+  const domain = findTopic(desk.catalog(), domainOf(source));
+  if (domain === undefined) return done;
+  for (const one of subscriptionsOf(desk.catalog(), domain)) {
+    if (one.domainTopic === null || !isSame(one.domainTopic, source.name)) continue;
+    await desk.registry.removeSubscription(one.id);
+    desk.handshakes.tellDeleted(one);
+  }
+  await desk.refresh();
+  await changing(desk, call.request, () => dropName(desk, source));
+  await desk.refresh();
+  return done;
+}
+
+/** After a subscription of it has gone. */
+export async function tidyDomainTopic(
+  desk: Desk,
+  call: Call,
+  source: DomainTopicSource,
+): Promise<void> {
+  await changing(desk, call.request, async () => {
+    const catalog = desk.catalog();
+    const domain = findTopic(catalog, domainOf(source));
+    if (!domain?.domain?.autoDeleteTopics) return;
+    const isUsed = subscriptionsOf(catalog, domain).some(
+      ({ domainTopic }) => domainTopic !== null && isSame(domainTopic, source.name),
+    );
+    if (!isUsed) await dropName(desk, source);
+  });
+  await desk.refresh();
+}
+
+async function dropName(desk: Desk, source: DomainTopicSource): Promise<void> {
+  const domain = findTopic(desk.catalog(), domainOf(source));
+  const topics = domain?.domain?.topics ?? [];
+  const left = topics.filter((name) => !isSame(name, source.name));
+  if (domain !== undefined && left.length < topics.length) await writeTopics(desk, domain, left);
+}

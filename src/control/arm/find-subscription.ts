@@ -1,0 +1,86 @@
+// Where subscriptions are: from the source that a path names to the records of the catalog.
+
+import type { Catalog } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Subscription } from "../../core/subscription.ts";
+import { type Topic, topicArmId } from "../../core/topic.ts";
+import { findDomainTopic, needDomain, needDomainTopic } from "./domains.ts";
+import { type Desk, findTopic, isSame, needTopic, refuseMissing } from "./find-topic.ts";
+import type { Named, Source } from "./path.ts";
+
+/** A subscription's place: its topic or domain, and within a domain perhaps one topic. */
+export interface Spot {
+  readonly topic: Topic;
+  readonly domainTopic: string | null;
+}
+
+/** Where a subscription would be; undefined when there is no such topic. */
+export function findSpot(catalog: Catalog, source: Source): Spot | undefined {
+  switch (source.kind) {
+    case "foreign": {
+      const topic = catalog.topics.find((each) => isSame(topicArmId(each), source.id));
+      return topic && { topic, domainTopic: null };
+    }
+    case "domainTopic": {
+      const domain = findTopic(catalog, { ...source, kind: "domain", name: source.domain });
+      const domainTopic = domain && findDomainTopic(catalog, domain, source.name);
+      return domainTopic === undefined ? undefined : { topic: domain as Topic, domainTopic };
+    }
+    default: {
+      const topic = findTopic(catalog, source);
+      return topic && { topic, domainTopic: null };
+    }
+  }
+}
+
+/** Refusals: NotFound, InvalidSetting for what has no events here. */
+export function spotToBe(catalog: Catalog, source: Source): Spot {
+  if (source.kind === "foreign") {
+    const words = "scope must be a topic, a domain, a topic of a domain or a storage account";
+    const message = `${words} of this broker, and is ${source.id}`;
+    throw new Refusal("InvalidSetting", message, { target: "scope" });
+  }
+  if (source.kind !== "domainTopic")
+    return { topic: needTopic(catalog, source), domainTopic: null };
+  return { topic: needDomain(catalog, source), domainTopic: source.name };
+}
+
+export async function needSpot(desk: Desk, source: Source): Promise<Spot> {
+  const spot = findSpot(desk.catalog(), source);
+  if (spot !== undefined || source.kind !== "domainTopic") {
+    return spot ?? spotToBe(desk.catalog(), source);
+  }
+  const { domain, name } = await needDomainTopic(desk, source);
+  return { topic: domain, domainTopic: name };
+}
+
+export function findSubscription(
+  { subscriptions }: Catalog,
+  { topic, domainTopic }: Spot,
+  name: string,
+): Subscription | undefined {
+  return subscriptions.find(
+    (one) =>
+      isSame(one.topic, topic.name) &&
+      isSame(one.domainTopic ?? "", domainTopic ?? "") &&
+      isSame(one.name, name),
+  );
+}
+
+export interface Found {
+  readonly topic: Topic;
+  readonly subscription: Subscription;
+}
+
+export function findNamed(catalog: Catalog, { source, name }: Named): Found | undefined {
+  const spot = findSpot(catalog, source);
+  const subscription = spot && findSubscription(catalog, spot, name);
+  return spot && subscription && { topic: spot.topic, subscription };
+}
+
+/** Refusal: NotFound. */
+export function needSubscription(catalog: Catalog, named: Named): Found {
+  const found = findNamed(catalog, named);
+  if (found === undefined) throw refuseMissing(named.source, named.name);
+  return found;
+}

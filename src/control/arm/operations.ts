@@ -1,0 +1,94 @@
+// Long-running operations, as clients of Azure Resource Manager know them: a write is answered at
+// once with an address, and asking there tells how it went.
+//
+// An answer is held back for a while where the end is near, because clients that hear "in progress"
+// go to sleep for seconds. What has ended is remembered for a bounded number of operations and not
+// over a restart. So the address also names the resource, and for an operation that is not
+// remembered the resource's own state is the answer: a poller is never left without one.
+
+import type { Clock, Ids, Log } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import { sleep } from "../../core/text/time.ts";
+
+export type Ending =
+  | { readonly status: "Succeeded" }
+  | {
+      readonly status: "Failed";
+      readonly error: { readonly code: string; readonly message: string };
+    };
+
+export type Progress = Ending | { readonly status: "InProgress" };
+
+export interface Operations {
+  /** The id of a new operation, which fails when what it waits for rejects. */
+  start(ending: Promise<Ending>): string;
+  /** Null for one that is not remembered. Waits a while for one that has not ended. */
+  look(id: string): Promise<Progress | null>;
+}
+
+const rememberedMax = 10_000;
+const holdMs = 20_000;
+
+export function openOperations({
+  clock,
+  ids,
+  log,
+  quiet,
+  stop,
+}: {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Resolves when nothing happens any more before time moves on; only virtual time knows. */
+  readonly quiet: (() => Promise<unknown>) | null;
+  /** Ends all holding back. */
+  readonly stop: AbortSignal;
+}): Operations {
+  const remembered = new Map<string, { progress: Progress; readonly ended: Promise<void> }>();
+  return {
+    start(ending) {
+      const id = ids.next().toUpperCase();
+      const operation = {
+        progress: { status: "InProgress" } as Progress,
+        ended: ending.then(
+          (how) => {
+            operation.progress = how;
+          },
+          (error: unknown) => {
+            const code = error instanceof Refusal ? error.code : "InternalServerError";
+            const message = error instanceof Refusal ? error.message : "The broker's log says why.";
+            operation.progress = { status: "Failed", error: { code, message } };
+            log.fact("error", "operation.failed", { operation: id, error });
+          },
+        ),
+      };
+      remembered.set(id, operation);
+      for (const [oldest] of remembered) {
+        if (remembered.size <= rememberedMax) break;
+        remembered.delete(oldest);
+      }
+      return id;
+    },
+    async look(id) {
+      const operation = remembered.get(id.toUpperCase());
+      if (operation === undefined) return null;
+      if (operation.progress.status === "InProgress") {
+        const answered = new AbortController();
+        const late = sleep(clock, holdMs, AbortSignal.any([stop, answered.signal]));
+        await Promise.race([operation.ended, late, ...(quiet === null ? [] : [quiet()])]);
+        answered.abort();
+      }
+      return operation.progress;
+    },
+  };
+}
+
+/** What clients are told when an endpoint did not agree; the code is the service's. */
+export function failedValidation(endpoint: string, why: string): Ending {
+  const words = `Webhook validation handshake failed for ${endpoint}. ${why}`;
+  return { status: "Failed", error: { code: "Url validation", message: words } };
+}
+
+export function refuseOperation(id: string): Refusal {
+  return new Refusal("NotFound", `There is no operation ${id}.`);
+}

@@ -1,0 +1,243 @@
+// What clients ask of Azure around Event Grid: subscriptions, groups, locations, the provider and
+// what it can do. There is little behind it: any subscription id and any group will do, a group is
+// there when it is asked for, and nothing of it is stored.
+
+import type { Catalog } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Reply } from "../../core/request.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+import { localPlace } from "../../core/topic.ts";
+import { tenantId } from "../signin/azure-signin.ts";
+import { readMembers } from "./body.ts";
+import { type Call, type Desk, isInGroup, isSame } from "./find-topic.ts";
+import type { Group } from "./path.ts";
+import { reply } from "./reply.ts";
+
+const provider = "Microsoft.EventGrid";
+
+/** Those that clients were seen to use; any other that looks like one will do. */
+const apiVersions = [
+  "2025-07-15-preview",
+  "2025-02-15",
+  "2022-06-15",
+  "2021-12-01",
+  "2020-06-01",
+  "2019-06-01",
+  "2019-01-01",
+  "2018-01-01",
+];
+
+function distinct(texts: readonly string[]): string[] {
+  const seen = new Map(texts.map((text) => [text.toLowerCase(), text]));
+  return [...seen.values()].toSorted();
+}
+
+export function listAzureSubscriptions(desk: Desk): Reply {
+  const ids = desk.catalog().topics.map(({ place }) => place.subscriptionId);
+  const all = distinct([...ids, localPlace.subscriptionId]);
+  return reply(200, { value: all.map(azureSubscription) });
+}
+
+export function getAzureSubscription(subscriptionId: string): Reply {
+  return reply(200, azureSubscription(subscriptionId));
+}
+
+function azureSubscription(subscriptionId: string): object {
+  return {
+    id: `/subscriptions/${subscriptionId}`,
+    subscriptionId,
+    tenantId,
+    displayName: "Posthorn",
+    state: "Enabled",
+    authorizationSource: "RoleBased",
+    subscriptionPolicies: { locationPlacementId: "", quotaId: "", spendingLimit: "Off" },
+  };
+}
+
+function locationsIn({ topics }: Catalog): readonly string[] {
+  return distinct([localPlace.location, ...topics.map(({ place }) => place.location)]);
+}
+
+export function listLocations(desk: Desk, subscriptionId: string): Reply {
+  const value = locationsIn(desk.catalog()).map((name) => ({
+    id: `/subscriptions/${subscriptionId}/locations/${name}`,
+    name,
+    displayName: name,
+    regionalDisplayName: name,
+    metadata: { regionType: "Physical", regionCategory: "Other" },
+  }));
+  return reply(200, { value });
+}
+
+export function listGroups(desk: Desk, subscriptionId: string): Reply {
+  const names = desk
+    .catalog()
+    .topics.filter(({ place }) => isSame(place.subscriptionId, subscriptionId))
+    .map(({ place }) => place.resourceGroup);
+  const all = distinct([...names, localPlace.resourceGroup]);
+  const value = all.map((resourceGroup) => groupOf({ subscriptionId, resourceGroup }, {}));
+  return reply(200, { value });
+}
+
+function groupOf(
+  { subscriptionId, resourceGroup }: Group,
+  { location, tags }: { readonly location?: unknown; readonly tags?: unknown },
+): object {
+  return {
+    id: `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}`,
+    name: resourceGroup,
+    type: "Microsoft.Resources/resourceGroups",
+    location: location ?? localPlace.location,
+    ...(typeof tags === "object" && tags !== null && { tags }),
+    properties: { provisioningState: "Succeeded" },
+  };
+}
+
+export function getGroup({ request }: Call, group: Group): Reply {
+  // Asked for its head alone, Azure tells only that the group is there.
+  return request.method === "HEAD" ? { status: 204 } : reply(200, groupOf(group, {}));
+}
+
+export function putGroup({ request }: Call, group: Group): Reply {
+  const known = ["location", "tags", "properties", "managedBy", "id", "name", "type"];
+  const members = readMembers(request, known);
+  const { location } = members;
+  if (location !== undefined && typeof location !== "string") {
+    throw refuseValue({ field: "location", value: location, allowed: "a location" });
+  }
+  return reply(201, groupOf(group, members));
+}
+
+/**
+ * An empty group is as good as gone. *Differs:* Azure removes what is in a group with it; here that
+ * would be events that wait, and whoever means it can remove the topics by name.
+ */
+export function removeGroup(desk: Desk, group: Group): Reply {
+  const { topics } = desk.catalog();
+  const left = topics.filter((topic) => topic.kind !== "storage" && isInGroup(topic, group));
+  if (left.length === 0) return { status: 200 };
+  const names = left.map(({ kind, name }) => `${kind}s/${name}`).join(", ");
+  const words = `The resource group '${group.resourceGroup}' is not empty`;
+  throw new Refusal("Conflict", `${words}; delete these first: ${names}.`);
+}
+
+const resourceTypes = [
+  "topics",
+  "domains",
+  "domains/topics",
+  "eventSubscriptions",
+  "topics/eventSubscriptions",
+  "domains/eventSubscriptions",
+  "domains/topics/eventSubscriptions",
+  "topicTypes",
+  "extensionTopics",
+  "operations",
+  "locations",
+  "locations/eventSubscriptions",
+  "locations/operationsStatus",
+  "locations/operationResults",
+  "locations/topicTypes",
+];
+
+function providerOf(desk: Desk, subscriptionId: string): object {
+  const locations = locationsIn(desk.catalog());
+  return {
+    id: `/subscriptions/${subscriptionId}/providers/${provider}`,
+    namespace: provider,
+    registrationPolicy: "RegistrationRequired",
+    registrationState: "Registered",
+    resourceTypes: resourceTypes.map((resourceType) => ({
+      resourceType,
+      locations,
+      apiVersions,
+      defaultApiVersion: "2022-06-15",
+      capabilities: "SupportsTags, SupportsLocation",
+    })),
+  };
+}
+
+export function listProviders(desk: Desk, subscriptionId: string): Reply {
+  return reply(200, { value: [providerOf(desk, subscriptionId)] });
+}
+
+/** Also what registering it answers. Refusal: NotFound, for any other provider. */
+export function getProvider(
+  desk: Desk,
+  { subscriptionId, namespace }: { readonly subscriptionId: string; readonly namespace: string },
+): Reply {
+  if (isSame(namespace, provider)) return reply(200, providerOf(desk, subscriptionId));
+  throw new Refusal("NotFound", `There is no provider '${namespace}' here, only ${provider}.`);
+}
+
+const topicTypes = [
+  {
+    name: "Microsoft.EventGrid.Topics",
+    displayName: "Event Grid Topics",
+    description: "Microsoft Event Grid custom topics.",
+    format: "topics/{topicName}",
+  },
+  {
+    name: "Microsoft.EventGrid.Domains",
+    displayName: "Event Grid Domains",
+    description: "Microsoft Event Grid domains.",
+    format: "domains/{domainName}",
+  },
+];
+
+function topicTypeOf(desk: Desk, type: (typeof topicTypes)[number]): object {
+  const group = "/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}";
+  return {
+    properties: {
+      provider,
+      displayName: type.displayName,
+      description: type.description,
+      resourceRegionType: "RegionalResource",
+      provisioningState: "Succeeded",
+      supportedLocations: locationsIn(desk.catalog()),
+      sourceResourceFormat: `${group}/providers/${provider}/${type.format}`,
+    },
+    id: `providers/${provider}/topicTypes/${type.name}`,
+    name: type.name,
+    type: `${provider}/topicTypes`,
+  };
+}
+
+export function listTopicTypes(desk: Desk): Reply {
+  return reply(200, { value: topicTypes.map((type) => topicTypeOf(desk, type)) });
+}
+
+/** Refusal: NotFound. */
+export function getTopicType(desk: Desk, name: string): Reply {
+  return reply(200, topicTypeOf(desk, needTopicType(name)));
+}
+
+/** Who publishes to a topic of their own also makes up its event types. Refusal: NotFound. */
+export function listTopicTypeEventTypes(name: string): Reply {
+  needTopicType(name);
+  return reply(200, { value: [] });
+}
+
+function needTopicType(name: string): (typeof topicTypes)[number] {
+  const type = topicTypes.find((each) => isSame(each.name, name));
+  if (type !== undefined) return type;
+  throw new Refusal("NotFound", `The topic type '${name}' was not found.`);
+}
+
+/** Resources, with what can be asked of them beside reading, writing and deleting. */
+const abilities: Readonly<Record<string, readonly string[]>> = {
+  topics: ["listKeys/action", "regenerateKey/action"],
+  domains: ["listKeys/action", "regenerateKey/action"],
+  "domains/topics": [],
+  eventSubscriptions: ["getFullUrl/action", "getDeliveryAttributes/action"],
+};
+
+export function listOperations(): Reply {
+  const value = Object.entries(abilities).flatMap(([resource, actions]) =>
+    ["read", "write", "delete", ...actions].map((verb) => ({
+      name: `${provider}/${resource}/${verb}`,
+      display: { provider: "Event Grid", resource, operation: verb, description: verb },
+      origin: "user,system",
+    })),
+  );
+  return reply(200, { value });
+}

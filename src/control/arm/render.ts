@@ -1,0 +1,141 @@
+// Topics and subscriptions as Azure Resource Manager shows them. Secrets are never in it: of a URL
+// only what stands before its query, of a secret header only its name.
+
+import { policyOf } from "../../core/delivery/policy.ts";
+import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
+import { renderFilter } from "../../core/routing/filter/render.ts";
+import type {
+  ProvisioningState,
+  Subscription,
+  SubscriptionTerms,
+} from "../../core/subscription.ts";
+import { isoInstant } from "../../core/text/time.ts";
+import { armTypes, type Topic, topicArmId } from "../../core/topic.ts";
+import { renderDeadLetter } from "../properties/dead-letter.ts";
+import { renderSending } from "../properties/delivery.ts";
+import { renderExtension } from "../properties/extension.ts";
+import { renderInputMapping } from "../properties/input-mapping.ts";
+import type { Form } from "./path.ts";
+
+export interface TopicView {
+  /** `scheme://host[:port]` as the client called us. */
+  readonly baseUrl: string;
+  readonly state: "Creating" | "Updating" | "Succeeded";
+}
+
+export function renderTopic(topic: Topic, { baseUrl, state }: TopicView): object {
+  const { kind, name, place, mapping, domain, port, profile } = topic;
+  return {
+    properties: {
+      provisioningState: state,
+      endpoint: `${baseUrl}/topics/${name}/api/events`,
+      inputSchema: topic.inputSchema,
+      ...(mapping !== null && { inputSchemaMapping: renderInputMapping(mapping) }),
+      metricResourceId: name.toLowerCase(),
+      publicNetworkAccess: topic.publicNetworkAccess ? "Enabled" : "Disabled",
+      inboundIpRules: topic.inboundIpRules.map((ipMask) => ({ ipMask, action: "Allow" })),
+      disableLocalAuth: topic.disableLocalAuth,
+      dataResidencyBoundary: "WithinGeopair",
+      ...(domain !== null && {
+        autoCreateTopicWithFirstSubscription: domain.autoCreateTopics,
+        autoDeleteTopicWithLastSubscription: domain.autoDeleteTopics,
+      }),
+      ...((port ?? profile) !== null && {
+        posthorn: { ...(port !== null && { port }), ...(profile !== null && { profile }) },
+      }),
+    },
+    sku: { name: "Basic" },
+    identity: { type: "None", principalId: null, tenantId: null, userAssignedIdentities: null },
+    ...(kind === "topic" && { kind: "Azure" }),
+    systemData: null,
+    location: place.location,
+    tags: place.tags,
+    id: topicArmId(topic),
+    name,
+    type: armTypes[kind],
+  };
+}
+
+export function renderDomainTopic(
+  domain: Topic,
+  name: string,
+  provisioningState: TopicView["state"],
+): object {
+  return {
+    properties: { provisioningState },
+    systemData: null,
+    id: `${topicArmId(domain)}/topics/${name}`,
+    name,
+    type: "Microsoft.EventGrid/domains/topics",
+  };
+}
+
+/** ARM id of what a subscription listens to. */
+export function sourceArmId(topic: Topic, domainTopic: string | null): string {
+  const id = topicArmId(topic);
+  return domainTopic === null ? id : `${id}/topics/${domainTopic}`;
+}
+
+export function subscriptionArmId(topic: Topic, subscription: Subscription, form: Form): string {
+  const source = sourceArmId(topic, subscription.domainTopic);
+  const provider = form === "scope" ? "/providers/Microsoft.EventGrid" : "";
+  return `${source}${provider}/eventSubscriptions/${subscription.name}`;
+}
+
+export interface SubscriptionView {
+  readonly topic: Topic;
+  readonly form: Form;
+  /** The broker's, where the topic has none of its own. */
+  readonly profile: ProfileName;
+}
+
+/** The terms last asked for, whether or not they are in force. */
+export function wantedTerms(subscription: Subscription): SubscriptionTerms {
+  return subscription.handshake?.pending ?? subscription;
+}
+
+export function renderSubscription(
+  subscription: Subscription,
+  { topic, form, profile }: SubscriptionView,
+): object {
+  const { name, domainTopic, state } = subscription;
+  const wanted = wantedTerms(subscription);
+  const posthorn = renderExtension(wanted, subscription);
+  const nested = `${topic.kind}s/${domainTopic === null ? "" : "topics/"}eventSubscriptions`;
+  return {
+    properties: {
+      topic: lowerProvider(sourceArmId(topic, domainTopic)),
+      provisioningState: state satisfies ProvisioningState,
+      ...renderTerms(wanted, topic.profile ?? profile),
+      ...(posthorn !== null && { posthorn }),
+    },
+    systemData: null,
+    id: subscriptionArmId(topic, subscription, form),
+    name,
+    type: `Microsoft.EventGrid/${form === "scope" ? "eventSubscriptions" : nested}`,
+  };
+}
+
+/** The service shows the topic with its provider and type in lower case. */
+function lowerProvider(id: string): string {
+  return id.replace(/\/providers\/Microsoft\.EventGrid\/(topics|domains)\//, (found) =>
+    found.toLowerCase(),
+  );
+}
+
+function renderTerms(terms: SubscriptionTerms, profile: ProfileName): object {
+  const { labels, expiresAt } = terms;
+  const { attemptsMax, ttlMs } = policyOf(terms, profiles[profile]);
+  return {
+    ...renderSending(terms),
+    filter: renderFilter(terms.filter),
+    labels: labels.length === 0 ? null : labels,
+    ...(expiresAt !== null && { expirationTimeUtc: isoInstant(expiresAt) }),
+    eventDeliverySchema: terms.deliverySchema,
+    retryPolicy: {
+      ...(attemptsMax !== null && { maxDeliveryAttempts: attemptsMax }),
+      eventTimeToLiveInMinutes: Math.floor(ttlMs / 60_000),
+    },
+    ...renderDeadLetter(terms.deadLetter),
+  };
+}

@@ -1,0 +1,291 @@
+// The control plane in the shape of Azure Resource Manager: which path and method asks for what.
+// Azure's scopes have many segments, so a few routes take everything and the path is read here.
+// What the service has and we do not is refused, never answered as if it were there.
+//
+// Deliberately absent: who may ask. That is settled before a request comes here.
+
+import { Refusal } from "../../core/refusal.ts";
+import type { Reply, Request, Route } from "../../core/request.ts";
+import { shownAs } from "../../core/text/wording.ts";
+import * as domains from "./domains.ts";
+import { findNamed } from "./find-subscription.ts";
+import { type ArmGround, type Call, type Desk, needTopic, refuseMissing } from "./find-topic.ts";
+import { openOperations, type Progress, refuseOperation } from "./operations.ts";
+import { type Asked, parsePath, type Source } from "./path.ts";
+import * as provider from "./provider.ts";
+import { armHeaders, reply, replyToRefusal } from "./reply.ts";
+import * as subscriptions from "./subscriptions.ts";
+import * as topics from "./topics.ts";
+
+const methods = ["GET", "PUT", "PATCH", "POST", "DELETE"] as const;
+
+type Method = (typeof methods)[number];
+
+/** Where a path begins that is ours. */
+const roots = ["/subscriptions", "/providers"];
+
+/** The JavaScript client encodes the slashes of the scope before this, and of no other. */
+const extensionTopicPath = "/providers/Microsoft.EventGrid/extensionTopics/default";
+
+const apiVersionRule = /^\d{4}-\d{2}-\d{2}(-[a-z0-9]+)?$/i;
+/** For answers to clients that did not say. */
+const apiVersionDefault = "2022-06-15";
+
+export interface ArmOptions {
+  /** Resolves when nothing more happens before time moves on; null where time moves by itself. */
+  readonly quiet?: (() => Promise<unknown>) | null;
+  /** Aborts when the broker stops, so that no answer is held back. */
+  readonly stop?: AbortSignal;
+}
+
+export function armRoutes(
+  ground: ArmGround,
+  { quiet = null, stop = new AbortController().signal }: ArmOptions = {},
+): readonly Route[] {
+  const desk: Desk = { ...ground, operations: openOperations({ ...ground, quiet, stop }) };
+  const everywhere = roots.flatMap((root) =>
+    methods.flatMap((method) => [
+      routeAt(desk, method, root, () => root),
+      routeAt(desk, method, `${root}/*`, ({ params }) => `${root}/${params["*"]}`),
+    ]),
+  );
+  const encoded = `/:scope${extensionTopicPath}`;
+  return [
+    ...everywhere,
+    routeAt(desk, "GET", encoded, ({ params }) => `/${params.scope}${extensionTopicPath}`),
+  ];
+}
+
+function routeAt(
+  desk: Desk,
+  method: Method,
+  path: string,
+  pathOf: (request: Request) => string,
+): Route {
+  return {
+    method,
+    path,
+    headers: armHeaders,
+    async handle(request) {
+      try {
+        return await carryOut(desk, method, request, pathOf(request).replace(/\/+/g, "/"));
+      } catch (error) {
+        if (error instanceof Refusal) return refuse(desk, method, error);
+        throw error;
+      }
+    },
+  };
+}
+
+function refuse(desk: Desk, method: Method, refusal: Refusal): Reply {
+  const { code, message } = refusal;
+  const level = method === "GET" ? "debug" : "info";
+  desk.log.fact(level, "control.refused", { method, code, reason: message });
+  return replyToRefusal(refusal);
+}
+
+async function carryOut(
+  desk: Desk,
+  method: Method,
+  request: Request,
+  path: string,
+): Promise<Reply> {
+  const apiVersion = request.query["api-version"] ?? apiVersionDefault;
+  if (!apiVersionRule.test(apiVersion)) {
+    const words = `api-version must be a version such as ${apiVersionDefault}`;
+    throw new Refusal("InvalidApiVersion", `${words}, and is ${shownAs(apiVersion)}.`);
+  }
+  const baseUrl = desk.baseUrl(request);
+  const url = baseUrl + path.split("/").map(encodeURIComponent).join("/");
+  const call: Call = { request, path, apiVersion, baseUrl, url };
+  const acts = actsOn(desk, call, parsePath(path));
+  const act = acts[method];
+  if (act !== undefined) return await act();
+  const allowed = Object.keys(acts).join(", ");
+  const words = `The method ${method} is not allowed here; allowed: ${allowed}.`;
+  const { status, headers, body = "" } = replyToRefusal(new Refusal("MethodNotAllowed", words));
+  return { status, headers: { ...headers, allow: allowed }, body };
+}
+
+type Acts = Partial<Record<Method, () => Reply | Promise<Reply>>>;
+
+function actsOn(desk: Desk, call: Call, asked: Asked): Acts {
+  switch (asked.kind) {
+    case "topic":
+    case "keys":
+    case "newKey":
+    case "topics":
+    case "domainTopic":
+    case "domainTopics":
+      return actsOnTopics(desk, call, asked);
+    case "subscription":
+    case "fullUrl":
+    case "deliveryAttributes":
+    case "validation":
+    case "handshake":
+    case "subscriptionsOf":
+    case "subscriptionsIn":
+      return actsOnSubscriptions(desk, call, asked);
+    case "operation":
+      return { GET: () => tellOperation(desk, call, asked.id) };
+    case "eventTypes":
+      return { GET: () => listEventTypes(desk, asked.source) };
+    case "extensionTopic":
+      return { GET: () => getExtensionTopic(desk, call, asked.source) };
+    case "unknown":
+      throw new Refusal("NotFound", `There is nothing at ${shownAs(call.path)} in this broker.`);
+    default:
+      return actsOnProvider(desk, call, asked);
+  }
+}
+
+type TopicAsked = Extract<
+  Asked,
+  { kind: "topic" | "keys" | "newKey" | "topics" | "domainTopic" | "domainTopics" }
+>;
+
+function actsOnTopics(desk: Desk, call: Call, asked: TopicAsked): Acts {
+  switch (asked.kind) {
+    case "topic":
+      return {
+        GET: () => topics.getTopic(desk, call, asked.source),
+        PUT: () => topics.putTopic(desk, call, asked.source),
+        PATCH: () => topics.patchTopic(desk, call, asked.source),
+        DELETE: () => topics.removeTopic(desk, call, asked.source),
+      };
+    case "topics":
+      return { GET: () => topics.listTopics(desk, call, asked) };
+    case "keys":
+      return { POST: () => topics.listKeys(desk, asked.source) };
+    case "newKey":
+      return { POST: () => topics.renewKey(desk, call, asked.source) };
+    case "domainTopics":
+      return { GET: () => domains.listDomainTopics(desk, call, asked.source) };
+    case "domainTopic":
+      return {
+        GET: () => domains.getDomainTopic(desk, asked.source),
+        PUT: () => domains.putDomainTopic(desk, call, asked.source),
+        DELETE: () => domains.removeDomainTopic(desk, call, asked.source),
+      };
+  }
+}
+
+type SubscriptionAsked = Extract<
+  Asked,
+  {
+    kind:
+      | "subscription"
+      | "fullUrl"
+      | "deliveryAttributes"
+      | "validation"
+      | "handshake"
+      | "subscriptionsOf"
+      | "subscriptionsIn";
+  }
+>;
+
+function actsOnSubscriptions(desk: Desk, call: Call, asked: SubscriptionAsked): Acts {
+  switch (asked.kind) {
+    case "subscription":
+      return {
+        GET: () => subscriptions.getSubscription(desk, asked),
+        PUT: () => subscriptions.putSubscription(desk, call, asked),
+        PATCH: () => subscriptions.patchSubscription(desk, call, asked),
+        DELETE: () => subscriptions.removeSubscription(desk, call, asked),
+      };
+    case "fullUrl":
+      return { POST: () => subscriptions.getFullUrl(desk, asked) };
+    case "deliveryAttributes":
+      return { POST: () => subscriptions.getDeliveryAttributes(desk, asked) };
+    case "validation":
+      return { POST: () => subscriptions.validate(desk, call, asked) };
+    case "handshake":
+      return { GET: () => subscriptions.getHandshake(desk, asked) };
+    case "subscriptionsOf":
+      return { GET: () => subscriptions.listOfSource(desk, call, asked) };
+    case "subscriptionsIn":
+      return { GET: () => subscriptions.listInRegion(desk, call, asked.region) };
+  }
+}
+
+type ProviderAsked = Exclude<
+  Asked,
+  | TopicAsked
+  | SubscriptionAsked
+  | { kind: "operation" | "eventTypes" | "extensionTopic" | "unknown" }
+>;
+
+function actsOnProvider(desk: Desk, call: Call, asked: ProviderAsked): Acts {
+  switch (asked.kind) {
+    case "azureSubscriptions":
+      return { GET: () => provider.listAzureSubscriptions(desk) };
+    case "azureSubscription":
+      return { GET: () => provider.getAzureSubscription(asked.subscriptionId) };
+    case "locations":
+      return { GET: () => provider.listLocations(desk, asked.subscriptionId) };
+    case "groups":
+      return { GET: () => provider.listGroups(desk, asked.subscriptionId) };
+    case "group":
+      return {
+        GET: () => provider.getGroup(call, asked.group),
+        PUT: () => provider.putGroup(call, asked.group),
+        DELETE: () => provider.removeGroup(desk, asked.group),
+      };
+    case "providers":
+      return { GET: () => provider.listProviders(desk, asked.subscriptionId) };
+    case "provider":
+      return { GET: () => provider.getProvider(desk, asked) };
+    case "registration":
+      return { POST: () => provider.getProvider(desk, asked) };
+    case "topicTypes":
+      return { GET: () => provider.listTopicTypes(desk) };
+    case "topicType":
+      return { GET: () => provider.getTopicType(desk, asked.name) };
+    case "topicTypeEventTypes":
+      return { GET: () => provider.listTopicTypeEventTypes(asked.name) };
+    case "operations":
+      return { GET: () => provider.listOperations() };
+  }
+}
+
+/** One that is not remembered is told by the state of its resource. */
+async function tellOperation(desk: Desk, call: Call, id: string): Promise<Reply> {
+  const progress = (await desk.operations.look(id)) ?? progressOfResource(desk, call);
+  if (progress === null) throw refuseOperation(id);
+  const body = { id: call.url, name: id.toLowerCase(), ...progress };
+  return reply(200, body, progress.status === "InProgress" ? { "retry-after": "1" } : {});
+}
+
+/** What has been removed since then has been written before. */
+function progressOfResource(desk: Desk, { request }: Call): Progress | null {
+  const { resource } = request.query;
+  if (resource === undefined) return null;
+  const asked = parsePath(resource);
+  const found = asked.kind === "subscription" && findNamed(desk.catalog(), asked);
+  return found ? subscriptions.progressOf(found.subscription) : { status: "Succeeded" };
+}
+
+/** Who publishes to a topic of their own makes up its event types; what is not ours has none. */
+function listEventTypes(desk: Desk, source: Source): Reply {
+  needSource(desk, source);
+  return reply(200, { value: [] });
+}
+
+function getExtensionTopic(desk: Desk, call: Call, source: Source): Reply {
+  needSource(desk, source);
+  if (source.kind === "foreign") throw refuseMissing(source);
+  return reply(200, {
+    properties: { description: `Events of ${source.name}.`, systemTopic: "" },
+    systemData: null,
+    id: call.path,
+    name: "default",
+    type: "Microsoft.EventGrid/extensionTopics",
+  });
+}
+
+/** Refusal: NotFound. */
+function needSource(desk: Desk, source: Source): void {
+  if (source.kind === "foreign") return;
+  if (source.kind === "domainTopic") domains.getDomainTopic(desk, source);
+  else needTopic(desk.catalog(), source);
+}

@@ -1,0 +1,320 @@
+// Event subscriptions as resources. A subscription is one and the same whether it is asked for as
+// an extension of its topic or as a part of it; only its id and type are shown in the form asked.
+//
+// A write never changes what is in force: the new terms wait for the endpoint's consent, and until
+// then the old ones go on. *Differs:* lists for a whole subscription of Azure's hold all event
+// subscriptions in it, also those of topics in one region.
+
+import type { Reply } from "../../core/request.ts";
+import {
+  endpointOf,
+  isAskable,
+  plainSubscription,
+  type Subscription,
+  type SubscriptionDraft,
+  type SubscriptionTerms,
+  subscriptionNameRule,
+  termsIn,
+} from "../../core/subscription.ts";
+import { checkMembers, type Members } from "../../core/text/members.ts";
+import { isoInstant } from "../../core/text/time.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+import { armTypes, type Topic } from "../../core/topic.ts";
+import type { Verdict } from "../handshake/port.ts";
+import { renderHeaders } from "../properties/headers.ts";
+import { checkTerms } from "../properties/subscription.ts";
+import { readMembers } from "./body.ts";
+import { tidyDomainTopic } from "./domains.ts";
+import { checkConditions, etagOf } from "./etag.ts";
+import {
+  findNamed,
+  findSpot,
+  findSubscription,
+  needSpot,
+  needSubscription,
+  type Spot,
+  spotToBe,
+} from "./find-subscription.ts";
+import {
+  type Call,
+  changing,
+  type Desk,
+  isSame,
+  refuseMissing,
+  replyToWrite,
+} from "./find-topic.ts";
+import { type Listed, replyWithList } from "./listing.ts";
+import { type Ending, failedValidation } from "./operations.ts";
+import type { Form, Named, Region, Source } from "./path.ts";
+import { renderSubscription, subscriptionArmId, wantedTerms } from "./render.ts";
+import { done, reply } from "./reply.ts";
+
+/** Beside the properties; taken from Azure's clients without effect. */
+const idleAround = ["id", "name", "type", "etag", "systemData", "location", "tags"];
+
+export async function putSubscription(desk: Desk, call: Call, named: Named): Promise<Reply> {
+  const { properties } = readMembers(call.request, ["properties", ...idleAround]);
+  checkName(named);
+  return await write(desk, call, named, (spot, stored) =>
+    checkTerms(properties ?? {}, "properties", {
+      ...contextOf(desk, spot, stored),
+      keepsRest: false,
+    }),
+  );
+}
+
+/** The members stand in the body itself; some clients wrap them as in a PUT. */
+export async function patchSubscription(desk: Desk, call: Call, named: Named): Promise<Reply> {
+  const changes = changesIn(call);
+  return await write(desk, call, named, (spot, stored) => {
+    if (stored === undefined) throw refuseMissing(named.source, named.name);
+    const context = { ...contextOf(desk, spot, stored), keepsRest: true };
+    return checkTerms(changes, "properties", context);
+  });
+}
+
+function changesIn({ request }: Call): Members {
+  const flat = [
+    "destination",
+    "filter",
+    "labels",
+    "expirationTimeUtc",
+    "eventDeliverySchema",
+    "retryPolicy",
+    "deadLetterDestination",
+    "deadLetterWithResourceIdentity",
+    "deliveryWithResourceIdentity",
+    "posthorn",
+  ];
+  const members = readMembers(request, [...flat, "properties", ...idleAround]);
+  if ((members.properties ?? null) !== null) {
+    return checkMembers(members.properties, "properties", [...flat, "topic", "provisioningState"]);
+  }
+  return Object.fromEntries(Object.entries(members).filter(([name]) => flat.includes(name)));
+}
+
+function contextOf(desk: Desk, { topic }: Spot, stored: Subscription | undefined) {
+  return {
+    profile: topic.profile ?? desk.profile,
+    inputSchema: topic.inputSchema,
+    azure: desk.azure,
+    stored: stored === undefined ? null : wantedTerms(stored),
+    now: desk.clock.now(),
+    makeKey: desk.makeKey,
+  };
+}
+
+type TermsOf = (spot: Spot, stored: Subscription | undefined) => SubscriptionTerms;
+
+async function write(desk: Desk, call: Call, named: Named, termsOf: TermsOf): Promise<Reply> {
+  const [topic, stored, written] = await changing(desk, call.request, async () => {
+    // What is wrong is refused before a topic of a domain is made for it.
+    const before = findSpot(desk.catalog(), named.source) ?? spotToBe(desk.catalog(), named.source);
+    const old = findSubscription(desk.catalog(), before, named.name);
+    checkConditions(call.request, old);
+    const terms = termsOf(before, old);
+    const spot = await needSpot(desk, named.source);
+    const draft = draftOf(desk, { spot, name: named.name, old, terms });
+    const put = await desk.registry.putSubscription(draft, old?.revision ?? 0);
+    return [spot.topic, old, put] as const;
+  });
+  // Begun before anything else can fail: what is written as asked is really asked.
+  const ending: Promise<Ending> =
+    written.handshake === null
+      ? Promise.resolve({ status: "Succeeded" })
+      : desk.handshakes.begin(written, call).then((verdict) => endingOf(written, verdict));
+  const operationId = desk.operations.start(ending);
+  await desk.refresh();
+  tell(desk, written, stored === undefined ? "created" : "updated");
+  const state = stored === undefined ? "Creating" : "Updating";
+  return replyToWrite(call, {
+    topic,
+    revision: written.revision,
+    resourceId: subscriptionArmId(topic, written, named.form),
+    operationId,
+    body: show(desk, topic, { ...written, state }, named.form),
+  });
+}
+
+/** What is in force stays so until the endpoint has agreed. */
+function draftOf(
+  desk: Desk,
+  {
+    spot,
+    name,
+    old,
+    terms,
+  }: {
+    readonly spot: Spot;
+    readonly name: string;
+    readonly old: Subscription | undefined;
+    readonly terms: SubscriptionTerms;
+  },
+): SubscriptionDraft {
+  const isInForce = old?.isActive ?? false;
+  const handshake = isAskable(terms.destination)
+    ? desk.handshakes.prepare(isInForce ? terms : null, old?.handshake ?? null)
+    : null;
+  const isAsked = handshake !== null;
+  return {
+    ...plainSubscription,
+    ...(isInForce && isAsked ? termsIn(old as Subscription) : terms),
+    ...(old !== undefined && { flow: old.flow, pauses: old.pauses }),
+    topic: spot.topic.name,
+    domainTopic: spot.domainTopic,
+    name: old?.name ?? name,
+    isActive: isInForce || !isAsked,
+    state: isAsked ? (old === undefined ? "Creating" : "Updating") : "Succeeded",
+    handshake,
+    origin: "api",
+  };
+}
+
+/** One that waits for a person has ended as far as a poller goes: its state tells the rest. */
+function endingOf(subscription: Subscription, verdict: Verdict): Ending {
+  if (verdict.state !== "Failed") return { status: "Succeeded" };
+  return failedValidation(endpointOf(wantedTerms(subscription).destination), verdict.why);
+}
+
+/** What is known of an operation from the subscription alone. */
+export function progressOf(subscription: Subscription) {
+  const { state, handshake } = subscription;
+  if (state === "Creating" || state === "Updating") return { status: "InProgress" } as const;
+  if (state !== "Failed") return { status: "Succeeded" } as const;
+  const why = handshake?.exchanges.at(-1)?.verdict ?? "";
+  return failedValidation(endpointOf(subscription.destination), why);
+}
+
+function checkName({ name }: Named): void {
+  if (subscriptionNameRule.test(name)) return;
+  const allowed = "2 to 64 letters, digits and hyphens";
+  throw refuseValue({ field: "eventSubscriptionName", value: name, allowed });
+}
+
+function show(desk: Desk, topic: Topic, subscription: Subscription, form: Form): object {
+  return renderSubscription(subscription, { topic, form, profile: desk.profile });
+}
+
+export function getSubscription(desk: Desk, named: Named): Reply {
+  const { topic, subscription } = needSubscription(desk.catalog(), named);
+  return reply(200, show(desk, topic, subscription, named.form), { etag: etagOf(subscription) });
+}
+
+export async function removeSubscription(desk: Desk, call: Call, named: Named): Promise<Reply> {
+  const found = findNamed(desk.catalog(), named);
+  checkConditions(call.request, found?.subscription);
+  if (found === undefined) return done;
+  await desk.registry.removeSubscription(found.subscription.id);
+  await desk.refresh();
+  desk.handshakes.tellDeleted(found.subscription);
+  tell(desk, found.subscription, "removed");
+  if (named.source.kind === "domainTopic") await tidyDomainTopic(desk, call, named.source);
+  return done;
+}
+
+/** Only a webhook has one of its own; that of a function is the operator's to know. */
+export function getFullUrl(desk: Desk, named: Named): Reply {
+  const { subscription } = needSubscription(desk.catalog(), named);
+  const { destination } = wantedTerms(subscription);
+  return reply(200, { endpointUrl: destination.kind === "webhook" ? destination.url : null });
+}
+
+export function getDeliveryAttributes(desk: Desk, named: Named): Reply {
+  const { headers } = wantedTerms(needSubscription(desk.catalog(), named).subscription);
+  return reply(200, { value: renderHeaders(headers, { showsSecrets: true }) });
+}
+
+/** Ours: what was said to the endpoint, and what it said. */
+export function getHandshake(desk: Desk, named: Named): Reply {
+  const { subscription } = needSubscription(desk.catalog(), named);
+  const { state, handshake } = subscription;
+  return reply(200, {
+    provisioningState: state,
+    handshake: handshake && {
+      startedAt: isoInstant(handshake.startedAt),
+      until: isoInstant(handshake.until),
+      allowedRatePerMinute: handshake.allowedRate,
+      exchanges: handshake.exchanges.map(({ at, ...exchange }) => ({
+        at: isoInstant(at),
+        ...exchange,
+      })),
+    },
+  });
+}
+
+/** Ours: asks the endpoint again. How it goes is told where the answer says. */
+export function validate(desk: Desk, call: Call, named: Named): Reply {
+  const { topic, subscription } = needSubscription(desk.catalog(), named);
+  const ending = desk.handshakes
+    .rerun(subscription.id, call)
+    .then((verdict) => endingOf(subscription, verdict));
+  return replyToWrite(call, {
+    topic,
+    revision: subscription.revision,
+    resourceId: subscriptionArmId(topic, subscription, named.form),
+    operationId: desk.operations.start(ending),
+    body: show(desk, topic, { ...subscription, state: "Updating" }, named.form),
+    status: 202,
+  });
+}
+
+/**
+ * Of one topic, domain, topic of a domain or storage account. What is not ours has none.
+ * Refusal: NotFound.
+ */
+export function listOfSource(
+  desk: Desk,
+  call: Call,
+  { source, form }: { readonly source: Source; readonly form: Form },
+): Reply {
+  const catalog = desk.catalog();
+  const spot = findSpot(catalog, source);
+  if (spot === undefined && source.kind === "foreign") {
+    return replyWithList([], call.request, call.url);
+  }
+  if (spot === undefined) throw refuseMissing(source);
+  const items = catalog.subscriptions
+    .filter(
+      (one) =>
+        isSame(one.topic, spot.topic.name) && isSame(one.domainTopic ?? "", spot.domainTopic ?? ""),
+    )
+    .map((one) => listed(desk, spot.topic, one, form));
+  return replyWithList(items, call.request, call.url);
+}
+
+export function listInRegion(desk: Desk, call: Call, region: Region): Reply {
+  const { topics, subscriptions } = desk.catalog();
+  const items = topics
+    .filter((topic) => isInRegion(topic, region))
+    .flatMap((topic) =>
+      subscriptions
+        .filter((one) => isSame(one.topic, topic.name))
+        .map((one) => listed(desk, topic, one, "scope")),
+    );
+  return replyWithList(items, call.request, call.url);
+}
+
+function isInRegion({ kind, place }: Topic, region: Region): boolean {
+  const { subscriptionId, resourceGroup, location, topicType } = region;
+  return (
+    isSame(place.subscriptionId, subscriptionId) &&
+    (resourceGroup === null || isSame(place.resourceGroup, resourceGroup)) &&
+    (location === null || isSame(place.location, location.replaceAll(" ", ""))) &&
+    (topicType === null || isSame(topicType, armTypes[kind].replace("/", ".")))
+  );
+}
+
+function listed(desk: Desk, topic: Topic, subscription: Subscription, form: Form): Listed {
+  const { name, domainTopic } = subscription;
+  return {
+    name,
+    key: `${topic.name}/${domainTopic ?? ""}/${name}`.toLowerCase(),
+    render: () => show(desk, topic, subscription, form),
+  };
+}
+
+function tell(desk: Desk, subscription: Subscription, change: "created" | "updated" | "removed") {
+  const { topic, domainTopic, name, state } = subscription;
+  const names = { topic, ...(domainTopic !== null && { domainTopic }), subscription: name };
+  desk.log.fact("info", "subscription.changed", { ...names, change, state, origin: "api" });
+}

@@ -1,0 +1,329 @@
+// Topics and domains as resources: written, changed, shown, listed and removed, with their keys.
+// What a client changes here is its own from then on: a configuration file that declared it leaves
+// it alone.
+
+import { idleUnder, wordsOfIdle } from "../../core/delivery/allowance.ts";
+import type { ProfileName } from "../../core/delivery/profile.ts";
+import type { Catalog } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Reply } from "../../core/request.ts";
+import { isConversionAllowed } from "../../core/schema/convert.ts";
+import type { Subscription } from "../../core/subscription.ts";
+import { checkMembers, type Members } from "../../core/text/members.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+import {
+  type ArmPlace,
+  localPlace,
+  type Topic,
+  type TopicDraft,
+  topicArmId,
+  topicNameRule,
+} from "../../core/topic.ts";
+import {
+  checkKey,
+  checkTopic,
+  idleMembers,
+  newTerms,
+  refuseFixed,
+  topicMembers,
+  withOwnMembers,
+} from "../properties/topic.ts";
+import { readMembers } from "./body.ts";
+import { checkConditions, etagOf } from "./etag.ts";
+import {
+  type Call,
+  changing,
+  type Desk,
+  findTopic,
+  isSame,
+  needTopic,
+  replyToWrite,
+  tellTopic,
+} from "./find-topic.ts";
+import { replyWithList } from "./listing.ts";
+import type { TopicKind, TopicSource, Within } from "./path.ts";
+import { renderTopic } from "./render.ts";
+import { done, reply } from "./reply.ts";
+
+/** Of the resource, beside its properties; taken from Azure's clients without effect. */
+const idleAround = [
+  "id",
+  "name",
+  "type",
+  "etag",
+  "systemData",
+  "sku",
+  "kind",
+  "identity",
+  "extendedLocation",
+];
+
+/** Ours: whoever moves a topic here can bring its keys along. They are never shown with it. */
+const keyNames = ["key1", "key2"] as const;
+
+const reservedNames = /^(microsoft|eventgrid|system)/i;
+const groupRule = /^[\p{L}\p{N}_().-]{0,89}[\p{L}\p{N}_()-]$/u;
+const subscriptionIdRule = /^[A-Za-z0-9._-]{1,64}$/;
+const locationRule = /^[a-z0-9-]{1,64}$/;
+const tagsMax = 50;
+const tagNameCharactersMax = 512;
+const tagValueCharactersMax = 256;
+
+export async function putTopic(desk: Desk, call: Call, source: TopicSource): Promise<Reply> {
+  const members = readMembers(call.request, ["location", "tags", "properties", ...idleAround]);
+  const properties = propertiesIn(members, source.kind, keyNames);
+  const [key1, key2] = keyNames.map((name) =>
+    checkKey(properties[name], { field: `properties.${name}`, isRequired: false }),
+  );
+  const [stored, written] = await changing(desk, call.request, async () => {
+    const old = findTopic(desk.catalog(), source);
+    checkConditions(call.request, old);
+    if (old === undefined) checkNewName(desk.catalog(), source);
+    const base = { ...newTerms(source.kind), ...(old && whatStays(old)) };
+    const terms = checkTopic(properties, "properties", { kind: source.kind, base });
+    checkSubscribers(desk, old, terms);
+    checkPort(desk.catalog(), source, terms);
+    const draft: TopicDraft = {
+      ...terms,
+      kind: source.kind,
+      name: old?.name ?? source.name,
+      key1: key1 ?? old?.key1 ?? desk.makeKey(),
+      key2: key2 ?? old?.key2 ?? desk.makeKey(),
+      place: checkPlace(members, source, old),
+      origin: "api",
+    };
+    return [old, await desk.registry.putTopic(draft, old?.revision ?? 0)];
+  });
+  return await finish(desk, call, { stored, written });
+}
+
+export async function patchTopic(desk: Desk, call: Call, source: TopicSource): Promise<Reply> {
+  const members = readMembers(call.request, ["location", "tags", "properties", ...idleAround]);
+  const properties = propertiesIn(members, source.kind);
+  refuseFixed(properties, "properties");
+  const [stored, written] = await changing(desk, call.request, async () => {
+    const old = needTopic(desk.catalog(), source);
+    checkConditions(call.request, old);
+    const { revision, ...draft } = old;
+    const terms = checkTopic(properties, "properties", { kind: source.kind, base: old });
+    checkSubscribers(desk, old, terms);
+    checkPort(desk.catalog(), source, terms);
+    const tags = "tags" in members ? checkTags(members.tags) : old.place.tags;
+    const place = { ...old.place, tags };
+    const change: TopicDraft = { ...draft, ...terms, place, origin: "api" };
+    return [old, await desk.registry.putTopic(change, revision)];
+  });
+  return await finish(desk, call, { stored, written });
+}
+
+/**
+ * What stays when a whole topic is written without it: what Azure's clients cannot say, and what
+ * publishers would trip over if it changed unasked.
+ */
+function whatStays({ profile, port, domain, inputSchema, mapping }: Topic) {
+  return { profile, port, domain, inputSchema, mapping };
+}
+
+interface Write {
+  readonly stored: Topic | undefined;
+  readonly written: Topic;
+}
+
+async function finish(desk: Desk, call: Call, { stored, written }: Write): Promise<Reply> {
+  await desk.refresh();
+  tellTopic(desk, written, stored === undefined ? "created" : "updated");
+  const state = stored === undefined ? "Creating" : "Updating";
+  return replyToWrite(call, {
+    topic: written,
+    revision: written.revision,
+    resourceId: topicArmId(written),
+    operationId: desk.ids.next().toUpperCase(),
+    body: renderTopic(written, { baseUrl: call.baseUrl, state }),
+  });
+}
+
+function propertiesIn(
+  { properties }: Members,
+  kind: TopicKind,
+  more: readonly string[] = [],
+): Members {
+  const known = [...topicMembers(kind), "posthorn", ...more, ...idleMembers];
+  return withOwnMembers(checkMembers(properties ?? {}, "properties", known), "properties");
+}
+
+/** Refusals: InvalidSetting, Conflict. */
+function checkNewName({ topics }: Catalog, { kind, name, group }: TopicSource): void {
+  if (!topicNameRule.test(name)) {
+    const allowed = "2 to 50 letters, digits and hyphens";
+    throw refuseValue({ field: `${kind}Name`, value: name, allowed });
+  }
+  if (reservedNames.test(name)) {
+    const allowed = "a name that does not begin with Microsoft, EventGrid or System";
+    throw refuseValue({ field: `${kind}Name`, value: name, allowed });
+  }
+  if (!groupRule.test(group.resourceGroup)) {
+    const allowed = "1 to 90 letters, digits, hyphens, underscores, dots and brackets";
+    throw refuseValue({ field: "resourceGroupName", value: group.resourceGroup, allowed });
+  }
+  if (!subscriptionIdRule.test(group.subscriptionId)) {
+    const allowed = "1 to 64 letters, digits and hyphens";
+    throw refuseValue({ field: "subscriptionId", value: group.subscriptionId, allowed });
+  }
+  const taken = topics.find((topic) => isSame(topic.name, name));
+  if (taken === undefined) return;
+  const words = `The name '${name}' is taken by ${topicArmId(taken)}`;
+  throw new Refusal("Conflict", `${words}: topics and domains of a broker share their names.`);
+}
+
+/** Refusal: Conflict, for a place that is another than before. */
+function checkPlace(
+  { location, tags }: Members,
+  { group }: TopicSource,
+  stored: Topic | undefined,
+): ArmPlace {
+  const given = location ?? stored?.place.location ?? localPlace.location;
+  const folded = typeof given === "string" ? given.toLowerCase().replaceAll(" ", "") : "";
+  if (!locationRule.test(folded)) {
+    const allowed = "a location such as local or westus2";
+    throw refuseValue({ field: "location", value: location, allowed });
+  }
+  if (stored !== undefined && folded !== stored.place.location) {
+    const words = `The resource is in the location '${stored.place.location}' and cannot move`;
+    throw new Refusal("Conflict", `${words} to '${folded}'.`, { target: "location" });
+  }
+  const where = stored?.place ?? { ...group };
+  const { subscriptionId, resourceGroup } = where;
+  return { subscriptionId, resourceGroup, location: folded, tags: checkTags(tags) };
+}
+
+function checkTags(value: unknown): ArmPlace["tags"] {
+  if ((value ?? null) === null) return null;
+  if (typeof value !== "object" || Array.isArray(value)) {
+    throw refuseValue({ field: "tags", value, allowed: "an object" });
+  }
+  const tags = Object.entries(value as Members);
+  if (tags.length > tagsMax) {
+    throw refuseValue({ field: "tags", value, allowed: `an object of at most ${tagsMax} tags` });
+  }
+  for (const [name, text] of tags) {
+    const isName = name !== "" && name !== "__proto__" && name.length <= tagNameCharactersMax;
+    if (!isName) {
+      const allowed = `1 to ${tagNameCharactersMax} characters long, and not __proto__`;
+      throw refuseValue({ field: "a name in tags", value: name, allowed });
+    }
+    if (typeof text === "string" && text.length <= tagValueCharactersMax) continue;
+    const allowed = `a text of at most ${tagValueCharactersMax} characters`;
+    throw refuseValue({ field: `tags.${name}`, value: text, allowed });
+  }
+  return Object.fromEntries(tags) as Readonly<Record<string, string>>;
+}
+
+/** Refusal: Conflict, when what is subscribed could no longer be delivered as it was asked for. */
+export function checkSubscribers(
+  { catalog, profile: usual }: Pick<Desk, "catalog" | "profile">,
+  old: Topic | undefined,
+  { inputSchema, profile }: Pick<TopicDraft, "inputSchema" | "profile">,
+): void {
+  if (old === undefined) return;
+  const listening = catalog().subscriptions.filter((one) => isSame(one.topic, old.name));
+  const stuck = listening.find(
+    ({ deliverySchema }) => !isConversionAllowed(inputSchema, deliverySchema),
+  );
+  if (old.inputSchema !== inputSchema && stuck !== undefined) {
+    const words = `inputSchema cannot become ${inputSchema}: the event subscription '${stuck.name}'`;
+    const target = "properties.inputSchema";
+    throw new Refusal("Conflict", `${words} asks for ${stuck.deliverySchema}.`, { target });
+  }
+  const [before, after] = [old.profile ?? usual, profile ?? usual];
+  if (before !== after) checkTerms(listening, after);
+}
+
+/** Terms that wait for their endpoint's consent count like those in force. */
+function checkTerms(listening: readonly Subscription[], profile: ProfileName): void {
+  for (const { name, handshake, ...inForce } of listening) {
+    const [idle] = [inForce, handshake?.pending ?? inForce].flatMap((terms) =>
+      idleUnder(profile, terms),
+    );
+    if (idle === undefined) continue;
+    const target = "properties.posthorn.profile";
+    const words = `${target} cannot become ${profile}: the event subscription '${name}' has`;
+    const why = `${idle.members[0]}, and ${wordsOfIdle(profile, idle)}.`;
+    throw new Refusal("Conflict", `${words} ${why}`, { target });
+  }
+}
+
+/** Refusal: Conflict, for a port that another topic has. */
+function checkPort(
+  { topics }: Catalog,
+  { name }: TopicSource,
+  { port }: Pick<TopicDraft, "port">,
+): void {
+  const other = topics.find((one) => one.port === port && !isSame(one.name, name));
+  if (port === null || other === undefined) return;
+  const target = "properties.port";
+  const words = `${target} must be a port of its own, and ${port} is that of '${other.name}'`;
+  throw new Refusal("Conflict", words, { target });
+}
+
+export function getTopic(desk: Desk, call: Call, source: TopicSource): Reply {
+  const topic = needTopic(desk.catalog(), source);
+  const body = renderTopic(topic, { baseUrl: call.baseUrl, state: "Succeeded" });
+  return reply(200, body, { etag: etagOf(topic) });
+}
+
+/** Goes with everything that listens to it. */
+export async function removeTopic(desk: Desk, call: Call, source: TopicSource): Promise<Reply> {
+  const topic = findTopic(desk.catalog(), source);
+  checkConditions(call.request, topic);
+  if (topic === undefined) return done;
+  const listening = desk.catalog().subscriptions.filter((one) => isSame(one.topic, topic.name));
+  await desk.registry.removeTopic(topic.name);
+  await desk.refresh();
+  for (const subscription of listening) desk.handshakes.tellDeleted(subscription, topic);
+  tellTopic(desk, topic, "removed");
+  return done;
+}
+
+export function listTopics(
+  desk: Desk,
+  call: Call,
+  { of, within }: { readonly of: TopicKind; readonly within: Within },
+): Reply {
+  const { subscriptionId, resourceGroup } = within;
+  const items = desk
+    .catalog()
+    .topics.filter(
+      ({ kind, place }) =>
+        kind === of &&
+        isSame(place.subscriptionId, subscriptionId) &&
+        (resourceGroup === null || isSame(place.resourceGroup, resourceGroup)),
+    )
+    .map((topic) => ({
+      name: topic.name,
+      key: topic.name.toLowerCase(),
+      render: () => renderTopic(topic, { baseUrl: call.baseUrl, state: "Succeeded" }),
+    }));
+  return replyWithList(items, call.request, call.url);
+}
+
+export function listKeys(desk: Desk, source: TopicSource): Reply {
+  const { key1, key2 } = needTopic(desk.catalog(), source);
+  return reply(200, { key1, key2 });
+}
+
+export async function renewKey(desk: Desk, call: Call, source: TopicSource): Promise<Reply> {
+  const { keyName } = readMembers(call.request, ["keyName"]);
+  const lower = typeof keyName === "string" ? keyName.toLowerCase() : null;
+  if (lower !== "key1" && lower !== "key2") {
+    throw refuseValue({ field: "keyName", value: keyName, allowed: "key1 or key2" });
+  }
+  const written = await changing(desk, call.request, async () => {
+    const { revision, ...draft } = needTopic(desk.catalog(), source);
+    const renewed: TopicDraft = { ...draft, [lower]: desk.makeKey(), origin: "api" };
+    return await desk.registry.putTopic(renewed, revision);
+  });
+  await desk.refresh();
+  desk.log.fact("info", "key.renewed", { topic: written.name, key: lower });
+  const { key1, key2 } = written;
+  return reply(200, { key1, key2 });
+}

@@ -1,0 +1,359 @@
+// The desk at which endpoints are asked whether they want our events. The laws are in
+// core/handshake/handshake.ts and core/handshake/question.ts; here they are carried out: ask, write
+// what came of it, wait, and let the validation URL be called.
+//
+// The truth is the subscription's record. A run only holds its latest version, and every write
+// names the revision it was made from, so that whatever else was written meanwhile (by a caller, by
+// the validation URL) is seen and never undone. The crash line: an answer that was not written is
+// asked for again, with the same code.
+
+import { hash, timingSafeEqual } from "node:crypto";
+import type { AzureResources } from "../../core/azure/resources.ts";
+import {
+  applyDecision,
+  decideHandshake,
+  type HandshakeDecision,
+  type HandshakeRules,
+  handshakeRules,
+  isOpen,
+  newHandshake,
+  nextStep,
+  termsAsked,
+} from "../../core/handshake/handshake.ts";
+import {
+  type Ask,
+  judge,
+  questionOf,
+  validationUrlOf,
+  wordsOfAnswer,
+} from "../../core/handshake/question.ts";
+import type { Catalog, Clock, Ids, Log, Registry } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Route } from "../../core/request.ts";
+import {
+  endpointOf,
+  type Handshake,
+  type HandshakeExchange,
+  isAskable,
+  type Subscription,
+  type SubscriptionDraft,
+  type SubscriptionId,
+  type SubscriptionTerms,
+} from "../../core/subscription.ts";
+import { sleep } from "../../core/text/time.ts";
+import type { Topic } from "../../core/topic.ts";
+import { occasionOf, sayFarewell } from "./deletion-notice.ts";
+import type { Called, HandshakeDesk, Verdict } from "./port.ts";
+import { type Call, validationRoutes } from "./validation-url.ts";
+
+export interface HandshakeGround {
+  readonly registry: Registry;
+  /** As it was last read. */
+  readonly catalog: () => Catalog;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly ask: Ask;
+  /** What the file says of functions; without it there are none. */
+  readonly azure?: AzureResources;
+  /** Resolves when what was written is in effect. */
+  readonly refresh: () => Promise<void>;
+  /** False: no endpoint is asked, and every subscription is in force at once. */
+  readonly isAsking?: boolean;
+  readonly rules?: HandshakeRules;
+}
+
+type Asked = Subscription & { readonly handshake: Handshake };
+
+/** One handshake under way. */
+interface Run {
+  record: Asked;
+  readonly called: Called;
+  readonly stop: AbortController;
+  readonly verdict: Promise<Verdict>;
+  /** Only the first is heard. */
+  readonly tell: (verdict: Verdict) => void;
+}
+
+const storeRetryMs = 1_000;
+
+export class Handshakes implements HandshakeDesk {
+  readonly routes: readonly Route[];
+  readonly #ground: HandshakeGround;
+  readonly #rules: HandshakeRules;
+  readonly #runs = new Map<SubscriptionId, Run>();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
+
+  constructor(ground: HandshakeGround) {
+    this.#ground = ground;
+    this.#rules = ground.rules ?? handshakeRules;
+    this.routes = validationRoutes((call) => this.#called(call));
+  }
+
+  prepare(pending: SubscriptionTerms | null, before: Handshake | null = null): Handshake | null {
+    const { ids, clock, isAsking = true } = this.#ground;
+    if (!isAsking) return null;
+    const code = ids.next().toUpperCase();
+    return newHandshake({ code, now: clock.now(), pending, before }, this.#rules);
+  }
+
+  begin(subscription: Subscription, called: Called): Promise<Verdict> {
+    this.#dismiss(subscription.id, "A newer write of the subscription has taken its place.");
+    if (!isAsked(subscription)) return Promise.resolve(succeeded);
+    if (this.#closing.signal.aborted) return Promise.resolve(stopping);
+    const { promise, resolve } = Promise.withResolvers<Verdict>();
+    const stop = new AbortController();
+    const run = { record: subscription, called, stop, verdict: promise, tell: resolve };
+    this.#runs.set(subscription.id, run);
+    this.#follow(
+      this.#carry(run).finally(() => this.#end(run, { state: "Failed", why: overtaken })),
+    );
+    return promise;
+  }
+
+  async rerun(id: SubscriptionId, called: Called): Promise<Verdict> {
+    for (;;) {
+      const record = await this.#read(id);
+      if (record === undefined) throw new Refusal("NotFound", "There is no such subscription.");
+      try {
+        const draft = this.#drawAnew(record);
+        return await this.begin(
+          await this.#ground.registry.putSubscription(draft, record.revision),
+          called,
+        );
+      } catch (error) {
+        if (!isRefusal(error, "PreconditionFailed")) throw error;
+      }
+    }
+  }
+
+  /** Goes on with what a restart interrupted. Who called then is not known any more. */
+  async resume(called: Called): Promise<void> {
+    const { catalog, isAsking = true } = this.#ground;
+    for (const subscription of catalog().subscriptions) {
+      if (!isOpen(subscription.state) || this.#runs.has(subscription.id)) continue;
+      if (isAsking && isAsked(subscription)) void this.begin(subscription, called);
+      else await this.rerun(subscription.id, called);
+    }
+  }
+
+  tellDeleted(subscription: Subscription, goneTopic?: Topic): void {
+    this.#dismiss(subscription.id, "The subscription is gone.");
+    if (!subscription.isActive || !isAskable(subscription.destination)) return;
+    const { waitMs } = this.#rules;
+    const signal = this.#closing.signal;
+    this.#follow(sayFarewell(this.#ground, subscription, { waitMs, signal, goneTopic }));
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const { stop, tell } of this.#runs.values()) {
+      stop.abort();
+      tell(stopping);
+    }
+    await Promise.all(this.#underWay);
+  }
+
+  // A run.
+
+  async #carry(run: Run): Promise<void> {
+    const { signal } = run.stop;
+    while (!signal.aborted) {
+      const now = this.#ground.clock.now();
+      const step = nextStep(run.record, { now, rules: this.#rules });
+      switch (step.kind) {
+        case "ask":
+          await this.#askOnce(run);
+          break;
+        case "rest":
+          if (run.record.state === "AwaitingManualAction") run.tell({ state: run.record.state });
+          await sleep(this.#ground.clock, step.until - now, signal);
+          break;
+        case "decide":
+          await this.#conclude(run, step.decision, {
+            at: now,
+            request: "Waiting for a call of the validation URL",
+            answer: "None came.",
+          });
+          break;
+        case "none":
+          return;
+        default:
+          return step satisfies never;
+      }
+    }
+  }
+
+  async #askOnce(run: Run): Promise<void> {
+    const { clock, ask, log } = this.#ground;
+    const { record, called, stop } = run;
+    const { handshake } = record;
+    const terms = termsAsked(record);
+    const validationUrl = validationUrlOf(record, handshake, called.baseUrl);
+    const question = questionOf(occasionOf(this.#ground, record, terms), {
+      code: handshake.code,
+      validationUrl,
+    });
+    const answer = await ask({ ...question, waitMs: this.#rules.waitMs, signal: stop.signal });
+    if (stop.signal.aborted) return;
+    const now = clock.now();
+    const finding = judge(question, handshake.code, answer);
+    const decision = decideHandshake(handshake, finding, { now, rules: this.#rules });
+    const request = `${question.method} ${endpointOf(terms.destination)}`;
+    log.fact(finding.kind === "failed" ? "warn" : "info", "handshake.attempted", {
+      ...namesOf(record),
+      request,
+      attempt: handshake.exchanges.length + 1,
+      status: answer.kind === "answered" ? answer.status : null,
+      verdict: finding.why,
+      decision: decision.kind,
+      ...(decision.kind === "askAgain" ? { waitMs: decision.at - now } : {}),
+    });
+    await this.#conclude(run, decision, { at: now, request, answer: wordsOfAnswer(answer) });
+  }
+
+  /** Writes a decision until the store takes it, and ends the run if it was the last. */
+  async #conclude(
+    run: Run,
+    decision: HandshakeDecision,
+    said: Omit<HandshakeExchange, "verdict">,
+  ): Promise<void> {
+    const { clock, log } = this.#ground;
+    while (!run.stop.signal.aborted) {
+      try {
+        const left = await this.#write(run, decision, { ...said, verdict: decision.why });
+        await (left === null ? this.#written(run, decision) : this.#tellOf(run, left));
+        return;
+      } catch (error) {
+        log.fact("error", "handshake.unwritten", { ...namesOf(run.record), error: String(error) });
+        await sleep(clock, storeRetryMs, run.stop.signal);
+      }
+    }
+  }
+
+  /** Null when it is written; otherwise what became of the handshake without us. */
+  async #write(
+    run: Run,
+    decision: HandshakeDecision,
+    exchange: HandshakeExchange,
+  ): Promise<Verdict | null> {
+    const { registry } = this.#ground;
+    const { id, handshake } = run.record;
+    for (;;) {
+      const made = { exchange, now: exchange.at };
+      const draft = applyDecision(run.record, decision, made, this.#rules);
+      try {
+        const written = await registry.putSubscription(draft, run.record.revision);
+        run.record = { ...written, handshake: written.handshake ?? handshake };
+        return null;
+      } catch (error) {
+        if (!isRefusal(error, "PreconditionFailed", "NotFound")) throw error;
+      }
+      const fresh = await this.#read(id);
+      const isOurs = fresh !== undefined && fresh.handshake?.code === handshake.code;
+      if (!isOurs || !isAsked(fresh)) return { state: "Failed", why: overtaken };
+      if (!isOpen(fresh.state)) return succeeded;
+      run.record = fresh;
+    }
+  }
+
+  async #written(run: Run, decision: HandshakeDecision): Promise<void> {
+    const { kind, why } = decision;
+    if (kind === "askAgain") return;
+    const { log } = this.#ground;
+    const level = kind === "fail" ? "warn" : "info";
+    const { state } = run.record;
+    log.fact(level, "handshake.decided", { ...namesOf(run.record), decision: kind, why, state });
+    if (kind === "await") run.tell({ state: "AwaitingManualAction" });
+    else await this.#tellOf(run, kind === "fail" ? { state: "Failed", why } : succeeded);
+  }
+
+  /** Whoever is told of a success may publish at once and expect to be heard. */
+  async #tellOf(run: Run, verdict: Verdict): Promise<void> {
+    await this.#ground.refresh().catch(() => {});
+    this.#end(run, verdict);
+  }
+
+  #end(run: Run, verdict: Verdict): void {
+    const { id } = run.record;
+    if (this.#runs.get(id) === run) this.#runs.delete(id);
+    run.stop.abort();
+    run.tell(verdict);
+  }
+
+  #dismiss(id: SubscriptionId, why: string): void {
+    const run = this.#runs.get(id);
+    if (run !== undefined) this.#end(run, { state: "Failed", why });
+  }
+
+  // The validation URL.
+
+  async #called(call: Call): Promise<"agreed" | "over" | "unknown"> {
+    const { clock, catalog } = this.#ground;
+    const run = this.#runs.get(call.subscription);
+    const record =
+      run?.record ?? catalog().subscriptions.find(({ id }) => id === call.subscription);
+    const handshake = record?.handshake ?? null;
+    if (record === undefined || handshake === null) return "unknown";
+    if (!isSame(call.code, handshake.code)) return "unknown";
+    const now = clock.now();
+    if (now >= handshake.until) return "over";
+    if (run === undefined || !isOpen(record.state)) {
+      return record.state === "Succeeded" ? "agreed" : "over";
+    }
+    if (call.isLook) return "agreed";
+    const why = "The validation URL was called.";
+    const decision = { kind: "succeed", allowedRate: call.allowedRate, why } as const;
+    const request = `${call.method} of the validation URL`;
+    const exchange = { at: now, request, answer: "200", verdict: why };
+    const left = await this.#write(run, decision, exchange);
+    if (left === null) await this.#written(run, decision);
+    return left === null || left.state === "Succeeded" ? "agreed" : "over";
+  }
+
+  // Inside.
+
+  #drawAnew({ id: _id, revision: _revision, ...record }: Subscription): SubscriptionDraft {
+    const pending = isOpen(record.state) ? (record.handshake?.pending ?? null) : null;
+    const isAsked = isAskable((pending ?? record).destination);
+    const handshake = isAsked ? this.prepare(pending, record.handshake) : null;
+    if (handshake === null) {
+      return { ...record, ...pending, isActive: true, state: "Succeeded", handshake };
+    }
+    return { ...record, state: record.isActive ? "Updating" : "Creating", handshake };
+  }
+
+  async #read(wanted: SubscriptionId): Promise<Subscription | undefined> {
+    const { subscriptions } = await this.#ground.registry.catalog();
+    return subscriptions.find(({ id }) => id === wanted);
+  }
+
+  #follow(work: Promise<void>): void {
+    const followed = work
+      .catch((error) => this.#ground.log.fact("error", "handshake.broken", { error }))
+      .finally(() => this.#underWay.delete(followed));
+    this.#underWay.add(followed);
+  }
+}
+
+const overtaken = "The subscription was written anew, or is gone.";
+const succeeded: Verdict = { state: "Succeeded" };
+const stopping: Verdict = { state: "Failed", why: "The broker is stopping." };
+
+function isAsked(subscription: Subscription): subscription is Asked {
+  return subscription.handshake !== null;
+}
+
+function isRefusal(error: unknown, ...codes: readonly Refusal["code"][]): boolean {
+  return error instanceof Refusal && codes.includes(error.code);
+}
+
+/** The time this takes says nothing about the code: digests are compared to their last byte. */
+function isSame(given: string, code: string): boolean {
+  return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", code, "buffer"));
+}
+
+function namesOf({ topic, name }: Pick<Subscription, "topic" | "name">) {
+  return { topic, subscription: name };
+}

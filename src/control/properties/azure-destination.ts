@@ -1,0 +1,192 @@
+// Destinations that are named by a resource id of Azure's, as someone wrote them in Event Grid's
+// own property names, and as they are shown. The resource must be one that the operator has told
+// us how to reach; whether the queue, topic, hub or connection in it is there is seen when the
+// first event comes.
+
+import {
+  type IdPattern,
+  idWords,
+  parseResourceId,
+  renderResourceId,
+} from "../../core/azure/resource-id.ts";
+import {
+  type AzureResources,
+  type ResourceKind,
+  resolveResource,
+  resourceForms,
+} from "../../core/azure/resources.ts";
+import {
+  accountPattern,
+  containerNameRule,
+  containerNameWords,
+  findAccount,
+  whyNoQueues,
+} from "../../core/azure/storage.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Destination, StorageQueueDestination } from "../../core/subscription.ts";
+import { checkMembers, type Members } from "../../core/text/members.ts";
+import { listed } from "../../core/text/setting-kinds.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+
+type Resource = Exclude<Destination, { kind: "webhook" }>;
+
+const kinds = Object.keys(resourceForms) as readonly ResourceKind[];
+const queuePattern: IdPattern = `${accountPattern}/queueServices/default/queues/*`;
+
+/** Letter case does not count, as with the service. Refusal: InvalidSetting. */
+export function checkEndpointType(value: unknown, field: string): Destination["kind"] {
+  const lower = typeof value === "string" ? value.toLowerCase() : null;
+  if (lower === "webhook") return "webhook";
+  const kind = kinds.find((each) => each.toLowerCase() === lower);
+  if (kind !== undefined) return kind;
+  const types = kinds.map((each) => resourceForms[each].endpointType);
+  throw refuseValue({ field, value, allowed: listed(["WebHook", ...types]) });
+}
+
+export interface Allowed {
+  /** Where several events may go in one request. */
+  readonly batches: boolean;
+  /** Where events have headers, or properties beside them. */
+  readonly headers: boolean;
+}
+
+export function allowedFor(kind: Destination["kind"]): Allowed {
+  return {
+    batches: kind === "webhook" || kind === "azureFunction",
+    headers: kind !== "storageQueue",
+  };
+}
+
+const batchMembers = ["maxEventsPerBatch", "preferredBatchSizeInKilobytes"];
+const headerMember = "deliveryAttributeMappings";
+const queueMembers = ["queueName", "queueMessageTimeToLiveInSeconds"];
+
+/** The members of a destination's properties. Refusal: InvalidSetting, naming the field. */
+export function checkResourceMembers(kind: ResourceKind, value: unknown, field: string): Members {
+  const members = checkMembers(value, field, [
+    "resourceId",
+    ...(kind === "storageQueue" ? queueMembers : []),
+    ...batchMembers,
+    headerMember,
+  ]);
+  const { endpointType } = resourceForms[kind];
+  const allowed = allowedFor(kind);
+  for (const name of allowed.batches ? [] : batchMembers) {
+    refuseGiven(members, `${field}.${name}`, `${endpointType} takes one event at a time`);
+  }
+  if (!allowed.headers) {
+    refuseGiven(members, `${field}.${headerMember}`, `${endpointType} knows no headers`);
+  }
+  return members;
+}
+
+/** An empty list, or one event, says nothing and is written back by clients that read it. */
+function refuseGiven(members: Members, target: string, why: string): void {
+  const value = members[target.slice(target.lastIndexOf(".") + 1)] ?? null;
+  if (value === null || value === 1 || (Array.isArray(value) && value.length === 0)) return;
+  throw new Refusal("InvalidSetting", `${target} must be left out: ${why}`, { target });
+}
+
+/** Refusal: InvalidSetting, naming the field. */
+export function checkResource(
+  kind: ResourceKind,
+  members: Members,
+  field: string,
+  azure: AzureResources,
+): Resource {
+  if (kind === "storageQueue") return checkQueue(members, field, azure);
+  const { pattern } = resourceForms[kind];
+  const id = parseResourceId(members.resourceId, pattern);
+  if (id === null) throw refuseId(members, field, idWords(pattern));
+  const resourceId = renderResourceId(id, pattern);
+  checkKnown(kind, { resourceId, name: id.names[0] }, `${field}.resourceId`, azure);
+  return { kind, resourceId };
+}
+
+function refuseId({ resourceId }: Members, field: string, allowed: string): Refusal {
+  return refuseValue({ field: `${field}.resourceId`, value: resourceId, allowed });
+}
+
+function checkKnown(
+  kind: ResourceKind,
+  { resourceId, name }: { readonly resourceId: string; readonly name: string },
+  target: string,
+  azure: AzureResources,
+): void {
+  const { section, what, pattern } = resourceForms[kind];
+  if (resolveResource(azure, section, { resourceId, pattern }) !== null) return;
+  throw refuseUnknown({ what, name, section, target, azure });
+}
+
+/** Tells what there is, too: most often a name was misspelt, or another group meant. */
+export function refuseUnknown({
+  what,
+  name,
+  section,
+  target,
+  azure,
+}: {
+  readonly what: string;
+  readonly name: string;
+  readonly section: keyof AzureResources;
+  readonly target: string;
+  readonly azure: AzureResources;
+}): Refusal {
+  const keys = azure[section].map(({ key }) => key);
+  const known = keys.length === 0 ? "" : `, which has ${keys.join(", ")}`;
+  const words = `${target} names the ${what} '${name}', which this broker does not know`;
+  return new Refusal("InvalidSetting", `${words}: add it to ${section} in its file${known}`, {
+    target,
+  });
+}
+
+/** The queue stands by itself, or at the end of the resource id, as the Azure CLI has it. */
+function checkQueue(
+  members: Members,
+  field: string,
+  azure: AzureResources,
+): StorageQueueDestination {
+  const whole = parseResourceId(members.resourceId, queuePattern);
+  const id = whole ?? parseResourceId(members.resourceId, accountPattern);
+  if (id === null) throw refuseId(members, field, idWords(accountPattern));
+  const [name, atEnd = null] = id.names;
+  const queueName = checkQueueName(members.queueName ?? atEnd, field, atEnd);
+  const resourceId = renderResourceId({ group: id.group, names: [name] }, accountPattern);
+  const target = `${field}.resourceId`;
+  checkKnown("storageQueue", { resourceId, name }, target, azure);
+  const account = findAccount(azure.storageAccounts, resourceId);
+  const why = account === undefined ? null : whyNoQueues(account);
+  if (why !== null) {
+    const words = `${target} names the storage account '${name}', ${why}`;
+    throw new Refusal("InvalidSetting", words, { target });
+  }
+  const ttlSeconds = checkTtl(members, field);
+  return { kind: "storageQueue", resourceId, queueName, ttlSeconds };
+}
+
+function checkQueueName(value: unknown, field: string, atEnd: string | null): string {
+  const isSame = atEnd === null || value === atEnd;
+  if (typeof value === "string" && containerNameRule.test(value) && isSame) return value;
+  const allowed = isSame ? containerNameWords : `left out or ${atEnd}, as in resourceId`;
+  throw refuseValue({ field: `${field}.queueName`, value, allowed });
+}
+
+function checkTtl({ queueMessageTimeToLiveInSeconds: value }: Members, field: string) {
+  if ((value ?? null) === null) return null;
+  const isWhole = typeof value === "number" && Number.isInteger(value);
+  if (isWhole && (value === -1 || (value >= 1 && value < 2 ** 31))) return value;
+  const allowed = "a whole number of seconds from 1 on, or -1 for no end";
+  throw refuseValue({ field: `${field}.queueMessageTimeToLiveInSeconds`, value, allowed });
+}
+
+/** What `properties` of the destination begins with. */
+export function renderResource(destination: Resource): object {
+  const { resourceId } = destination;
+  if (destination.kind !== "storageQueue") return { resourceId };
+  const { queueName, ttlSeconds } = destination;
+  return {
+    resourceId,
+    queueName,
+    ...(ttlSeconds !== null && { queueMessageTimeToLiveInSeconds: ttlSeconds }),
+  };
+}

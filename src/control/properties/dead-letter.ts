@@ -1,0 +1,74 @@
+// Where a subscription's dead letters go, as someone wrote it in Event Grid's own property names
+// (L-2), and as it is shown. The account must be one that the operator has told us how to reach;
+// whether the container is there is seen when the first blob comes.
+
+import type { AzureResources } from "../../core/azure/resources.ts";
+import {
+  containerNameRule,
+  containerNameWords,
+  findAccount,
+  parseStorageId,
+  storageArmId,
+  storageIdWords,
+} from "../../core/azure/storage.ts";
+import type { DeadLetterDestination } from "../../core/subscription.ts";
+import { checkMembers } from "../../core/text/members.ts";
+import { refuseValue } from "../../core/text/wording.ts";
+import { refuseUnknown } from "./azure-destination.ts";
+import { deadLetterForms, renderEither, type Written } from "./identity.ts";
+
+/** Refusal: InvalidSetting, naming the field. */
+export function checkDeadLetter(
+  { value, field, identity }: Written,
+  azure: AzureResources,
+): DeadLetterDestination | null {
+  if ((value ?? null) === null) return null;
+  const { endpointType, properties } = checkMembers(value, field, ["endpointType", "properties"]);
+  if (typeof endpointType !== "string" || endpointType.toLowerCase() !== "storageblob") {
+    throw refuseValue({
+      field: `${field}.endpointType`,
+      value: endpointType,
+      allowed: "StorageBlob",
+    });
+  }
+  const inside = `${field}.properties`;
+  const members = checkMembers(properties, inside, ["resourceId", "blobContainerName"]);
+  const id = typeof members.resourceId === "string" ? parseStorageId(members.resourceId) : null;
+  if (id === null) {
+    throw refuseValue({
+      field: `${inside}.resourceId`,
+      value: members.resourceId,
+      allowed: `${storageIdWords}, alone or with /blobServices/default/containers/<name>`,
+    });
+  }
+  const container = checkContainer(members.blobContainerName, inside, id.container);
+  const resourceId = storageArmId(id);
+  if (findAccount(azure.storageAccounts, resourceId) === undefined) {
+    const [what, section] = ["storage account", "storageAccounts"] as const;
+    throw refuseUnknown({
+      ...{ what, section, azure },
+      ...{ name: id.account, target: `${inside}.resourceId` },
+    });
+  }
+  return { kind: "blob", resourceId, container, ...(identity !== null && { identity }) };
+}
+
+/** It stands by itself, or at the end of the resource id; where it stands twice, it is the same. */
+function checkContainer(value: unknown, inside: string, atEnd: string | null): string {
+  const given = value ?? atEnd;
+  const isSame = atEnd === null || given === atEnd;
+  if (typeof given === "string" && containerNameRule.test(given) && isSame) return given;
+  throw refuseValue({
+    field: `${inside}.blobContainerName`,
+    value: given,
+    allowed: isSame ? containerNameWords : `left out or ${atEnd}, as in resourceId`,
+  });
+}
+
+/** The members of the properties that tell of it. */
+export function renderDeadLetter(deadLetter: DeadLetterDestination | null): object {
+  if (deadLetter === null) return renderEither(deadLetterForms, null, undefined);
+  const { resourceId, container, identity } = deadLetter;
+  const properties = { resourceId, blobContainerName: container };
+  return renderEither(deadLetterForms, { endpointType: "StorageBlob", properties }, identity);
+}

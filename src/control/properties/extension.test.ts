@@ -1,0 +1,64 @@
+// Our own settings under `properties.posthorn`: what is kept, what is cleared, what is refused.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Refusal } from "../../core/refusal.ts";
+import { plainSubscription, type SubscriptionTerms } from "../../core/subscription.ts";
+import { checkExtension, renderExtension } from "./extension.ts";
+
+const plain: SubscriptionTerms = {
+  ...plainSubscription,
+  destination: { kind: "webhook", url: "http://a/hook" },
+};
+const splitting: SubscriptionTerms = { ...plain, splitOnFailure: true };
+const field = "properties.posthorn";
+const anew = { profile: "azure", stored: null, keepsRest: false } as const;
+
+test("a write without the member keeps what is in force, and null clears it", () => {
+  const put = { ...anew, stored: splitting };
+  assert.equal(checkExtension(undefined, field, put).splitOnFailure, true);
+  assert.equal(checkExtension(null, field, put).splitOnFailure, false);
+  assert.equal(checkExtension(undefined, field, anew).splitOnFailure, false);
+});
+
+test("a PUT of the member replaces all of it, a PATCH only what it names", () => {
+  const put = { ...anew, stored: splitting };
+  assert.equal(checkExtension({}, field, put).splitOnFailure, false);
+  assert.equal(checkExtension({}, field, { ...put, keepsRest: true }).splitOnFailure, true);
+});
+
+test("what was read may be written back", () => {
+  const shown = renderExtension(splitting, { flow: { kind: "paused", since: 0 } });
+  assert.deepEqual(shown, {
+    splitOnFailure: true,
+    flow: { kind: "paused", since: "1970-01-01T00:00:00.000Z" },
+  });
+  const written = checkExtension(shown, field, anew);
+  assert.deepEqual(written, { splitOnFailure: true, signing: [] });
+});
+
+test("nothing is shown when nothing is set", () => {
+  assert.equal(renderExtension(plain, { flow: { kind: "running" } }), null);
+});
+
+test("what is unknown, mistyped or of no use under the profile is refused by its name", () => {
+  const refused = (value: unknown, profile: "azure" | "ga-2018" | "iot-edge") => {
+    let words = "";
+    try {
+      checkExtension(value, field, { ...anew, profile });
+    } catch (error) {
+      assert.ok(error instanceof Refusal);
+      words = error.message;
+    }
+    return words;
+  };
+  assert.match(
+    refused({ splitOnFailure: "yes" }, "azure"),
+    /posthorn\.splitOnFailure must be true/,
+  );
+  assert.match(refused({ split: true }, "azure"), /split/);
+  assert.match(refused("on", "azure"), /properties\.posthorn must be an object/);
+  assert.match(refused({ splitOnFailure: true }, "ga-2018"), /profile ga-2018/);
+  assert.match(refused({ splitOnFailure: true }, "iot-edge"), /profile iot-edge/);
+  assert.equal(refused({ splitOnFailure: false }, "ga-2018"), "");
+});

@@ -1,0 +1,87 @@
+// At every start: what waits in the store and is unknown to the stories is recalled. It was
+// accepted while none were kept, or just before a crash. After a crash, moreover, what is held to
+// be waiting and is not, is lost: its end came in the last moments, and how it ended nobody knows.
+//
+// It goes on beside everything else, a page at a time, and only once: from then on stories are
+// complete again. What it cannot read now it leaves: a story is compared with the store whenever it
+// is told.
+
+import type { Catalog, Clock, Ledger, Log, Seen } from "../core/ports.ts";
+import { type Chronicle, isOpen } from "../core/story/chronicle.ts";
+import type { DeliveryState } from "../core/view.ts";
+
+export interface RecollectionGround {
+  readonly chronicle: Pick<Chronicle, "note" | "search">;
+  readonly ledger: Ledger;
+  readonly catalog: () => Catalog;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Log;
+  /** The latest event of the store's that the chronicle knew; those before it are noted. */
+  readonly lastStored: number;
+  /** Whether it was not closed: then its last notes are missing. */
+  readonly isAfterCrash: boolean;
+  readonly signal: AbortSignal;
+}
+
+const pageMax = 500;
+const openStates: readonly DeliveryState[] = ["waiting", "deadLettering"];
+
+export async function recollect(ground: RecollectionGround): Promise<void> {
+  try {
+    const lost = ground.isAfterCrash ? await noteLost(ground) : 0;
+    const recalled = await recall(ground);
+    if (lost + recalled > 0) ground.log.fact("info", "story.recollected", { recalled, lost });
+  } catch (error) {
+    if (ground.signal.aborted) return;
+    ground.log.fact("warn", "story.unrecollected", { error: String(error) });
+  }
+}
+
+/** Before anything is recalled: what is known is compared with what is true. */
+async function noteLost({ chronicle, ledger, clock, signal }: RecollectionGround) {
+  let lost = 0;
+  for (const state of openStates) {
+    let after: string | null = "";
+    while (after !== null && !signal.aborted) {
+      const query = { state, limit: pageMax, ...(after === "" ? {} : { after }) };
+      const { found, next }: Awaited<ReturnType<Chronicle["search"]>> =
+        await chronicle.search(query);
+      const held = found.flatMap(({ event, number, fates }) =>
+        fates.flatMap((fate) =>
+          number === null || !isOpen(fate.state)
+            ? []
+            : [{ name: event, event: number, subscription: fate.subscription }],
+        ),
+      );
+      for (let place = 0; place < held.length; place += pageMax) {
+        const some = held.slice(place, place + pageMax);
+        const seen = await ledger.look(some);
+        for (const [index, { name, subscription }] of some.entries()) {
+          if (seen[index]?.event.systemId === name) continue;
+          chronicle.note({ kind: "lost", at: clock.now(), event: name, subscription });
+          lost += 1;
+        }
+      }
+      after = next;
+    }
+  }
+  return lost;
+}
+
+async function recall(ground: RecollectionGround): Promise<number> {
+  const { chronicle, ledger, catalog, lastStored, signal } = ground;
+  const subscriptions = new Map(catalog().subscriptions.map((each) => [each.id, each]));
+  let recalled = 0;
+  for (const { subscription: id, stage } of await ledger.counts()) {
+    const subscription = subscriptions.get(id);
+    let after: number | null = subscription === undefined ? null : lastStored;
+    while (after !== null && subscription !== undefined && !signal.aborted) {
+      const queue = { subscription: id, stage };
+      const waiting: readonly Seen[] = await ledger.waiting(queue, { after, limit: pageMax });
+      for (const delivery of waiting) chronicle.note({ kind: "recalled", subscription, delivery });
+      recalled += waiting.length;
+      after = waiting.length < pageMax ? null : (waiting.at(-1)?.id.event ?? null);
+    }
+  }
+  return recalled;
+}

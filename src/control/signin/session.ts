@@ -1,0 +1,175 @@
+// The door of the portal: a link that is good once, or the admin key, is changed for a cookie.
+//
+// The cookie is http-only and goes nowhere but here (SameSite=Strict); its name holds the port,
+// because a browser gives all brokers on one machine the same cookies. The answer to a link is a
+// page that leads on, not a redirect: a browser that was sent here by a page from elsewhere would
+// not send the new cookie along.
+
+import { hash } from "node:crypto";
+import type { Log } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Reply, Request, Route } from "../../core/request.ts";
+import { reply } from "../arm/reply.ts";
+import { whyAstray } from "./admin-lock.ts";
+
+/** Who is signed in; see runtime/access/sessions.ts. */
+export interface SessionKeeper {
+  invite(): string;
+  enter(token: string): string | null;
+  open(): string;
+  isOpen(name: string): boolean;
+  end(name: string): void;
+}
+
+export interface SessionGround {
+  readonly sessions: SessionKeeper;
+  readonly lifeMs: number;
+  readonly isAdminKey: (key: string) => boolean;
+  /** False: nobody is asked for a key, and there is nothing to sign in to. */
+  readonly auth: boolean;
+  readonly isLocal: boolean;
+  readonly log: Log;
+}
+
+/** Where a link leads that the broker prints. */
+export function linkOf({ sessions, auth }: SessionGround, baseUrl: string): string {
+  return auth ? `${baseUrl}/signin?token=${sessions.invite()}` : `${baseUrl}/`;
+}
+
+export function isSignedIn(ground: SessionGround, request: Request): boolean {
+  if (!ground.auth) return true;
+  const name = cookieIn(request);
+  return name !== null && ground.sessions.isOpen(name);
+}
+
+export function sessionRoutes(ground: SessionGround): Route[] {
+  const headers = pageHeaders;
+  return [
+    { method: "GET", path: "/signin", headers, handle: (asked) => enterByLink(ground, asked) },
+    { method: "POST", path: "/signin", headers, handle: (asked) => enterByKey(ground, asked) },
+    { method: "POST", path: "/signout", headers, handle: (asked) => leave(ground, asked) },
+  ];
+}
+
+/** For admins: a new link, such as the command line asks for. */
+export function linkRoutes(ground: SessionGround, baseUrl: (asked: Request) => string): Route[] {
+  const handle = (asked: Request) => reply(200, { url: linkOf(ground, baseUrl(asked)) });
+  return [{ method: "POST", path: "/api/v1/links", handle }];
+}
+
+function enterByLink(ground: SessionGround, asked: Request): Reply {
+  const { token } = asked.query;
+  if (!ground.auth || (token === undefined && isSignedIn(ground, asked))) return lead("/");
+  if (token === undefined) return page(200, signinPage(null));
+  const name = ground.sessions.enter(token);
+  if (name === null) {
+    ground.log.fact("warn", "session.refused", { with: "link", remote: asked.remote });
+    return page(401, signinPage("This link has been used, or is too old."));
+  }
+  ground.log.fact("info", "session.opened", { with: "link", remote: asked.remote });
+  return page(200, leadingPage, cookie(asked, name, ground.lifeMs));
+}
+
+function enterByKey(ground: SessionGround, asked: Request): Reply {
+  refuseAstray(ground, asked);
+  if (!ground.auth) return lead("/");
+  const key = new URLSearchParams(Buffer.from(asked.body).toString("utf8")).get("key") ?? "";
+  if (!ground.isAdminKey(key.trim())) {
+    ground.log.fact("warn", "session.refused", { with: "key", remote: asked.remote });
+    return page(401, signinPage("That is not the admin key of this broker."));
+  }
+  ground.log.fact("info", "session.opened", { with: "key", remote: asked.remote });
+  return lead("/", cookie(asked, ground.sessions.open(), ground.lifeMs));
+}
+
+function leave(ground: SessionGround, asked: Request): Reply {
+  refuseAstray(ground, asked);
+  const name = cookieIn(asked);
+  if (name !== null) ground.sessions.end(name);
+  ground.log.fact("info", "session.ended", { remote: asked.remote });
+  return lead("/signin", cookie(asked, "", 0));
+}
+
+/** Refusal: Forbidden. */
+function refuseAstray(ground: SessionGround, asked: Request): void {
+  const why = whyAstray(asked, ground);
+  if (why !== null) throw new Refusal("Forbidden", why);
+}
+
+function cookieName({ headers, scheme }: Request): string {
+  const [, port] = /:(\d{1,5})$/.exec((headers.host ?? "").toString()) ?? [];
+  return `posthorn_${port ?? (scheme === "https" ? "443" : "80")}`;
+}
+
+function cookieIn(asked: Request): string | null {
+  const wanted = `${cookieName(asked)}=`;
+  const pairs = (asked.headers.cookie ?? "").toString().split(";");
+  const found = pairs.map((pair) => pair.trim()).find((pair) => pair.startsWith(wanted));
+  return found === undefined ? null : found.slice(wanted.length);
+}
+
+function cookie(asked: Request, name: string, lifeMs: number): Readonly<Record<string, string>> {
+  const terms = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(lifeMs / 1000)}`;
+  const secure = asked.scheme === "https" ? "; Secure" : "";
+  return { "set-cookie": `${cookieName(asked)}=${name}; ${terms}${secure}` };
+}
+
+function lead(to: string, headers: Readonly<Record<string, string>> = {}): Reply {
+  return { status: 303, headers: { location: to, ...headers } };
+}
+
+function page(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Reply {
+  return { status, headers: { "content-type": "text/html; charset=utf-8", ...headers }, body };
+}
+
+const style = `
+:root{color-scheme:light dark;font:16px/1.5 "Segoe UI",system-ui,sans-serif}
+body{margin:0;min-height:100vh;display:grid;place-items:center}
+main{width:min(26rem,calc(100vw - 3rem))}
+h1{font-size:1.5rem;font-weight:600;margin:0 0 .5rem}
+label{display:block;margin:1.5rem 0 .25rem}
+input,button{font:inherit;box-sizing:border-box;width:100%;padding:.5rem;border-radius:4px}
+input{border:1px solid GrayText;background:Field;color:FieldText}
+button{margin-top:1rem;border:0;background:#0f6cbd;color:#fff;cursor:pointer}
+button:hover{background:#115ea3}
+:focus-visible{outline:2px solid #0f6cbd;outline-offset:2px}
+.wrong{border-left:3px solid #c50f1f;padding-left:.75rem}
+code{font-family:Consolas,monospace}
+`;
+
+/** These pages have one style and nothing else: no script, no picture, nobody's frame. */
+const pageHeaders = {
+  "content-security-policy":
+    `default-src 'none'; style-src 'sha256-${hash("sha256", style, "base64")}'; ` +
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  "cache-control": "no-store",
+  "referrer-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+};
+
+function html({ head, main }: { readonly head: string; readonly main: string }): string {
+  return (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Posthorn</title>' +
+    `<meta name="viewport" content="width=device-width">${head}<style>${style}</style></head>` +
+    `<body><main>${main}</main></body></html>`
+  );
+}
+
+const leadingPage = html({
+  head: '<meta http-equiv="refresh" content="0;url=/">',
+  main: '<h1>Signed in</h1><p><a href="/">Open the portal</a></p>',
+});
+
+function signinPage(wrong: string | null): string {
+  const said = wrong === null ? "" : `<p class="wrong" role="alert">${wrong}</p>`;
+  return html({
+    head: "",
+    main:
+      `<h1>Sign in to Posthorn</h1>${said}` +
+      "<p>Run <code>posthorn portal</code> beside the broker for a link that is good once, or " +
+      "give the admin key. It is in the data folder, in <code>admin.key</code>.</p>" +
+      '<form method="post" action="/signin"><label for="key">Admin key</label>' +
+      '<input id="key" name="key" type="password" autocomplete="current-password" required ' +
+      'autofocus><button type="submit">Sign in</button></form>',
+  });
+}

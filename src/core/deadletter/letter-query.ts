@@ -1,0 +1,186 @@
+// Which dead letters are meant, and where to look for them: the query as someone wrote it, the
+// containers it leads to, and whose letter a record is. Nothing is read here.
+//
+// A path has the name of the subscription and no topic, and a name is unique within its topic only.
+// An Event Grid record names its topic, a CloudEvent does not. Where the subscription cannot be
+// told for sure, nobody is guessed.
+
+import { containerNameRule, findAccount, type StorageAccount } from "../azure/storage.ts";
+import type { Catalog, Instant } from "../ports.ts";
+import { Refusal } from "../refusal.ts";
+import type { Subscription } from "../subscription.ts";
+import type { Members } from "../text/members.ts";
+import { parseInstant } from "../text/time.ts";
+import { refuseValue, shownAs } from "../text/wording.ts";
+import { type Topic, topicArmId } from "../topic.ts";
+import type { Letter } from "./letter.ts";
+import { type LetterPlace, subscriptionIn } from "./letter-path.ts";
+import type { BlobContainer } from "./letter-store.ts";
+
+const textNames = ["account", "container", "topic", "subscription", "reason", "outcome", "type"];
+
+/** The members of a query, and the words of its URL. */
+export const letterQueryNames = [...textNames, "from", "to", "redriven"] as const;
+
+type TextName = "account" | "container" | "topic" | "subscription" | "reason" | "outcome" | "type";
+
+/** Null: whatever it is. */
+export type LetterQuery = { readonly [name in TextName]: string | null } & {
+  readonly from: Instant | null;
+  readonly to: Instant | null;
+  /** Whether they have been sent again before. */
+  readonly redriven: boolean | null;
+};
+
+/** `at`: what stands before the names in refusals. Refusal: InvalidSetting. */
+export function parseLetterQuery(members: Members, at = ""): LetterQuery {
+  const texts = textNames.map((name) => {
+    const value = members[name] ?? null;
+    if (value === null || (typeof value === "string" && value !== "")) return [name, value];
+    throw refuseValue({ field: at + name, value, allowed: "a text, or left out" });
+  });
+  const instant = (name: "from" | "to") => {
+    const value = members[name] ?? null;
+    if (value === null) return null;
+    const allowed = "an ISO 8601 instant with its zone";
+    if (typeof value !== "string") throw refuseValue({ field: at + name, value, allowed });
+    return parseInstant(value, at + name);
+  };
+  const query = {
+    ...(Object.fromEntries(texts) as { readonly [name in TextName]: string | null }),
+    ...{ from: instant("from"), to: instant("to"), redriven: truthOf(members.redriven, at) },
+  };
+  if (query.from === null || query.to === null || query.from <= query.to) return query;
+  const target = `${at}to`;
+  throw new Refusal("InvalidSetting", `${target} must not be before ${at}from`, { target });
+}
+
+/** A query of a URL has words only. */
+function truthOf(value: unknown, at: string): boolean | null {
+  if (value === undefined || value === null) return null;
+  if (value === true || value === "true") return true;
+  if (value === false || value === "false") return false;
+  throw refuseValue({ field: `${at}redriven`, value, allowed: "true or false" });
+}
+
+/**
+ * Those that subscriptions name; any other when both its names are given. Refusals: NotFound for an
+ * account that is not in the settings, InvalidSetting.
+ */
+export function containersOf(
+  { account, container }: Pick<LetterQuery, "account" | "container">,
+  { subscriptions }: Catalog,
+  accounts: readonly StorageAccount[],
+): readonly BlobContainer[] {
+  const known = accounts.find(({ name }) => isSame(name, account));
+  if (account !== null && known === undefined) {
+    const words = `There is no storage account ${shownAs(account)} in the settings.`;
+    throw new Refusal("NotFound", words);
+  }
+  if (container !== null && !containerNameRule.test(container)) {
+    const allowed = "3 to 63 lower-case letters, digits and single hyphens";
+    throw refuseValue({ field: "container", value: container, allowed });
+  }
+  if (known !== undefined && container !== null) return [{ account: known.name, container }];
+  const named = new Map<string, BlobContainer>();
+  for (const subscription of subscriptions) {
+    const place = containerOf(subscription, accounts);
+    if (place === null) continue;
+    if (known !== undefined && place.account !== known.name) continue;
+    if (container !== null && place.container !== container) continue;
+    named.set(`${place.account}/${place.container}`, place);
+  }
+  return [...named.values()];
+}
+
+/** Null: its dead letters go nowhere, or to an account that the settings have lost. */
+export function containerOf(
+  { deadLetter }: Pick<Subscription, "deadLetter">,
+  accounts: readonly StorageAccount[],
+): BlobContainer | null {
+  const account = deadLetter && findAccount(accounts, deadLetter.resourceId);
+  return account ? { account: account.name, container: deadLetter.container } : null;
+}
+
+/** Whose letter it is. */
+export type Home =
+  | { readonly kind: "known"; readonly subscription: Subscription; readonly topic: Topic }
+  /** `why` is a sentence. */
+  | { readonly kind: "unknown"; readonly why: string };
+
+export function homeOf(
+  place: LetterPlace,
+  letter: Letter,
+  { topics, subscriptions }: Catalog,
+  accounts: readonly StorageAccount[],
+): Home {
+  const name = subscriptionIn(place.path);
+  const candidates = subscriptions
+    .filter((each) => isSame(each.name, name))
+    .flatMap((subscription) => {
+      const topic = topics.find((each) => isSame(each.name, subscription.topic));
+      const isOurs = topic !== undefined && mayBeOf(letter, topic, subscription);
+      return isOurs ? { subscription, topic } : [];
+    });
+  const near = candidates.filter(({ subscription }) => {
+    const own = containerOf(subscription, accounts);
+    return own?.account === place.account && own.container === place.container;
+  });
+  const [one, another] = near.length > 0 ? near : candidates;
+  if (one === undefined) {
+    const of = letter.source === "" ? "" : ` of ${letter.source}`;
+    return { kind: "unknown", why: `There is no subscription ${shownAs(name)}${of} here.` };
+  }
+  if (another === undefined) return { kind: "known", ...one };
+  return { kind: "unknown", why: `Several subscriptions are called ${shownAs(name)}.` };
+}
+
+/** By the topic's whole id, or by its name alone where the record comes from Azure. */
+function mayBeOf(letter: Letter, topic: Topic, subscription: Subscription): boolean {
+  if (letter.form === "cloudEvent") return subscription.deliverySchema === "CloudEventSchemaV1_0";
+  if (letter.source === "") return true;
+  const id = topicArmId(topic);
+  const { domainTopic } = subscription;
+  if (topic.kind !== "domain")
+    return isSame(letter.source, id) || isSame(nameOf(letter), topic.name);
+  const [, ofDomain, within] = /\/domains\/([^/]+)\/topics\/([^/]+)$/i.exec(letter.source) ?? [];
+  return (
+    isSame(ofDomain ?? "", topic.name) && (domainTopic === null || isSame(domainTopic, within))
+  );
+}
+
+/** The last name in the id of an Event Grid record's topic; null: it tells of none. */
+export function topicNameIn(letter: Letter): string | null {
+  return letter.form === "cloudEvent" || letter.source === "" ? null : nameOf(letter);
+}
+
+function nameOf({ source }: Letter): string {
+  const [, domain] = /\/domains\/([^/]+)\/topics\/[^/]+$/i.exec(source) ?? [];
+  return domain ?? source.slice(source.lastIndexOf("/") + 1);
+}
+
+/** What a letter tells, beside where and when, which the walk has looked at. */
+export interface LetterFacts {
+  readonly topic: string | null;
+  readonly subscription: string;
+  readonly letter: Letter;
+  readonly redriven: number;
+}
+
+export function matchesLetter(query: LetterQuery, facts: LetterFacts): boolean {
+  const { letter } = facts;
+  const is = (wanted: string | null, found: string | null) =>
+    wanted === null || isSame(wanted, found);
+  return (
+    is(query.topic, facts.topic) &&
+    is(query.subscription, facts.subscription) &&
+    is(query.reason, letter.reason) &&
+    is(query.outcome, letter.outcome) &&
+    is(query.type, letter.type) &&
+    (query.redriven === null || query.redriven === facts.redriven > 0)
+  );
+}
+
+function isSame(one: string, other: string | null | undefined): boolean {
+  return one.toLowerCase() === other?.toLowerCase();
+}

@@ -1,0 +1,118 @@
+// The record written when we give up, exactly as Event Grid writes it, and the blob it goes into.
+// Imitates https://learn.microsoft.com/azure/event-grid/manage-event-delivery#dead-lettered-events.
+//
+// A record is the event as its subscriber would have got it, with what became of it beside its own
+// members (L-6, L-7). An event of a custom schema is wrapped, for its own members may have any name
+// (L-8). Everything of the publisher's is raw text, as in a delivery.
+//
+// *Differs:* our times have milliseconds; the digits that the service has beyond them are zeros.
+
+import type { DeliverySchema, Event } from "../event.ts";
+import type { Delivery, Instant, Parcel } from "../ports.ts";
+import { renderEvent } from "../schema/convert.ts";
+import { findMembers } from "../text/json.ts";
+import { longInstant } from "../text/time.ts";
+
+/** What a record tells of a delivery. */
+export type GivenUp = Pick<Delivery, "event" | "last" | "reason">;
+
+/** Its life ended before it was sent: the word of the service for a destination left alone. */
+const neverSent = "Probation";
+
+const remarkNames = [
+  "deadLetterReason",
+  "deliveryAttempts",
+  "lastDeliveryOutcome",
+  "lastHttpStatusCode",
+  "publishTime",
+  "lastDeliveryAttemptTime",
+].flatMap((name) => [name, name.toLowerCase()]);
+
+/** A member of the record: its name, and its value as JSON. */
+type Remark = readonly [name: string, json: string];
+
+/** Of one event, as JSON. */
+export function deadLetterOf(givenUp: GivenUp, schema: DeliverySchema): string {
+  const { event } = givenUp;
+  const remarks = remarksOn(givenUp);
+  const isCloudEvent = schema === "CloudEventSchemaV1_0" || event.schema === "CloudEventSchemaV1_0";
+  if (isCloudEvent) {
+    const lower = remarks.map(([name, json]): Remark => [name.toLowerCase(), json]);
+    return remarked(renderEvent(event, "CloudEventSchemaV1_0").text, lower);
+  }
+  return event.envelope === null ? remarked(event.text, remarks) : wrapped(event, remarks);
+}
+
+/** What a blob holds: the records of a parcel, as a JSON array. */
+export function deadLettersOf({ subscription, deliveries }: Parcel): string {
+  const records = deliveries.map((delivery) => deadLetterOf(delivery, subscription.deliverySchema));
+  return `[${records.join(",")}]`;
+}
+
+/** In the container; the hour is that of the write, in UTC, and no number has leading zeros. */
+export function deadLetterPath(blob: {
+  readonly subscription: string;
+  readonly at: Instant;
+  readonly id: string;
+}): string {
+  const at = new Date(blob.at);
+  const day = `${at.getUTCFullYear()}/${at.getUTCMonth() + 1}/${at.getUTCDate()}`;
+  return `${blob.subscription.toUpperCase()}/${day}/${at.getUTCHours()}/${blob.id}.json`;
+}
+
+function remarksOn({ event, last, reason }: GivenUp): readonly Remark[] {
+  const status = last?.status ?? null;
+  return [
+    ["deadLetterReason", JSON.stringify(reason)],
+    ["deliveryAttempts", String(last?.number ?? 0)],
+    ["lastDeliveryOutcome", JSON.stringify(last?.outcome ?? neverSent)],
+    ...(status === null ? [] : ([["lastHttpStatusCode", String(status)]] as const)),
+    ["publishTime", jsonTime(event.publishedAt)],
+    ...(last === null ? [] : ([["lastDeliveryAttemptTime", jsonTime(last.at)]] as const)),
+  ];
+}
+
+function jsonTime(at: Instant): string {
+  return `"${longInstant(at)}"`;
+}
+
+function joined(members: readonly Remark[]): string {
+  return members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(",");
+}
+
+/** `text`: an object that has members. */
+function remarked(text: string, remarks: readonly Remark[]): string {
+  return `${withoutRemarks(text).slice(0, -1)},${joined(remarks)}}`;
+}
+
+/**
+ * A dead letter that someone published again, and that we gave up on again, has remarks already: as
+ * a CloudEvent it keeps them as extensions, and no name may stand twice.
+ */
+function withoutRemarks(text: string): string {
+  const members = findMembers(text, 0)?.members ?? [];
+  const kept = members.filter(({ name }) => !remarkNames.includes(name));
+  if (kept.length === members.length) return text;
+  return `{${joined(kept.map(({ name, start, end }) => [name, text.slice(start, end)]))}}`;
+}
+
+/** The members of the envelope in the order of the service's example, the original last (L-8). */
+const envelopeOrder = [
+  "id",
+  "eventTime",
+  "eventType",
+  "dataVersion",
+  "metadataVersion",
+  "topic",
+  "subject",
+];
+
+function wrapped({ envelope, text }: Event, remarks: readonly Remark[]): string {
+  const outer = envelope ?? "{}";
+  const raw = new Map<string, string>();
+  for (const { name, start, end } of findMembers(outer, 0)?.members ?? []) {
+    raw.set(name, outer.slice(start, end));
+  }
+  const members = envelopeOrder.map((name): Remark => [name, raw.get(name) ?? "null"]);
+  return `{${joined([...members, ...remarks, ["data", text]])}}`;
+}

@@ -1,0 +1,109 @@
+// Sending a dead letter again: the event as the store will keep it, how fast, and how often. An
+// event that is redriven keeps its id, its time and its data, letter by letter; what dead-lettering
+// added is gone. To us it is a new event, with a system id and a life of its own, which begins when
+// it is sent again.
+//
+// The loop guard: how often an event has been sent again is kept beside the store's deliveries
+// (`Redriven` in letter-store.ts) and not in the record, whose bytes are Event Grid's. See decision
+// 0014.
+
+import type { DeliverySchema, Event, InputSchema } from "../event.ts";
+import type { Instant } from "../ports.ts";
+import { isConversionAllowed } from "../schema/convert.ts";
+import { findMembers } from "../text/json.ts";
+import type { Letter } from "./letter.ts";
+
+export const redriveLimits = {
+  perSecondDefault: 10,
+  perSecondMax: 1_000,
+  /** An event that was sent again so often is left alone, unless someone insists. */
+  timesMax: 3,
+  /** What one redrive takes; the rest is for another. */
+  lettersMax: 100_000,
+  idsMax: 1_000,
+  runningMax: 8,
+  /** Redrives that are remembered; the oldest that has ended is forgotten first. */
+  keptMax: 100,
+  /** Events whose count is remembered; those noted longest ago are forgotten first. */
+  rememberedMax: 250_000,
+  remarksMax: 20,
+  sampleMax: 20,
+} as const;
+
+/** What the event becomes part of. */
+export interface RedriveGoal {
+  /** Name of the topic or domain. */
+  readonly topic: string;
+  readonly topicArmId: string;
+  readonly inputSchema: InputSchema;
+}
+
+/** For a topic of a custom schema, an Event Grid record is the wrapping of an event (L-8). */
+export function eventOfLetter(
+  letter: Letter,
+  goal: RedriveGoal,
+  stamp: { readonly systemId: string; readonly at: Instant },
+): Event {
+  const plain: Event = {
+    systemId: stamp.systemId,
+    topic: goal.topic,
+    publishedAt: stamp.at,
+    schema: schemaOf(letter, goal.inputSchema),
+    dataVersion: "",
+    text: letter.text,
+    envelope: null,
+    trace: null,
+  };
+  if (letter.form === "cloudEvent") return plain;
+  const raw = membersOf(letter);
+  const stamped = letter.source === "";
+  if (stamped) raw.set("topic", JSON.stringify(goal.topicArmId));
+  const version: unknown = JSON.parse(raw.get("dataVersion") ?? '""');
+  const dataVersion = typeof version === "string" ? version : "";
+  if (plain.schema !== "CustomEventSchema") {
+    return { ...plain, dataVersion, text: stamped ? joined(raw, [...raw.keys()]) : letter.text };
+  }
+  const envelope = joined(raw, envelopeOrder);
+  return { ...plain, dataVersion, text: raw.get("data") ?? "{}", envelope };
+}
+
+/** As the mapping of a topic makes it (schema/custom.ts). */
+const envelopeOrder = [
+  ...["id", "topic", "subject", "eventType", "eventTime", "dataVersion"],
+  "metadataVersion",
+];
+
+/** Null, or why the event cannot be delivered as that, as a sentence. */
+export function whyNotAs(
+  letter: Letter,
+  inputSchema: InputSchema,
+  delivery: DeliverySchema,
+): string | null {
+  const schema = schemaOf(letter, inputSchema);
+  if (isConversionAllowed(schema, delivery)) return null;
+  return `An event in the schema ${schema} cannot be delivered as ${delivery}.`;
+}
+
+function schemaOf(letter: Letter, inputSchema: InputSchema): InputSchema {
+  if (letter.form === "cloudEvent") return "CloudEventSchemaV1_0";
+  const isWrapping = inputSchema === "CustomEventSchema";
+  return isWrapping && membersOf(letter).get("data")?.startsWith("{") === true
+    ? "CustomEventSchema"
+    : "EventGridSchema";
+}
+
+function membersOf({ text }: Letter): Map<string, string> {
+  const members = findMembers(text, text.indexOf("{"))?.members ?? [];
+  return new Map(members.map(({ name, start, end }) => [name, text.slice(start, end)]));
+}
+
+function joined(raw: ReadonlyMap<string, string>, names: readonly string[]): string {
+  const members = names.map((name) => `${JSON.stringify(name)}:${raw.get(name) ?? '""'}`);
+  return `{${members.join(",")}}`;
+}
+
+/** Ten turns a second at the most, so that a fast redrive shares its writes; never a burst. */
+export function turnsOf(perSecond: number): { readonly together: number; readonly gapMs: number } {
+  const together = Math.max(1, Math.ceil(perSecond / 10));
+  return { together, gapMs: (together * 1_000) / perSecond };
+}

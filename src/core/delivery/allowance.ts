@@ -1,0 +1,105 @@
+// What a profile lets a subscription choose (P-5, P-6, P-9, P-11, P-12). A setting that the profile
+// does not know is refused when it is written, because one that does nothing is a surprise kept for
+// later; so is a change of the profile under which a setting would come to do nothing.
+//
+// Clients write some settings whether or not anyone chose them. What is worth as much as leaving it
+// out is turned into that before it comes here (`usualRetryPolicy`, and batches of one).
+
+import type { RetryPolicy, SubscriptionTerms } from "../subscription.ts";
+import { type Profile, type ProfileName, profiles } from "./profile.ts";
+
+/** A setting that does nothing under the profile. */
+export interface Idle {
+  /** Where it may stand in Event Grid's shape: `retryPolicy.maxDeliveryAttempts`. */
+  readonly members: readonly [string, ...string[]];
+  /** Completes "the profile does not know". */
+  readonly about: string;
+}
+
+type Terms = Pick<SubscriptionTerms, "retryPolicy" | "batch" | "deadLetter" | "headers">;
+
+interface Setting extends Idle {
+  readonly isKnown: (profile: Profile) => boolean;
+  readonly isAsked: (terms: Terms) => boolean;
+}
+
+const settings: readonly Setting[] = [
+  {
+    members: ["retryPolicy.maxDeliveryAttempts"],
+    about: "a number of attempts per subscription",
+    isKnown: ({ attemptsMax }) => attemptsMax.range !== null,
+    isAsked: ({ retryPolicy }) => retryPolicy.maxDeliveryAttempts !== null,
+  },
+  {
+    members: ["retryPolicy.eventTimeToLiveInMinutes"],
+    about: "a time to live per subscription",
+    isKnown: ({ ttlMs }) => ttlMs.range !== null,
+    isAsked: ({ retryPolicy }) => retryPolicy.eventTimeToLiveMs !== null,
+  },
+  {
+    members: [
+      "destination.properties.maxEventsPerBatch",
+      "destination.properties.preferredBatchSizeInKilobytes",
+    ],
+    about: "batches",
+    isKnown: ({ batching }) => batching,
+    isAsked: ({ batch }) => batch !== null && batch.maxEvents > 1,
+  },
+  {
+    members: ["destination.properties.deliveryAttributeMappings"],
+    about: "delivery headers",
+    isKnown: ({ deliveryHeaders }) => deliveryHeaders,
+    isAsked: ({ headers }) => headers.length > 0,
+  },
+  {
+    members: ["deadLetterDestination"],
+    about: "dead letters",
+    isKnown: ({ deadLettering }) => deadLettering,
+    isAsked: ({ deadLetter }) => deadLetter !== null,
+  },
+];
+
+/** What of the terms the profile does not know, in the order of the table. */
+export function idleUnder(name: ProfileName, terms: Terms): readonly Idle[] {
+  const profile = profiles[name];
+  return settings
+    .filter(({ isKnown, isAsked }) => isAsked(terms) && !isKnown(profile))
+    .map(({ members, about }) => ({ members, about }));
+}
+
+/** `the profile ga-2018 does not know batches` */
+export function wordsOfIdle(name: ProfileName, { about }: Pick<Idle, "about">): string {
+  return `the profile ${name} does not know ${about}`;
+}
+
+/** What the command line and the SDKs of Azure write where nobody chose anything. */
+const writtenByClients: RetryPolicy = {
+  maxDeliveryAttempts: 30,
+  eventTimeToLiveMs: 1440 * 60_000,
+};
+
+/**
+ * A policy without what means nothing: under a profile that gives no choice, its own limits and
+ * those that clients always write are as good as none.
+ */
+export function usualRetryPolicy(name: ProfileName, given: RetryPolicy): RetryPolicy {
+  const { attemptsMax, ttlMs } = profiles[name];
+  return {
+    maxDeliveryAttempts: chosen(given.maxDeliveryAttempts, {
+      isFree: attemptsMax.range !== null,
+      usual: [attemptsMax.default, writtenByClients.maxDeliveryAttempts],
+    }),
+    eventTimeToLiveMs: chosen(given.eventTimeToLiveMs, {
+      isFree: ttlMs.range !== null,
+      usual: [ttlMs.default, writtenByClients.eventTimeToLiveMs],
+    }),
+  };
+}
+
+/** Null for what nobody chose. */
+function chosen(
+  value: number | null,
+  { isFree, usual }: { readonly isFree: boolean; readonly usual: readonly (number | null)[] },
+): number | null {
+  return !isFree && usual.includes(value) ? null : value;
+}

@@ -1,0 +1,94 @@
+// The health of an endpoint in words, for people: how it is, why it changed, and by which rules.
+
+import type { Instant } from "../ports.ts";
+import { isoInstant, wordsOfMs } from "../text/time.ts";
+import type { Health, HealthRules } from "./health.ts";
+
+/** An operator's decision that nothing is to be sent to an endpoint. */
+export interface Closure {
+  readonly at: Instant;
+  /** In the operator's words; empty when none were given. */
+  readonly because: string;
+}
+
+/** One change of an endpoint's state. */
+export interface HealthChange {
+  readonly at: Instant;
+  readonly from: HealthKind;
+  readonly to: HealthKind;
+  readonly because: string;
+}
+
+export type HealthKind = Health["kind"] | "closed";
+
+export function tellHealth(health: Health, closure: Closure | null): string {
+  if (closure !== null) {
+    return `closed by an operator since ${isoInstant(closure.at)}${saying(closure.because)}`;
+  }
+  switch (health.kind) {
+    case "healthy":
+      return health.failures === 0 ? "healthy" : `healthy; ${countOf(health.failures)} in a row`;
+    case "unhealthy":
+      return `unhealthy: left alone until ${isoInstant(health.until)}, then one send tests it`;
+    case "probing":
+      return `unhealthy: the send that tests it is under way since ${isoInstant(health.startedAt)}`;
+    case "recovering":
+      return `recovering: at most ${sends(health.atOnce)} at once`;
+    default:
+      return health satisfies never;
+  }
+}
+
+/** Why the one state became the other, by the law alone. */
+export function tellChange(before: Health, after: Health, rules: HealthRules): string {
+  switch (after.kind) {
+    case "healthy":
+      return `it carries ${rules.healthyAtOnce} sends at once`;
+    case "probing":
+      return "its turn has come: one send tests it";
+    case "recovering":
+      return before.kind === "probing" ? "the send that tests it succeeded" : "a send succeeded";
+    case "unhealthy":
+      return whySick(before, after, rules);
+    default:
+      return after satisfies never;
+  }
+}
+
+function whySick(
+  before: Health,
+  { waitMs, until }: Extract<Health, { kind: "unhealthy" }>,
+  { failuresMax }: HealthRules,
+): string {
+  const alone = `left alone for ${wordsOfMs(waitMs)}`;
+  if (before.kind === "healthy") return `${countOf(failuresMax)} in a row; ${alone}`;
+  if (before.kind === "recovering") return `a send failed while it recovered; ${alone}`;
+  const isUnsent = before.kind === "probing" && until === before.startedAt;
+  return isUnsent ? "the send that tests it was broken off" : `the test failed; ${alone}`;
+}
+
+export function tellRules(rules: HealthRules): string {
+  const { failuresMax, firstWaitMs, growth, waitMaxMs, healthyAtOnce } = rules;
+  return (
+    `unhealthy after ${countOf(failuresMax)} in a row; tested after ${wordsOfMs(firstWaitMs)}, ` +
+    `and after each failed test ${growth} times as long, up to ${wordsOfMs(waitMaxMs)}; ` +
+    `healthy again once it carries ${sends(healthyAtOnce)} at once`
+  );
+}
+
+/** What an operator did, with the reason that was given. */
+export function tellOrder(order: "closed" | "opened" | "reset", because: string): string {
+  return `${order} by an operator${saying(because)}`;
+}
+
+function saying(because: string): string {
+  return because === "" ? "" : `: ${because}`;
+}
+
+function countOf(failures: number): string {
+  return failures === 1 ? "1 failure" : `${failures} failures`;
+}
+
+function sends(count: number): string {
+  return count === 1 ? "1 send" : `${count} sends`;
+}

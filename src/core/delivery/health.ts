@@ -1,0 +1,167 @@
+// The health of one endpoint (H-1 … H-4): a fold over what its sends came to. Whoever sends asks
+// `gate` first, tells `sent` before a send and how it went after it, all in one process.
+//
+// A law without a clock of its own: instants come with the facts. It counts no attempts and knows
+// no deliveries, so waiting here costs none (H-3); and a state belongs to one endpoint, so that no
+// other is slowed by it (H-4). A profile without delayed delivery (P-10) does not use it.
+
+import type { Instant } from "../ports.ts";
+
+/**
+ * The four states, and what ends each.
+ *
+ * healthy     Everything may be sent. `failures` counts those in a row; a success sets it back to
+ *             none, and the tenth ends the state: unhealthy, for the first wait.
+ *
+ * unhealthy   Nothing may be sent before `until`; then one send may be, the probe, and telling of
+ *             it ends the state: probing. Sends begun earlier may still come to an end: their
+ *             failures say nothing new, but a success is a success, and ends the state:
+ *             recovering.
+ *
+ * probing     The probe is under way, and nothing else may be sent until it is answered. Its
+ *             failure: unhealthy again, for a longer wait; this alone lengthens the wait. Its
+ *             success, or that of an earlier send: recovering. If it was not made after all:
+ *             unhealthy, and due.
+ *
+ * recovering  As many sends as `atOnce` may be under way together: one, and one more with each
+ *             success, which doubles them with every round, until the endpoint carries so many
+ *             that it is healthy. The failure of a send begun in this state: unhealthy again, for
+ *             the wait it had.
+ */
+export type Health =
+  | { readonly kind: "healthy"; readonly failures: number }
+  | { readonly kind: "unhealthy"; readonly until: Instant; readonly waitMs: number }
+  | { readonly kind: "probing"; readonly startedAt: Instant; readonly waitMs: number }
+  | {
+      readonly kind: "recovering";
+      readonly startedAt: Instant;
+      readonly atOnce: number;
+      /** Kept for the case that it fails again. */
+      readonly waitMs: number;
+    };
+
+export const healthyStart: Health = { kind: "healthy", failures: 0 };
+
+export interface HealthRules {
+  /** So many failures in a row make an endpoint unhealthy (H-1). */
+  readonly failuresMax: number;
+  readonly firstWaitMs: number;
+  /** What a failed probe multiplies the wait by (H-2). */
+  readonly growth: number;
+  readonly waitMaxMs: number;
+  /** An endpoint that recovers is healthy once it may have so many sends at once. */
+  readonly healthyAtOnce: number;
+}
+
+/** The service names the ten and "up to hours"; the other numbers are our choice. */
+export const healthRules: HealthRules = {
+  failuresMax: 10,
+  firstWaitMs: 30_000,
+  growth: 2,
+  waitMaxMs: 2 * 3_600_000,
+  healthyAtOnce: 16,
+};
+
+export type Gate =
+  | {
+      readonly kind: "open";
+      /** How many sends may be under way together; `Infinity`: health sets no limit. */
+      readonly atOnce: number;
+    }
+  | {
+      readonly kind: "closed";
+      /** `Infinity`: until the probe under way is answered. */
+      readonly until: Instant;
+    };
+
+export type HealthFact =
+  /** Told before each send. */
+  | { readonly kind: "sent"; readonly at: Instant }
+  /** The send just told of was not made after all. */
+  | { readonly kind: "unsent" }
+  /** `sentAt`: the instant its `sent` named; without it, the send is taken for the latest. */
+  | { readonly kind: "succeeded"; readonly at: Instant; readonly sentAt?: Instant }
+  | { readonly kind: "failed"; readonly at: Instant; readonly sentAt?: Instant };
+
+/** What may be sent now. */
+export function gate(health: Health, now: Instant): Gate {
+  switch (health.kind) {
+    case "healthy":
+      return { kind: "open", atOnce: Number.POSITIVE_INFINITY };
+    case "unhealthy":
+      return now < health.until
+        ? { kind: "closed", until: health.until }
+        : { kind: "open", atOnce: 1 };
+    case "probing":
+      return { kind: "closed", until: Number.POSITIVE_INFINITY };
+    case "recovering":
+      return { kind: "open", atOnce: health.atOnce };
+    default:
+      return health satisfies never;
+  }
+}
+
+/** The state after a fact. The same value when nothing changed. */
+export function fold(health: Health, fact: HealthFact, rules: HealthRules = healthRules): Health {
+  switch (fact.kind) {
+    case "sent":
+      return health.kind === "unhealthy" && fact.at >= health.until
+        ? { kind: "probing", startedAt: fact.at, waitMs: health.waitMs }
+        : health;
+    case "unsent":
+      return health.kind === "probing"
+        ? { kind: "unhealthy", until: health.startedAt, waitMs: health.waitMs }
+        : health;
+    case "succeeded":
+      return afterSuccess(health, fact.at, rules);
+    case "failed":
+      return afterFailure(health, fact.at, fact.sentAt ?? fact.at, rules);
+    default:
+      return fact satisfies never;
+  }
+}
+
+/** For stories: how the endpoint was, in a few words. */
+export function sayHealth(health: Health): string {
+  switch (health.kind) {
+    case "healthy":
+      if (health.failures === 0) return "healthy";
+      return health.failures === 1
+        ? "healthy, the last attempt failed"
+        : `healthy, ${health.failures} failures in a row`;
+    case "recovering":
+      return `recovering, ${health.atOnce} at once`;
+    default:
+      return health.kind;
+  }
+}
+
+function afterSuccess(health: Health, at: Instant, rules: HealthRules): Health {
+  if (health.kind === "healthy") return health.failures === 0 ? health : healthyStart;
+  const atOnce = health.kind === "recovering" ? health.atOnce + 1 : 1;
+  if (atOnce >= rules.healthyAtOnce) return healthyStart;
+  const startedAt = health.kind === "recovering" ? health.startedAt : at;
+  return { kind: "recovering", startedAt, atOnce, waitMs: health.waitMs };
+}
+
+function afterFailure(health: Health, at: Instant, sentAt: Instant, rules: HealthRules): Health {
+  switch (health.kind) {
+    case "healthy": {
+      const failures = health.failures + 1;
+      if (failures < rules.failuresMax) return { kind: "healthy", failures };
+      return { kind: "unhealthy", until: at + rules.firstWaitMs, waitMs: rules.firstWaitMs };
+    }
+    case "unhealthy":
+      return health;
+    case "probing": {
+      if (sentAt < health.startedAt) return health;
+      const waitMs = Math.min(health.waitMs * rules.growth, rules.waitMaxMs);
+      return { kind: "unhealthy", until: at + waitMs, waitMs };
+    }
+    case "recovering":
+      if (sentAt < health.startedAt) return health;
+      return { kind: "unhealthy", until: at + health.waitMs, waitMs: health.waitMs };
+    default:
+      return health satisfies never;
+  }
+}

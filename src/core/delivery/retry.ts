@@ -1,0 +1,337 @@
+// What becomes of a delivery after a send, as one pure function: time and chance are arguments,
+// giving up is an answer like any other, and every number the answer rests on is part of it.
+//
+// Both stages are decided here, the way to the subscriber and the way to the dead letters.
+// Whether an endpoint should be left alone for a while is the law of health.ts.
+
+import type { Instant, Stage } from "../ports.ts";
+import { isoInstant, wordsOfMs } from "../text/time.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Policy } from "./policy.ts";
+import { type FinalStatus, type Profile, profiles } from "./profile.ts";
+
+/** R-2: the random addition is below this share of the wait … */
+export const additionShareMax = 0.1;
+/** … and below this. */
+export const additionMsMax = 60_000;
+
+/** An endpoint may ask for so long at a time: more, and one answer could use up an event's life. */
+export const retryAfterMsMax = 3_600_000;
+
+/** With these an endpoint says that it is overloaded, and so when it expects not to be. */
+const heedsRetryAfter: readonly number[] = [429, 503];
+
+/** The schedule of a dead-letter store that does not take an event; the last step repeats. */
+const deadLetterScheduleMs: readonly number[] = [10_000, 60_000, 300_000];
+
+/** Where a delivery stands when it is asked about. */
+export interface Standing {
+  readonly stage: Stage;
+  /** Sends made in this stage, the one just made included. */
+  readonly attempts: number;
+  /** When this stage began. */
+  readonly since: Instant;
+  /** How much of the time since then does not count, because it was paused (flow.ts). */
+  readonly heldMs?: number;
+  readonly policy: Policy;
+}
+
+/** How the time until the next attempt came about. */
+export interface Wait {
+  /** Which step of the schedule, counted from one: the number of failures so far. */
+  readonly step: number;
+  readonly scheduleMs: number;
+  /** The smallest wait by status (P-8); the larger of the two counts (R-1). */
+  readonly smallestMs: number;
+  /** The status, or why there was none: `503`, `timeout`. */
+  readonly smallestBecause: string;
+  /** What the endpoint asked for; as much of it as is allowed is a smallest wait, too. */
+  readonly retryAfterMs?: number;
+  readonly additionMs: number;
+  readonly totalMs: number;
+}
+
+export type Reason =
+  | "MaxDeliveryAttemptsExceeded"
+  | "TimeToLiveExceeded"
+  | (typeof finalReasons)[FinalStatus]
+  | "DeadLetterStoreUnavailable";
+
+/** The numbers behind giving up, for `explain`. */
+export interface End {
+  /** The status, or why there was none; null when no attempt was made this time. */
+  readonly saw: string | null;
+  readonly attempts: number;
+  readonly attemptsMax: number | null;
+  /** Pauses not counted. */
+  readonly aliveMs: number;
+  readonly heldMs: number;
+  /** Time to live; in the second stage, how long a dead-letter store may be away. */
+  readonly limitMs: number;
+}
+
+export type Decision =
+  | { readonly kind: "delivered"; readonly saw: string; readonly attempts: number }
+  | {
+      readonly kind: "retry";
+      readonly at: Instant;
+      readonly wait: Wait;
+      /** What is left of the limits now; null: without limit. */
+      readonly left: { readonly attempts: number | null; readonly ms: number };
+    }
+  | {
+      readonly kind: "deadLetter";
+      /** When to write it. */
+      readonly at: Instant;
+      readonly reason: Reason;
+      readonly end: End;
+    }
+  | { readonly kind: "drop"; readonly reason: Reason; readonly end: End };
+
+/** Only the first spelling is known from the service; the others follow its pattern. */
+const finalReasons = {
+  400: "UndeliverableDueToHttpBadRequest",
+  401: "UndeliverableDueToHttpUnauthorized",
+  403: "UndeliverableDueToHttpForbidden",
+  404: "UndeliverableDueToHttpNotFound",
+  413: "UndeliverableDueToHttpRequestEntityTooLarge",
+} as const satisfies Record<FinalStatus, string>;
+
+/**
+ * To be asked after every send. `now` is the end of the attempt, from which waits count (R-1);
+ * `chance` is in [0, 1). Time to live is deliberately not looked at (R-6): that is `expire`.
+ */
+export function decide(
+  delivery: Standing,
+  outcome: Outcome,
+  at: { readonly now: Instant; readonly chance: number },
+): Decision {
+  const { stage, attempts, policy } = delivery;
+  const saw = sawOf(outcome);
+  if (stage === "deadLetter") return decideDeadLetter(delivery, outcome, at);
+  if (isSuccess(policy.profile, outcome)) return { kind: "delivered", saw, attempts };
+  // The service's own example of a dead letter is a 404 on the only attempt allowed, and names
+  // the limit as the reason: so where both hold, the limit comes first.
+  if (policy.attemptsMax !== null && attempts >= policy.attemptsMax) {
+    return giveUp(delivery, "MaxDeliveryAttemptsExceeded", saw, at.now);
+  }
+  const final = finalReason(policy, outcome);
+  if (final !== null) return giveUp(delivery, final, saw, at.now);
+  const smallest = policy.profile.smallestWaitMs[policy.destinationKind];
+  const smallestMs =
+    (outcome.kind === "answered" ? smallest.byStatus[outcome.status] : undefined) ??
+    smallest.others;
+  const asked = retryAfterIn(outcome);
+  return retry(delivery, { saw, schedule: policy.profile.scheduleMs, smallestMs, ...asked, ...at });
+}
+
+/** Under every profile: none of them speaks of it, and an endpoint that does knows best. */
+function retryAfterIn(outcome: Outcome): Pick<Wait, "retryAfterMs"> {
+  if (outcome.kind !== "answered" || !heedsRetryAfter.includes(outcome.status)) return {};
+  const { retryAfterMs } = outcome;
+  return retryAfterMs === undefined ? {} : { retryAfterMs };
+}
+
+/**
+ * To be asked when an attempt is due, and only then (R-6): an event whose life has ended is given
+ * up instead of sent, and so is one whose attempts are used up (R-5). Null: send it. The second
+ * stage never ends before its first attempt, however long the broker itself was away.
+ */
+export function expire(delivery: Standing, now: Instant): Decision | null {
+  const { stage, attempts, since, heldMs = 0, policy } = delivery;
+  // The limit may have been lowered since the last attempt.
+  if (stage === "deliver" && policy.attemptsMax !== null && attempts >= policy.attemptsMax) {
+    return giveUp(delivery, "MaxDeliveryAttemptsExceeded", null, now);
+  }
+  if (now - since - heldMs < limitMsOf(delivery)) return null;
+  if (stage === "deliver") return giveUp(delivery, "TimeToLiveExceeded", null, now);
+  return attempts === 0 ? null : giveUp(delivery, "DeadLetterStoreUnavailable", null, now);
+}
+
+/** P-1, D-5: a redirect, any other code and no answer at all are failures. */
+export function isSuccess(profile: Profile, outcome: Outcome): boolean {
+  return outcome.kind === "answered" && profile.succeeds.includes(outcome.status);
+}
+
+/** Event Grid's word for an outcome, as dead letters carry it in `lastDeliveryOutcome`. */
+export function outcomeName(outcome: Outcome, profile: Profile = profiles.azure): string {
+  if (outcome.kind === "noReply") return silenceNames[outcome.why];
+  if (isSuccess(profile, outcome)) return "Delivered";
+  return outcome.name ?? statusNames[outcome.status] ?? "GenericError";
+}
+
+const silenceNames = {
+  timeout: "TimedOut",
+  connection: "SocketError",
+  tls: "SocketError",
+  dns: "ResolutionError",
+  canceled: "Canceled",
+} as const;
+
+const statusNames: Readonly<Record<number, string>> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  408: "TimedOut",
+  413: "PayloadTooLarge",
+  429: "Busy",
+  503: "Busy",
+};
+
+/**
+ * The decision as one sentence for people. Built when someone reads it, not with every attempt.
+ * `say` is for instants that are no dates.
+ */
+export function explain(decision: Decision, say: (at: Instant) => string = isoInstant): string {
+  switch (decision.kind) {
+    case "delivered":
+      return `${decision.saw}: delivered with attempt ${decision.attempts}`;
+    case "retry":
+      return explainRetry(decision, say);
+    case "deadLetter":
+      return `${explainEnd(decision)}; dead letter to be written ${say(decision.at)}`;
+    case "drop":
+      return `${explainEnd(decision)}; dropped`;
+    default:
+      return decision satisfies never;
+  }
+}
+
+function explainRetry(
+  { at, wait, left }: Extract<Decision, { kind: "retry" }>,
+  say: (at: Instant) => string,
+): string {
+  const smallest = wait.smallestMs > 0 ? `: at least ${wordsOfMs(wait.smallestMs)}` : "";
+  const attempts = left.attempts === null ? "" : `${sayAttempts(left.attempts)} and `;
+  const tooLate = wait.totalMs >= left.ms ? ", over before that attempt is due" : "";
+  return [
+    `${wait.smallestBecause}${smallest}`,
+    ...sayRetryAfter(wait),
+    `step ${wait.step} of the schedule is ${wordsOfMs(wait.scheduleMs)}`,
+    `random addition ${inTenths(wait.additionMs)}`,
+    `next attempt ${say(at)}`,
+    `${attempts}${wordsOfMs(left.ms)} left${tooLate}`,
+  ].join("; ");
+}
+
+/** `3.1 s`: it is below a minute, and when the next attempt is due says it exactly. */
+function inTenths(ms: number): string {
+  return `${Math.floor(ms / 100) / 10} s`;
+}
+
+function sayRetryAfter({ retryAfterMs }: Wait): readonly string[] {
+  if (retryAfterMs === undefined) return [];
+  const most = retryAfterMs > retryAfterMsMax ? `, heeded up to ${wordsOfMs(retryAfterMsMax)}` : "";
+  return [`Retry-After asks for ${wordsOfMs(retryAfterMs)}${most}`];
+}
+
+function explainEnd({ reason, end }: { readonly reason: Reason; readonly end: End }): string {
+  const made = sayAttempts(end.attempts);
+  const alive = wordsOfMs(end.aliveMs);
+  const limit = wordsOfMs(end.limitMs);
+  const paused = end.heldMs > 0 ? `, ${wordsOfMs(end.heldMs)} of pauses not counted,` : "";
+  switch (reason) {
+    case "MaxDeliveryAttemptsExceeded":
+      return end.saw === null
+        ? `${reason}: ${made} made before the limit became ${end.attemptsMax}`
+        : `${reason}: ${end.saw} on attempt ${end.attempts} of ${end.attemptsMax}`;
+    case "TimeToLiveExceeded":
+      return `${reason}: due ${alive} after its publish${paused} with ${limit} to live, ${made} made`;
+    case "DeadLetterStoreUnavailable":
+      return `${reason}: not taken for ${alive} of the ${limit} allowed, ${made} made`;
+    default:
+      return `${reason}: ${end.saw} on attempt ${end.attempts} is never retried`;
+  }
+}
+
+function sayAttempts(count: number): string {
+  return count === 1 ? "1 attempt" : `${count} attempts`;
+}
+
+/** L-4: a dead-letter store may say what it likes; only time ends the trying. */
+function decideDeadLetter(
+  delivery: Standing,
+  outcome: Outcome,
+  at: { readonly now: Instant; readonly chance: number },
+): Decision {
+  const saw = sawOf(outcome);
+  if (outcome.kind === "answered" && outcome.status >= 200 && outcome.status <= 299) {
+    return { kind: "delivered", saw, attempts: delivery.attempts };
+  }
+  if (at.now - delivery.since >= delivery.policy.deadLetterLimitMs) {
+    return giveUp(delivery, "DeadLetterStoreUnavailable", saw, at.now);
+  }
+  return retry(delivery, { saw, schedule: deadLetterScheduleMs, smallestMs: 0, ...at });
+}
+
+function retry(
+  delivery: Standing,
+  why: {
+    readonly saw: string;
+    readonly schedule: readonly number[];
+    readonly smallestMs: number;
+    readonly retryAfterMs?: number;
+    readonly now: Instant;
+    readonly chance: number;
+  },
+): Decision {
+  const step = delivery.attempts;
+  const scheduleMs = why.schedule[Math.min(step, why.schedule.length) - 1];
+  if (scheduleMs === undefined) throw new RangeError(`attempts count from one, not ${step}`);
+  const { smallestMs, retryAfterMs } = why;
+  const askedMs = Math.min(retryAfterMs ?? 0, retryAfterMsMax);
+  const longerMs = Math.max(scheduleMs, smallestMs, askedMs);
+  // Whole milliseconds, rounded down, so that chance never reaches the bound.
+  const additionMs = Math.floor(why.chance * Math.min(longerMs * additionShareMax, additionMsMax));
+  const totalMs = longerMs + additionMs;
+  const { attemptsMax } = delivery.policy;
+  const unlimited = delivery.stage === "deadLetter" || attemptsMax === null;
+  return {
+    kind: "retry",
+    at: why.now + totalMs,
+    wait: {
+      step,
+      scheduleMs,
+      smallestMs,
+      smallestBecause: why.saw,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      additionMs,
+      totalMs,
+    },
+    left: {
+      attempts: unlimited ? null : attemptsMax - step,
+      ms: Math.max(0, delivery.since + (delivery.heldMs ?? 0) + limitMsOf(delivery) - why.now),
+    },
+  };
+}
+
+/** L-1, P-11: to the dead letters where there are any and it does not come from there. */
+function giveUp(delivery: Standing, reason: Reason, saw: string | null, now: Instant): Decision {
+  const { attempts, since, heldMs = 0, policy } = delivery;
+  const { attemptsMax, deadLetter, deadLetterPauseMs } = policy;
+  const limitMs = limitMsOf(delivery);
+  const end = { saw, attempts, attemptsMax, aliveMs: now - since - heldMs, limitMs, heldMs };
+  return deadLetter && delivery.stage === "deliver"
+    ? { kind: "deadLetter", at: now + deadLetterPauseMs, reason, end }
+    : { kind: "drop", reason, end };
+}
+
+/** R-3, P-7: whether an answer is given up on at once. */
+export function isFinal(policy: Policy, outcome: Outcome): boolean {
+  return !isSuccess(policy.profile, outcome) && finalReason(policy, outcome) !== null;
+}
+
+function finalReason({ profile, destinationKind }: Policy, outcome: Outcome): Reason | null {
+  if (outcome.kind !== "answered") return null;
+  const final = profile.neverRetried[destinationKind].find((code) => code === outcome.status);
+  return final === undefined ? null : finalReasons[final];
+}
+
+function limitMsOf({ stage, policy }: Standing): number {
+  return stage === "deliver" ? policy.ttlMs : policy.deadLetterLimitMs;
+}
+
+function sawOf(outcome: Outcome): string {
+  return outcome.kind === "answered" ? String(outcome.status) : outcome.why;
+}

@@ -1,0 +1,233 @@
+// What the service itself asks and tells endpoints, as plain requests, and how their answers are
+// read. Two ways of asking, chosen by the delivery schema: an event with a code to be said back
+// (https://learn.microsoft.com/azure/event-grid/end-point-validation-event-grid-events-schema), and
+// the handshake of CloudEvents' web hooks, an OPTIONS whose headers ask and answer.
+//
+// A status is no consent: what counts is the code, or the header. When to ask again and what
+// becomes of the subscription is told in handshake.ts.
+
+import type { Instant } from "../ports.ts";
+import type { Handshake, Subscription, SubscriptionTerms } from "../subscription.ts";
+import { isoInstant } from "../text/time.ts";
+
+/** A request of our own to an endpoint: the handshake before any event, the notice after all. */
+export type Ask = (question: {
+  readonly method: "POST" | "OPTIONS";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}) => Promise<Answer>;
+
+/** Never thrown for something the world did. A redirect is an answer; a long body is cut. */
+export type Answer =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      /** Names in lower case. */
+      readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+      readonly body: string;
+    }
+  /** `why` in words, without secrets. */
+  | { readonly kind: "noReply"; readonly why: string };
+
+export type Question = Omit<Parameters<Ask>[0], "waitMs" | "signal">;
+
+/** What an answer says. `why` is a sentence for people, without secrets. */
+export type Finding =
+  | { readonly kind: "agreed"; readonly allowedRate: number | null; readonly why: string }
+  /** It is there and took our word without answering: a person may answer for it. */
+  | { readonly kind: "heard"; readonly why: string }
+  | { readonly kind: "failed"; readonly why: string };
+
+/** Who we say we are. An endpoint that checks it was written for the service. */
+const origin = "eventgrid.azure.net";
+
+/**
+ * Requests a minute that we ask for. High, because some endpoints grant what they are asked for,
+ * and that is then kept.
+ */
+const requestRate = 600_000;
+
+/** The version of the management API whose validation URL this is. */
+const apiVersion = "2025-02-15";
+
+const excerptCharsMax = 200;
+
+/** The URL that agrees in an endpoint's place. `id` proves it, `token` says whose it is. */
+export function validationUrlOf(
+  { id, name }: Pick<Subscription, "id" | "name">,
+  { code, startedAt }: Handshake,
+  baseUrl: string,
+): string {
+  const query = `id=${code}&t=${isoInstant(startedAt)}&apiVersion=${apiVersion}&token=${id}`;
+  return `${baseUrl}/eventsubscriptions/${encodeURIComponent(name)}/validate?${query}`;
+}
+
+export interface Occasion {
+  readonly name: string;
+  /** The terms that are asked about. */
+  readonly terms: SubscriptionTerms;
+  /** Where their endpoint is. */
+  readonly url: string;
+  /** ARM id of the topic or domain. */
+  readonly topicId: string;
+  /** For an event of our own. */
+  readonly eventId: string;
+  readonly now: Instant;
+}
+
+export function questionOf(
+  occasion: Occasion,
+  asked: { readonly code: string; readonly validationUrl: string },
+): Question {
+  const { terms } = occasion;
+  if (terms.deliverySchema === "CloudEventSchemaV1_0") {
+    return {
+      method: "OPTIONS",
+      url: occasion.url,
+      headers: {
+        ...staticHeaders(terms),
+        "webhook-request-origin": origin,
+        "webhook-request-callback": asked.validationUrl,
+        "webhook-request-rate": String(requestRate),
+      },
+      body: null,
+    };
+  }
+  const data = { validationCode: asked.code, validationUrl: asked.validationUrl };
+  return {
+    method: "POST",
+    url: occasion.url,
+    headers: headersOf(occasion, "SubscriptionValidation"),
+    body: eventBody(occasion, "Microsoft.EventGrid.SubscriptionValidationEvent", data),
+  };
+}
+
+/** What a webhook is told when its subscription is gone. Nobody waits for an answer. */
+export function farewellOf(occasion: Occasion, subscriptionArmId: string): Question {
+  const { terms } = occasion;
+  const type = "Microsoft.EventGrid.SubscriptionDeletedEvent";
+  const data = { eventSubscriptionId: subscriptionArmId };
+  const isCloudEvent = terms.deliverySchema === "CloudEventSchemaV1_0";
+  return {
+    method: "POST",
+    url: occasion.url,
+    headers: {
+      ...headersOf(occasion, "SubscriptionDeletion"),
+      ...(isCloudEvent ? { "content-type": "application/cloudevents+json; charset=utf-8" } : {}),
+    },
+    body: isCloudEvent ? cloudEventBody(occasion, type, data) : eventBody(occasion, type, data),
+  };
+}
+
+function headersOf(occasion: Occasion, eventType: string): Record<string, string> {
+  return {
+    ...staticHeaders(occasion.terms),
+    "content-type": "application/json; charset=utf-8",
+    "aeg-event-type": eventType,
+    "aeg-subscription-name": occasion.name.toUpperCase(),
+    "aeg-delivery-count": "0",
+    "aeg-metadata-version": "1",
+    "aeg-data-version": "1",
+  };
+}
+
+/** The subscription's own headers, without which a guarded endpoint would not let us in (C-1). */
+function staticHeaders({ headers }: SubscriptionTerms): Record<string, string> {
+  const known = headers.flatMap((header) =>
+    header.kind === "static" ? [[header.name.toLowerCase(), header.value] as const] : [],
+  );
+  return Object.fromEntries(known);
+}
+
+function eventBody(occasion: Occasion, eventType: string, data: unknown): string {
+  const { eventId: id, topicId: topic, now } = occasion;
+  const eventTime = isoInstant(now);
+  const versions = { metadataVersion: "1", dataVersion: "1" };
+  return JSON.stringify([{ id, topic, subject: "", data, eventType, eventTime, ...versions }]);
+}
+
+function cloudEventBody(occasion: Occasion, type: string, data: unknown): string {
+  const { eventId: id, topicId: source, now } = occasion;
+  const time = isoInstant(now);
+  const datacontenttype = "application/json";
+  return JSON.stringify({ specversion: "1.0", id, source, type, time, datacontenttype, data });
+}
+
+/** What an endpoint's answer to a question comes to. */
+export function judge(question: Question, code: string, answer: Answer): Finding {
+  const { method } = question;
+  if (answer.kind === "noReply") {
+    return { kind: "failed", why: `The HTTP ${method} request got no answer: ${answer.why}` };
+  }
+  return method === "OPTIONS" ? judgeHeaders(answer) : judgeBody(code, answer);
+}
+
+type Answered = Extract<Answer, { kind: "answered" }>;
+
+function judgeBody(code: string, { status, body }: Answered): Finding {
+  // Nor is a 202 accepted: it says that somebody will look at it later.
+  if (status !== 200) return failedWith("POST", status);
+  const said = validationResponseIn(body);
+  if (said === undefined) {
+    return { kind: "heard", why: "The endpoint answered 200 without a validationResponse." };
+  }
+  // Whoever reads the code as a GUID may write it in other letters.
+  if (typeof said === "string" && said.trim().toLowerCase() === code.toLowerCase()) {
+    return { kind: "agreed", allowedRate: null, why: "The endpoint said the code back." };
+  }
+  return { kind: "failed", why: "The endpoint answered with another code than it was sent." };
+}
+
+/** In practice the name is found in any letter case. */
+function validationResponseIn(body: string): unknown {
+  try {
+    const value: unknown = JSON.parse(body.replace(/^\uFEFF/, ""));
+    if (typeof value !== "object" || value === null) return undefined;
+    const found = Object.entries(value).find(([name]) => /^validationresponse$/i.test(name));
+    return found?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+function judgeHeaders({ status, headers }: Answered): Finding {
+  const allowed = textOf(headers["webhook-allowed-origin"]);
+  const origins = allowed.split(",").map((each) => each.trim().toLowerCase());
+  if (origins.includes("*") || origins.includes(origin)) {
+    const allowedRate = rateIn(headers["webhook-allowed-rate"]);
+    const rate = allowedRate === null ? "any rate" : `${allowedRate} requests a minute`;
+    return { kind: "agreed", allowedRate, why: `The endpoint allows ${origin}, at ${rate}.` };
+  }
+  if (allowed !== "") {
+    const why = `The endpoint allows another origin than ${origin} in WebHook-Allowed-Origin.`;
+    return { kind: "failed", why };
+  }
+  if (status < 200 || status > 299) return failedWith("OPTIONS", status);
+  const why = `The endpoint answered ${status} without WebHook-Allowed-Origin.`;
+  return { kind: "heard", why };
+}
+
+function failedWith(method: string, status: number): Finding {
+  return { kind: "failed", why: `Http ${method} request failed with response code ${status}.` };
+}
+
+/** Requests a minute; null for an asterisk, for nothing and for what is no number. */
+export function rateIn(header: string | string[] | undefined): number | null {
+  const rate = /^\s*(\d{1,9})\s*$/.exec(textOf(header))?.[1];
+  return rate === undefined || Number(rate) === 0 ? null : Number(rate);
+}
+
+function textOf(header: string | string[] | undefined): string {
+  return typeof header === "string" ? header : (header?.join(",") ?? "");
+}
+
+/** An answer as people read it. */
+export function wordsOfAnswer(answer: Answer): string {
+  if (answer.kind === "noReply") return answer.why;
+  const body = answer.body.replace(/\s+/g, " ").trim();
+  const excerpt = body.length > excerptCharsMax ? `${body.slice(0, excerptCharsMax)}…` : body;
+  return excerpt === "" ? `${answer.status}` : `${answer.status} ${excerpt}`;
+}

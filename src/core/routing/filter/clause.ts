@@ -1,0 +1,207 @@
+// The parts of a filter, each a clause that holds for an event or does not. One clause serves three
+// readers: the compiled filter asks whether it holds, the index of subscriptions finds it by the
+// values it names, and a dry run tells it in words.
+//
+// Values of another JSON type than the operator's never hit: "5" is not a number. An array is
+// looked into only where the filter says so, and then one element that hits is enough; an operator
+// with "not" holds when none does. What cannot be compared (an object, an array of objects, an
+// array without the switch) satisfies no operator but IsNotNull.
+
+import { foldCase } from "../../text/compare.ts";
+import type { AdvancedFilter, Filter } from "../filter.ts";
+import {
+  eventTypeKey,
+  type Found,
+  type Key,
+  parseKey,
+  type Sight,
+  subjectKey,
+} from "./event-values.ts";
+import { type Operand, operators } from "./operator.ts";
+
+export type SightTest = (sight: Sight) => boolean;
+
+/**
+ * Values of the key without one of which the clause cannot hold: texts folded, each once; among
+ * beginnings none that begins with another.
+ */
+export type Term =
+  | { readonly kind: "equals"; readonly values: readonly (string | number | boolean)[] }
+  | { readonly kind: "begins"; readonly values: readonly string[] };
+
+export interface Clause {
+  readonly key: Key;
+  /** The setting it comes from, for people. */
+  readonly setting: string;
+  /** What it compares with, and of which kind. */
+  readonly values: readonly unknown[];
+  readonly operand: Operand;
+  /** Null: nothing to be found by. */
+  readonly term: Term | null;
+  readonly holds: SightTest;
+}
+
+/** The cheapest to ask first. */
+export function clausesOf(filter: Filter): readonly Clause[] {
+  const { onArrays } = filter;
+  return [
+    ...typesClause(filter),
+    ...beginningClause(filter),
+    ...endClause(filter),
+    ...filter.advanced.map((advanced) => advancedClause(advanced, onArrays)),
+  ];
+}
+
+export function holdAll(clauses: readonly Clause[]): SightTest {
+  const [first, ...rest] = clauses;
+  if (first === undefined) return () => true;
+  if (rest.length === 0) return first.holds;
+  return (sight) => clauses.every(({ holds }) => holds(sight));
+}
+
+function typesClause({ includedEventTypes: types }: Filter): Clause[] {
+  if (types === null || types.length === 0) return [];
+  const wanted = new Set(types.map(foldCase));
+  const key = eventTypeKey;
+  return [
+    {
+      key,
+      setting: "includedEventTypes",
+      values: types,
+      operand: "texts",
+      term: { kind: "equals", values: [...wanted] },
+      holds: (sight) => sight.find(key).texts.some((type) => wanted.has(type)),
+    },
+  ];
+}
+
+function beginningClause({ subjectBeginsWith, isSubjectCaseSensitive }: Filter): Clause[] {
+  if (subjectBeginsWith === "") return [];
+  const key = subjectKey;
+  const folded = foldCase(subjectBeginsWith);
+  return [
+    {
+      key,
+      setting: "subjectBeginsWith",
+      values: [subjectBeginsWith],
+      operand: "texts",
+      // Where letter case counts, this finds too much and `holds` puts it right.
+      term: { kind: "begins", values: [folded] },
+      holds: isSubjectCaseSensitive
+        ? (sight) => String(sight.find(key).value).startsWith(subjectBeginsWith)
+        : (sight) => sight.find(key).texts.some((subject) => subject.startsWith(folded)),
+    },
+  ];
+}
+
+function endClause({ subjectEndsWith, isSubjectCaseSensitive }: Filter): Clause[] {
+  if (subjectEndsWith === "") return [];
+  const key = subjectKey;
+  const folded = foldCase(subjectEndsWith);
+  return [
+    {
+      key,
+      setting: "subjectEndsWith",
+      values: [subjectEndsWith],
+      operand: "texts",
+      term: null,
+      holds: isSubjectCaseSensitive
+        ? (sight) => String(sight.find(key).value).endsWith(subjectEndsWith)
+        : (sight) => sight.find(key).texts.some((subject) => subject.endsWith(folded)),
+    },
+  ];
+}
+
+function advancedClause(filter: AdvancedFilter, onArrays: boolean): Clause {
+  const key = parseKey(filter.key);
+  const { isNegative, holdsOfNothing, operand } = operators[filter.operatorType];
+  const hits = hitsOf(filter);
+  return {
+    key,
+    setting: filter.operatorType,
+    values: "values" in filter ? filter.values : "value" in filter ? [filter.value] : [],
+    operand,
+    term: termOf(filter),
+    holds(sight) {
+      const found = sight.find(key);
+      if (found.kind === "nothing") return holdsOfNothing;
+      if (operand !== "none" && !isComparable(found, onArrays)) return false;
+      return hits(found) !== isNegative;
+    },
+  };
+}
+
+function isComparable({ kind }: Found, onArrays: boolean): boolean {
+  return kind === "one" || (kind === "many" && onArrays);
+}
+
+/** Whether any value that was found is one the operator names. What is null never gets here. */
+function hitsOf(filter: AdvancedFilter): (found: Found) => boolean {
+  switch (filter.operatorType) {
+    case "NumberIn":
+    case "NumberNotIn": {
+      const wanted = new Set(filter.values);
+      return ({ numbers }) => numbers.some((number) => wanted.has(number));
+    }
+    case "NumberLessThan":
+      return ({ numbers }) => numbers.some((number) => number < filter.value);
+    case "NumberLessThanOrEquals":
+      return ({ numbers }) => numbers.some((number) => number <= filter.value);
+    case "NumberGreaterThan":
+      return ({ numbers }) => numbers.some((number) => number > filter.value);
+    case "NumberGreaterThanOrEquals":
+      return ({ numbers }) => numbers.some((number) => number >= filter.value);
+    case "NumberInRange":
+    case "NumberNotInRange":
+      return ({ numbers }) =>
+        numbers.some((number) =>
+          filter.values.some(([from, to]) => from <= number && number <= to),
+        );
+    case "BoolEquals":
+      return ({ truths }) => truths.includes(filter.value);
+    case "StringIn":
+    case "StringNotIn": {
+      const wanted = new Set(filter.values.map(foldCase));
+      return ({ texts }) => texts.some((text) => wanted.has(text));
+    }
+    case "StringContains":
+    case "StringNotContains":
+      return hitsText(filter.values, (text, part) => text.includes(part));
+    case "StringBeginsWith":
+    case "StringNotBeginsWith":
+      return hitsText(filter.values, (text, part) => text.startsWith(part));
+    case "StringEndsWith":
+    case "StringNotEndsWith":
+      return hitsText(filter.values, (text, part) => text.endsWith(part));
+    case "IsNullOrUndefined":
+    case "IsNotNull":
+      return () => false;
+  }
+}
+
+function hitsText(values: readonly string[], isHit: (text: string, part: string) => boolean) {
+  const parts = values.map(foldCase);
+  return ({ texts }: Found) => texts.some((text) => parts.some((part) => isHit(text, part)));
+}
+
+function termOf(filter: AdvancedFilter): Term | null {
+  switch (filter.operatorType) {
+    case "NumberIn":
+      return { kind: "equals", values: [...new Set(filter.values)] };
+    case "BoolEquals":
+      return { kind: "equals", values: [filter.value] };
+    case "StringIn":
+      return { kind: "equals", values: [...new Set(filter.values.map(foldCase))] };
+    case "StringBeginsWith":
+      return { kind: "begins", values: shortest(filter.values.map(foldCase)) };
+    default:
+      return null;
+  }
+}
+
+/** Whatever begins with the longer of two begins with the shorter. */
+function shortest(beginnings: readonly string[]): readonly string[] {
+  return [...new Set(beginnings)].filter(
+    (one, _, all) => !all.some((other) => other !== one && one.startsWith(other)),
+  );
+}

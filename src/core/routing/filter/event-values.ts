@@ -1,0 +1,154 @@
+// What a filter sees of an event: the values that its keys lead to, each looked up once per event
+// however many filters ask, sorted by JSON type and with letter case folded.
+//
+// Keys are those of https://learn.microsoft.com/azure/event-grid/event-filtering: names of the
+// envelope without regard to letter case, and `data.` with a path whose letters count. The event is
+// someone else's JSON, so only an object's own members are ever followed: neither a prototype, nor
+// the length of a text, nor a place in an array can be reached.
+
+import type { EventFields } from "../../event.ts";
+import { foldCase } from "../../text/compare.ts";
+
+export type Key = {
+  /** Different for keys that may find different things. */
+  readonly id: string;
+  /** For people. */
+  readonly words: string;
+} & (
+  | { readonly kind: "field"; readonly field: "eventType" | "subject" }
+  | { readonly kind: "name"; readonly name: string }
+  | { readonly kind: "data"; readonly path: readonly string[] }
+);
+
+export interface Found {
+  /** As it is in the event; undefined when it is not there. */
+  readonly value: unknown;
+  /**
+   * `nothing`: not there, or null. `one`: a text, number or truth value. `many`: an array.
+   * `opaque`: an object or an array of nothing but objects, which cannot be compared.
+   */
+  readonly kind: "nothing" | "one" | "many" | "opaque";
+  /** Folded. */
+  readonly texts: readonly string[];
+  readonly numbers: readonly number[];
+  readonly truths: readonly boolean[];
+}
+
+/** One event being looked at. It lives as long as its routing. */
+export interface Sight {
+  find(key: Key): Found;
+}
+
+/** What the filters on event types and on the subject look at, in every schema. */
+export const eventTypeKey: Key = fieldKey("eventType");
+export const subjectKey: Key = fieldKey("subject");
+
+function fieldKey(field: "eventType" | "subject"): Key {
+  return { id: `field:${field}`, words: field, kind: "field", field };
+}
+
+/** There is no escape: a member whose name has a dot cannot be named. */
+export function parseKey(text: string): Key {
+  const identity = { id: `key:${text}`, words: text };
+  const [first = "", ...path] = text.split(".");
+  return first.toLowerCase() === "data"
+    ? { ...identity, kind: "data", path }
+    : { ...identity, kind: "name", name: text.toLowerCase() };
+}
+
+export function openSight(fields: EventFields): Sight {
+  const finds = new Map<string, Found>();
+  return {
+    find(key) {
+      const known = finds.get(key.id);
+      if (known !== undefined) return known;
+      const found = look(fields, key);
+      finds.set(key.id, found);
+      return found;
+    },
+  };
+}
+
+function look(fields: EventFields, key: Key): Found {
+  if (key.kind === "field") return sort(fields[key.field]);
+  if (key.kind === "data") return sort(follow(rootOf(fields), key.path));
+  if (fields.schema !== "CloudEventSchemaV1_0") return sort(envelopeOf(fields, key.name));
+  return sort(attributeOf(fields.parsed, key.name), { isAttribute: true });
+}
+
+/** Below `data`: in the custom schema that is the event itself, as it was published. */
+function rootOf({ schema, parsed }: EventFields): unknown {
+  return schema === "CustomEventSchema" ? parsed : memberOf(parsed, "data");
+}
+
+function follow(root: unknown, path: readonly string[]): unknown {
+  let value = root;
+  for (const name of path) value = memberOf(value, name);
+  return value;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+/** Of an event in the custom schema: what its mapping made of it. */
+function envelopeOf(fields: EventFields, name: string): string | undefined {
+  switch (name) {
+    case "id":
+      return fields.id;
+    case "topic":
+      return fields.topic;
+    case "subject":
+      return fields.subject;
+    case "eventtype":
+      return fields.eventType;
+    case "dataversion":
+      return fields.dataVersion;
+    default:
+      return undefined;
+  }
+}
+
+/** What older documentation calls the attributes of a CloudEvent in filters. */
+const formerNames: ReadonlyMap<string, string> = new Map([
+  ["eventid", "id"],
+  ["eventtype", "type"],
+]);
+
+/** The names of attributes are in lower case, or the event had not been accepted. */
+function attributeOf(event: EventFields["parsed"], name: string): unknown {
+  return memberOf(event, name) ?? memberOf(event, formerNames.get(name) ?? name);
+}
+
+const none: readonly never[] = [];
+const nothing = { texts: none, numbers: none, truths: none };
+
+/** An attribute of a CloudEvent travels as text in headers, so a number counts as its text too. */
+function sort(value: unknown, { isAttribute = false } = {}): Found {
+  if (value === undefined || value === null) return { value, kind: "nothing", ...nothing };
+  if (Array.isArray(value)) return sortArray(value);
+  if (typeof value === "object") return { value, kind: "opaque", ...nothing };
+  return {
+    value,
+    kind: "one",
+    texts: typeof value === "string" || isAttribute ? [foldCase(String(value))] : none,
+    numbers: typeof value === "number" ? [value] : none,
+    truths: typeof value === "boolean" ? [value] : none,
+  };
+}
+
+function sortArray(value: readonly unknown[]): Found {
+  const texts: string[] = [];
+  const numbers: number[] = [];
+  const truths: boolean[] = [];
+  let objects = 0;
+  for (const element of value) {
+    if (typeof element === "string") texts.push(foldCase(element));
+    else if (typeof element === "number") numbers.push(element);
+    else if (typeof element === "boolean") truths.push(element);
+    else if (element !== null) objects += 1;
+  }
+  const isOpaque = objects > 0 && objects === value.length;
+  return { value, kind: isOpaque ? "opaque" : "many", texts, numbers, truths };
+}

@@ -1,0 +1,302 @@
+// What the chronicle keeps, as laws: how notes become an entry, what state they leave a delivery
+// in, which entries may be forgotten and when, and which a search finds. Every body of the
+// chronicle follows them; stories are told from entries in story.ts.
+
+import type { Event, InputSchema } from "../event.ts";
+import type { Instant } from "../ports.ts";
+import type { Filter } from "../routing/filter.ts";
+import { endpointOf, type Subscription, type SubscriptionId } from "../subscription.ts";
+import { foldCase } from "../text/compare.ts";
+import { isoInstant } from "../text/time.ts";
+import { refuseValue } from "../text/wording.ts";
+import type { DeliveryState } from "../view.ts";
+import type { AcceptedNote, KeptNote, Roll, Seat, StoryNote } from "./note.ts";
+import { domainTopicIn, recallFields } from "./recall.ts";
+
+/**
+ * Remembers what became of each event, for people. It is told and never asked on the path of an
+ * event, and it may forget: the store is the truth, and a chronicle that fails slows nobody.
+ */
+export interface Chronicle {
+  /** Returns at once and never throws. Whatever is noted is found by the next look. */
+  note(note: StoryNote): void;
+  /** Told every note as it is made. The answer ends it. */
+  listen(listener: (note: StoryNote) => void): () => void;
+  /**
+   * The latest first. A page may be shorter than asked for, and even empty, though there is a next
+   * one. Refusals: InvalidSetting (`after`), Unavailable.
+   */
+  search(query: EventQuery): Promise<{
+    readonly found: readonly Listed[];
+    /** To be given as `after`; null: there is no more. */
+    readonly next: string | null;
+  }>;
+  /** By our id, or the latest with that id of the publisher's. Refusal: Unavailable. */
+  find(id: string): Promise<Entry | null>;
+  /** What was noted before is kept. */
+  close(): Promise<void>;
+}
+
+/** All that is given must hold. */
+export interface EventQuery {
+  /** Ours or the publisher's. */
+  readonly id?: string;
+  /** Stands somewhere in the subject; with `*` for anything, the whole of it. */
+  readonly subject?: string;
+  /** The whole type; `*` stands for anything. */
+  readonly type?: string;
+  readonly topic?: string;
+  readonly subscription?: string;
+  /** Of the delivery to that subscription, or to any. */
+  readonly state?: DeliveryState;
+  readonly from?: Instant;
+  readonly to?: Instant;
+  readonly after?: string;
+  readonly limit: number;
+}
+
+/** An event as it is listed. */
+export interface Head {
+  /** Our own id. */
+  readonly event: string;
+  /** The publisher's. */
+  readonly id: string;
+  readonly topic: string;
+  readonly domainTopic: string | null;
+  readonly subject: string;
+  readonly type: string;
+  readonly acceptedAt: Instant;
+  /** The store's number; null: it was not stored, for nobody wanted it. */
+  readonly number: number | null;
+}
+
+/** What else is kept of an event. */
+export interface Particulars {
+  readonly schema: InputSchema;
+  readonly bytes: number;
+  readonly acceptedWith: string;
+  readonly traceparent: string | null;
+  readonly dataVersion: string;
+  readonly envelope: string | null;
+}
+
+/** One delivery as it is listed. */
+export interface Fate {
+  readonly subscription: SubscriptionId;
+  readonly name: string;
+  readonly state: DeliveryState;
+}
+
+export interface Passage extends Seat {
+  readonly state: DeliveryState;
+  /** In the order they were made. */
+  readonly notes: readonly KeptNote[];
+}
+
+/** One of those who were asked, as it was then. */
+export interface Member {
+  readonly subscription: SubscriptionId;
+  readonly name: string;
+  readonly domainTopic: string | null;
+  readonly filter: Filter;
+  /** Why it got nothing whatever it wanted; null: it was in force. */
+  readonly whyNot: string | null;
+}
+
+/** All that is kept of one event. */
+export interface Entry extends Head, Particulars {
+  readonly passages: readonly Passage[];
+  /** Kept while someone did not want it, so that it can be told why; null: gone, or not needed. */
+  readonly text: string | null;
+  /** Those who were asked; null: all of them wanted it, or nobody knows any more. */
+  readonly roll: readonly Member[] | null;
+}
+
+export interface Listed extends Head {
+  readonly fates: readonly Fate[];
+}
+
+/** For whatever was accepted before anyone took notes, or just before a crash. */
+export const acceptedUnseen = "unknown";
+
+export function seatOf(subscription: Subscription): Seat {
+  const { id, topic, domainTopic, name, destination } = subscription;
+  return { subscription: id, topic, domainTopic, name, endpoint: endpointOf(destination) };
+}
+
+export function membersOf({ members }: Roll): Member[] {
+  return members.map(({ id, name, domainTopic, filter, isActive, state }) => ({
+    subscription: id,
+    name,
+    domainTopic,
+    filter,
+    whyNot: isActive ? null : state,
+  }));
+}
+
+const byIds = new WeakMap<Roll, ReadonlyMap<SubscriptionId, Subscription>>();
+
+/** One of those on the roll. */
+export function memberOf(roll: Roll, id: SubscriptionId): Subscription | undefined {
+  const known = byIds.get(roll);
+  if (known !== undefined) return known.get(id);
+  const made = new Map(roll.members.map((member) => [member.id, member]));
+  byIds.set(roll, made);
+  return made.get(id);
+}
+
+/** Whether someone was asked and did not want it. */
+export function hasUnmatched({ to, roll }: AcceptedNote): boolean {
+  return to.length < roll.members.length;
+}
+
+export function particularsOf(
+  event: Event,
+  acceptedWith: string,
+  bytes = event.text.length,
+): Particulars {
+  const { schema, dataVersion, envelope, trace } = event;
+  const traceparent = trace?.parent ?? null;
+  return { schema, bytes, acceptedWith, traceparent, dataVersion, envelope };
+}
+
+/** The head of an event of whose acceptance no note was kept. */
+export function headOf(event: Event, number: number | null): Head {
+  const fields = recallFields(event);
+  return {
+    event: event.systemId,
+    id: fields.id,
+    topic: event.topic,
+    domainTopic: domainTopicIn(fields.topic),
+    subject: fields.subject,
+    type: fields.eventType,
+    acceptedAt: event.publishedAt,
+    number,
+  };
+}
+
+/** The state after a note. */
+export function stateAfter(state: DeliveryState, note: KeptNote): DeliveryState {
+  if (note.kind === "steered") return state;
+  if (note.kind === "lost") return isOpen(state) ? "unknown" : state;
+  if (note.kind === "attempted" && !note.counts) return state;
+  const isFirstStage = note.stage === "deliver";
+  switch (note.decision) {
+    case "delivered":
+      return isFirstStage ? "delivered" : "deadLettered";
+    case "retry":
+      return isFirstStage ? "waiting" : "deadLettering";
+    case "deadLetter":
+      return "deadLettering";
+    case "drop":
+      return "dropped";
+    default:
+      return note satisfies never;
+  }
+}
+
+export function isOpen(state: DeliveryState): boolean {
+  return state === "waiting" || state === "deadLettering";
+}
+
+/**
+ * Which are forgotten first. `settled`: delivered wherever it was wanted, or wanted by nobody; goes
+ * when it is old, or when room is needed. `givenUp`: goes only when room is needed and nothing
+ * settled is left. `open`: never goes.
+ */
+export type Rank = "settled" | "givenUp" | "open";
+
+export function rankOf(states: Iterable<DeliveryState>): Rank {
+  let rank: Rank = "settled";
+  for (const state of states) {
+    if (isOpen(state)) return "open";
+    if (state === "deadLettered" || state === "dropped") rank = "givenUp";
+  }
+  return rank;
+}
+
+// Searching.
+
+/** What a page may ask for. */
+export const searchRange = { min: 1, max: 500 } as const;
+
+export interface Cursor {
+  readonly at: Instant;
+  /** The chronicle's own number of the entry, which tells apart what came in one millisecond. */
+  readonly place: number;
+}
+
+export function writeCursor({ at, place }: Cursor): string {
+  return `${at.toString(36)}-${place.toString(36)}`;
+}
+
+/** Refusal: InvalidSetting. */
+export function readCursor(text: string): Cursor {
+  const [, at = "", place = ""] = /^([0-9a-z]{1,10})-([0-9a-z]{1,11})$/.exec(text) ?? [];
+  if (at === "") {
+    throw refuseValue({ field: "after", value: text, allowed: "what an answer gave as next" });
+  }
+  return { at: Number.parseInt(at, 36), place: Number.parseInt(place, 36) };
+}
+
+/** Whether a search finds it; where it stands in the order is not looked at. */
+export function isFound(query: EventQuery): (listed: Listed) => boolean {
+  const subject = query.subject === undefined ? null : wordTest(query.subject, "within");
+  const type = query.type === undefined ? null : wordTest(query.type, "whole");
+  const topic = query.topic === undefined ? null : foldCase(query.topic);
+  const name = query.subscription === undefined ? null : foldCase(query.subscription);
+  const { id, state, from, to } = query;
+  return (listed) => {
+    if (id !== undefined && listed.id !== id && listed.event !== id) return false;
+    if (topic !== null && foldCase(listed.topic) !== topic) return false;
+    if (from !== undefined && listed.acceptedAt < from) return false;
+    if (to !== undefined && listed.acceptedAt > to) return false;
+    if (type !== null && !type(listed.type)) return false;
+    if (subject !== null && !subject(listed.subject)) return false;
+    if (name === null && state === undefined) return true;
+    return listed.fates.some(
+      (fate) =>
+        (name === null || foldCase(fate.name) === name) &&
+        (state === undefined || fate.state === state),
+    );
+  };
+}
+
+/** Without regard to letter case. With `*`, which stands for anything, the whole must fit. */
+function wordTest(pattern: string, without: "within" | "whole"): (text: string) => boolean {
+  const folded = foldCase(pattern);
+  if (!folded.includes("*")) {
+    return without === "whole"
+      ? (text) => foldCase(text) === folded
+      : (text) => foldCase(text).includes(folded);
+  }
+  const parts = folded.split("*");
+  return (text) => fits(foldCase(text), parts);
+}
+
+/** Whether the parts stand in the text in their order, the first and the last at its ends. */
+function fits(text: string, parts: readonly string[]): boolean {
+  const first = parts[0] ?? "";
+  const last = parts.at(-1) ?? "";
+  if (!text.startsWith(first) || text.length < first.length + last.length) return false;
+  let place = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = text.indexOf(part, place);
+    if (found < 0) return false;
+    place = found + part.length;
+  }
+  return text.length - last.length >= place && text.endsWith(last);
+}
+
+/** How long and how much is kept. */
+export interface Retention {
+  readonly keptMs: number;
+  readonly bytesMax: number;
+}
+
+/** For whoever asks for what is not there. */
+export function sayRetention({ keptMs, bytesMax }: Retention, now: Instant): string {
+  const megabytes = Math.round(bytesMax / 1_048_576);
+  const since = isoInstant(Math.max(0, now - keptMs));
+  return `Of events that were delivered, stories are kept since ${since}, up to ${megabytes} MB.`;
+}

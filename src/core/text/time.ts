@@ -1,0 +1,136 @@
+// Lengths and points of time as people write and read them, and waiting on whatever clock there is.
+// Only what ISO 8601 says without a calendar is understood: a month has no fixed length, so it is
+// refused and not guessed.
+
+import type { Clock, Instant } from "../ports.ts";
+import { refuseValue } from "./wording.ts";
+
+/** Ends early, and never rejects, when the signal aborts. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const stop = () => {
+      cancel();
+      resolve();
+    };
+    const cancel = clock.after(ms, () => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    });
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+const amounts = (units: string) => units.replace(/[A-Z]/g, "(?:(\\d+(?:[.,]\\d+)?)$&)?");
+const durationForm = new RegExp(`^P${amounts("YMWD")}(?:T${amounts("HMS")})?$`, "i");
+
+const weekMs = 604_800_000;
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const secondMs = 1_000;
+
+/** Longer is a slip of the pen, and instants stay within what a Date can hold. */
+const durationMsMax = 36_525 * dayMs;
+
+/** Milliseconds of a duration such as `PT30S`. Refusal: InvalidSetting, naming `field`. */
+export function parseDuration(text: string, field: string): number {
+  const refuse = (allowed: string) => refuseValue({ field, value: text, allowed });
+  const found = durationForm.exec(text);
+  if (found === null || /[PT]$/i.test(text)) {
+    throw refuse("an ISO 8601 duration such as PT30S, PT5M or P1DT2H");
+  }
+  const [years, months, weeks, days, hours, minutes, seconds] = found
+    .slice(1)
+    .map((part) => (part === undefined ? undefined : Number(part.replace(",", "."))));
+  if (years !== undefined || months !== undefined) {
+    throw refuse("a duration in weeks, days, hours, minutes and seconds (years and months vary)");
+  }
+  const ms = Math.round(
+    (weeks ?? 0) * weekMs +
+      (days ?? 0) * dayMs +
+      (hours ?? 0) * hourMs +
+      (minutes ?? 0) * minuteMs +
+      (seconds ?? 0) * secondMs,
+  );
+  if (ms > durationMsMax) throw refuse("a duration of at most P36525D");
+  return ms;
+}
+
+const instantForm =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})$/i;
+
+/** An ISO 8601 instant with its zone. Refusal: InvalidSetting, naming `field`. */
+export function parseInstant(text: string, field: string): Instant {
+  const parts = instantForm.exec(text);
+  const at = parts === null ? Number.NaN : instantOf(parts);
+  if (Number.isNaN(at)) {
+    throw refuseValue({
+      field,
+      value: text,
+      allowed: "an ISO 8601 instant with its zone, such as 2030-01-01T00:00:00Z",
+    });
+  }
+  return at;
+}
+
+/** NaN for a day or an hour that does not exist, which Date would silently carry over. */
+function instantOf(parts: RegExpExecArray): number {
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts
+    .slice(1, 7)
+    .map((part) => Number(part ?? 0));
+  const fractionMs = Math.floor(Number(`0.${parts[7] ?? "0"}`) * secondMs);
+  const isReal =
+    month >= 1 && month <= 12 && day >= 1 && day <= daysOf(year, month) && hour < 24 && minute < 60;
+  const offsetMs = offsetOf(parts[8] ?? "Z");
+  if (!isReal || second >= 60 || Number.isNaN(offsetMs)) return Number.NaN;
+  const midnight = new Date(0).setUTCFullYear(year, month - 1, day);
+  return midnight + hour * hourMs + minute * minuteMs + second * secondMs + fractionMs - offsetMs;
+}
+
+function daysOf(year: number, month: number): number {
+  return new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+}
+
+function offsetOf(zone: string): number {
+  if (zone === "Z" || zone === "z") return 0;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = Number(zone.slice(4, 6));
+  if (hours > 23 || minutes > 59) return Number.NaN;
+  return (zone.startsWith("-") ? -1 : 1) * (hours * hourMs + minutes * minuteMs);
+}
+
+/** `2030-01-01T00:00:00.000Z` */
+export function isoInstant(at: Instant): string {
+  return new Date(at).toISOString();
+}
+
+/** With the seven digits of the service, of which we have three: `2030-01-01T00:00:00.0000000Z`. */
+export function longInstant(at: Instant): string {
+  return `${isoInstant(at).slice(0, -1)}0000Z`;
+}
+
+const units: readonly (readonly [string, number])[] = [
+  ["d", dayMs],
+  ["h", hourMs],
+  ["min", minuteMs],
+  ["s", secondMs],
+  ["ms", 1],
+];
+
+/** A length of time in its two largest units, cut and not rounded: `23 h 58 min`. */
+export function wordsOfMs(ms: number): string {
+  let left = Math.floor(Math.abs(ms));
+  const words: string[] = [];
+  let largest = -1;
+  for (const [place, [unit, unitMs]] of units.entries()) {
+    const count = Math.floor(left / unitMs);
+    if (count > 0) {
+      if (largest < 0) largest = place;
+      words.push(`${count} ${unit}`);
+      left -= count * unitMs;
+    }
+    if (largest >= 0 && place > largest) break;
+  }
+  return words.length === 0 ? "0 s" : `${ms < 0 ? "-" : ""}${words.join(" ")}`;
+}

@@ -1,0 +1,98 @@
+// Refusals of settings and of names, in the form of check.ts: the field, what is allowed and what
+// was found. A setting's short text is shown, because an operator wants to see what was read; what
+// may be a secret is described by its shape alone.
+
+import { Refusal } from "../refusal.ts";
+import { shapeOf } from "./check.ts";
+
+/** Longer values are cut: an error is one line. */
+const shownCharactersMax = 60;
+
+/** The value itself where it is text, cut when long; else its shape. Not for secrets. */
+export function shownAs(value: unknown): string {
+  if (typeof value !== "string" || value === "") return shapeOf(value);
+  return value.length <= shownCharactersMax
+    ? JSON.stringify(value)
+    : `${JSON.stringify(value.slice(0, shownCharactersMax))}… (${value.length} characters)`;
+}
+
+/** The refusal of one value. `allowed` completes "must be". */
+export function refuseValue(wrong: {
+  readonly field: string;
+  readonly value: unknown;
+  readonly allowed: string;
+  readonly secret?: boolean;
+}): Refusal {
+  const found = wrong.secret ? shapeOf(wrong.value) : shownAs(wrong.value);
+  const words = `${wrong.field} must be ${wrong.allowed}, and is ${found}`;
+  return new Refusal("InvalidSetting", words, { target: wrong.field });
+}
+
+/** The refusal of a name we do not know. `what` is what it would have been: "option". */
+export function refuseName(wrong: {
+  readonly what: string;
+  readonly name: string;
+  /** In what: `file a.json`. */
+  readonly where?: string;
+  readonly known: readonly string[];
+}): Refusal {
+  const meant = nearest(wrong.name, wrong.known);
+  const hint = meant === null ? `known are ${wrong.known.join(", ")}` : `did you mean ${meant}?`;
+  const where = wrong.where === undefined ? "" : ` in ${wrong.where}`;
+  return new Refusal(
+    "InvalidSetting",
+    `there is no ${wrong.what} ${shownAs(wrong.name)}${where}; ${hint}`,
+    { target: isPath(wrong.where) ? `${wrong.where}.${wrong.name}` : wrong.name },
+  );
+}
+
+/** And not words such as `the request`. */
+function isPath(where: string | undefined): boolean {
+  return where !== undefined && !where.includes(" ");
+}
+
+/** The known name that was probably meant, or null when none is near. */
+export function nearest(name: string, known: readonly string[]): string | null {
+  const wanted = name.toLowerCase();
+  let best: string | null = null;
+  let bestDistance = Math.max(2, Math.floor(wanted.length / 3)) + 1;
+  for (const candidate of known) {
+    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  if (best !== null || wanted.length < 3) return best;
+  // Half a name is as good a hint as a misspelt one.
+  return known.find((candidate) => candidate.toLowerCase().startsWith(wanted)) ?? null;
+}
+
+/** Letters to insert, drop, change or swap with their neighbour to turn one word into the other. */
+function editDistance(from: string, to: string): number {
+  // Names are short; what is not a name is not worth comparing.
+  if (Math.abs(from.length - to.length) > shownCharactersMax) return Number.POSITIVE_INFINITY;
+  let before: number[] = [];
+  let above: number[] = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row++) {
+    const line = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1];
+      let cost = Math.min(
+        at(above, column) + 1,
+        at(line, column - 1) + 1,
+        at(above, column - 1) + (same ? 0 : 1),
+      );
+      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      if (swapped && row > 1 && column > 1) cost = Math.min(cost, at(before, column - 2) + 1);
+      line.push(cost);
+    }
+    before = above;
+    above = line;
+  }
+  return at(above, to.length);
+}
+
+function at(line: readonly number[], column: number): number {
+  return line[column] ?? Number.POSITIVE_INFINITY;
+}

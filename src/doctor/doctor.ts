@@ -1,0 +1,181 @@
+// The doctor: looks at the machine, the settings and, where one runs, the broker, and says of each
+// what was found and what to do. It changes nothing. What the findings mean is a law of
+// core/diagnosis.ts.
+
+import { join } from "node:path";
+import { type Config, type ConfigInput, listConfig, parseConfig } from "../config/config.ts";
+import { parseAzure } from "../core/azure/resources.ts";
+import type { StorageAccount } from "../core/azure/storage.ts";
+import {
+  type Finding,
+  judgeCertificate,
+  judgeClock,
+  judgeFolder,
+  judgePort,
+  judgeProfile,
+  judgeReach,
+  judgeStore,
+} from "../core/diagnosis.ts";
+import type { Address } from "../core/text/setting-kinds.ts";
+import type { EndpointView, Overview, Page } from "../core/view.ts";
+import { readKept } from "../runtime/access/kept-file.ts";
+import { lookAtStore, storeFile } from "../store/sqlite/backup.ts";
+import {
+  askBroker,
+  isBroker,
+  isReadableByOthers,
+  lookAtCertificate,
+  lookAtEndpoint,
+  lookAtFolder,
+  lookAtPort,
+} from "./probe.ts";
+
+/** Subscriptions may have any number; the doctor calls at so many. */
+const endpointsMax = 50;
+
+/** `now`: of this machine. */
+export async function examine(input: ConfigInput, now: number): Promise<readonly Finding[]> {
+  const { problems } = listConfig(input);
+  if (problems.length > 0) {
+    const advice = "posthorn config list shows every setting and where it comes from.";
+    return problems.map(({ message }) => ({
+      ...{ check: "settings", state: "problem", found: message, advice },
+    }));
+  }
+  const config = parseConfig(input);
+  const broker = await findBroker(config);
+  return [
+    { check: "settings", state: "fine", found: "every setting is allowed", advice: null },
+    ...judgeFolder(lookAtFolder(config.dataFolder)),
+    ...keyFindings(config),
+    ...judgeClock(now, broker === null ? null : Date.parse(broker.overview.now)),
+    ...(await portFindings(config)),
+    ...certificateFindings(config),
+    ...storeFindings(config, broker),
+    ...(broker === null ? [notRunning] : await endpointFindings(broker.endpoints)),
+    ...(await accountFindings(parseAzure(config).storageAccounts)),
+    ...judgeProfile(config.profile),
+  ];
+}
+
+const notRunning: Finding = {
+  check: "endpoints",
+  state: "fine",
+  found: "no broker is running with these settings, so none was asked for its endpoints",
+  advice: null,
+};
+
+interface Seen {
+  readonly overview: Overview;
+  readonly endpoints: readonly EndpointView[];
+}
+
+/** The one that these settings would start, if it runs. */
+async function findBroker(config: Config): Promise<Seen | null> {
+  const { http, adminKey, dataFolder } = config;
+  if (http === null || !(await isBroker(urlOf(http)))) return null;
+  const key = adminKey ?? readKept(join(dataFolder, "admin.key")) ?? "";
+  const base = `${urlOf(http)}/api/v1`;
+  try {
+    const overview = await askBroker<Overview>(`${base}/overview`, key);
+    const { value } = await askBroker<Page<EndpointView>>(`${base}/endpoints`, key);
+    return { overview, endpoints: value };
+  } catch {
+    // Another's, one with another key, or one that does not answer: no more is to be seen of it.
+    return null;
+  }
+}
+
+function urlOf({ host, port }: Address): string {
+  const everywhere = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${everywhere.includes(":") ? `[${everywhere}]` : everywhere}:${port}`;
+}
+
+function keyFindings({ dataFolder }: Config): readonly Finding[] {
+  const path = join(dataFolder, "admin.key");
+  if (isReadableByOthers(path) !== true) return [];
+  const found = `${path} can be read by others of this machine`;
+  return [{ check: "admin key", state: "warning", found, advice: `chmod 600 ${path}` }];
+}
+
+async function portFindings({ http, https }: Config): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const [name, address] of Object.entries({ http, https })) {
+    if (address === null || address.port === 0) continue;
+    const facts = await lookAtPort(address);
+    // Only plain HTTP can be asked without trusting anybody; the two listeners come together.
+    const isOurs = facts.why !== null && http !== null && (await isBroker(urlOf(http)));
+    findings.push(judgePort(name, facts, isOurs));
+  }
+  return findings;
+}
+
+function certificateFindings({ https, tlsCertFile, dataFolder }: Config): readonly Finding[] {
+  if (https === null) return [];
+  const path = tlsCertFile ?? join(dataFolder, "ca.pem");
+  const facts = lookAtCertificate(path);
+  if (facts !== null) return [judgeCertificate(facts)];
+  const found = "none yet: a local authority is made at the first start";
+  return [{ check: "certificate", state: "fine", found, advice: null }];
+}
+
+function storeFindings({ store, dataFolder }: Config, broker: Seen | null): readonly Finding[] {
+  if (store === "memory") {
+    const found = "events are kept in memory and are lost when the broker stops";
+    return [{ check: "store", state: "warning", found, advice: "Leave out --store memory." }];
+  }
+  if (broker !== null) {
+    const { whyNotReady, waiting } = broker.overview;
+    const found = whyNotReady ?? `in use by a broker that is ready; ${waiting} events wait`;
+    const advice = whyNotReady === null ? null : "See its log for store.failed.";
+    return [{ check: "store", state: whyNotReady === null ? "fine" : "problem", found, advice }];
+  }
+  const facts = lookAtStore(join(dataFolder, storeFile));
+  if (facts !== null) return [judgeStore(facts)];
+  return [{ check: "store", state: "fine", found: "none yet, or in use", advice: null }];
+}
+
+async function endpointFindings(endpoints: readonly EndpointView[]): Promise<readonly Finding[]> {
+  const some = endpoints.slice(0, endpointsMax);
+  const findings = await Promise.all(some.map((each) => endpointFinding(each)));
+  if (some.length === endpoints.length) return findings;
+  const found = `${some.length} of ${endpoints.length} were looked at`;
+  return [...findings, { check: "endpoints", state: "fine", found, advice: null }];
+}
+
+async function endpointFinding({ endpoint, health }: EndpointView): Promise<Finding> {
+  const isUrl = /^https?:/.test(endpoint);
+  const reach = isUrl ? await lookAtEndpoint(endpoint, endpoint) : { name: endpoint, why: null };
+  const finding = judgeReach("endpoint", reach);
+  if (finding.state !== "fine" || health.kind === "healthy") return finding;
+  return {
+    ...{ check: "endpoint", state: "warning", found: `${endpoint}: ${health.words}` },
+    advice: "posthorn endpoint list tells more; posthorn endpoint open lets events go at once.",
+  };
+}
+
+async function accountFindings(accounts: readonly StorageAccount[]): Promise<readonly Finding[]> {
+  const findings = accounts.map(async ({ key, store }): Promise<readonly Finding[]> => {
+    if (store.kind === "folder") {
+      const [folder] = judgeFolder(lookAtFolder(store.path));
+      return folder === undefined ? [] : [{ ...folder, check: `storage account ${key}` }];
+    }
+    const url = store.kind === "identity" ? store.blobEndpoint : blobUrlIn(store.connectionString);
+    return [judgeReach("storage account", await lookAtEndpoint(key, url))];
+  });
+  return (await Promise.all(findings)).flat();
+}
+
+/** As the storage clients read it. */
+function blobUrlIn(connectionString: string): string {
+  const parts = new Map(
+    connectionString.split(";").map((part) => {
+      const at = part.indexOf("=");
+      return [part.slice(0, at).toLowerCase(), part.slice(at + 1)];
+    }),
+  );
+  if (parts.get("usedevelopmentstorage") === "true") return "http://127.0.0.1:10000";
+  const suffix = parts.get("endpointsuffix") ?? "core.windows.net";
+  const protocol = parts.get("defaultendpointsprotocol") ?? "https";
+  return parts.get("blobendpoint") ?? `${protocol}://${parts.get("accountname")}.blob.${suffix}`;
+}

@@ -1,0 +1,211 @@
+// The keys of the retired IoT Edge module, read from the environment as its deployments have them:
+// what they mean here, and which of them mean nothing. They are no options and no keys of the file.
+//
+// The module's configuration took `:` for `__` and did not mind letter case; so does ours.
+
+import { type Setting, setting } from "../config/setting.ts";
+import { edgeRetryRanges } from "../core/delivery/profile.ts";
+import {
+  type Kind,
+  oneOfAnyCase,
+  seconds,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from "../core/text/setting-kinds.ts";
+
+function moduleKey<T, D extends string | null>(given: {
+  readonly name: string;
+  readonly kind: Kind<T>;
+  readonly default: D;
+  readonly example: string;
+  readonly about: string;
+  readonly isSecret?: boolean;
+}): Setting<D extends null ? T | null : T> {
+  return setting({ ...given, env: given.name, isOption: false, isKey: false });
+}
+
+const sasKey = text("1 to 256 visible ASCII characters without blanks", /^[\x21-\x7e]{1,256}$/);
+
+/** By the name under which the broker knows each. */
+export const moduleKeys = {
+  defaultMaxDeliveryAttempts: moduleKey({
+    name: "broker__defaultMaxDeliveryAttempts",
+    kind: wholeNumber(edgeRetryRanges.maxDeliveryAttempts),
+    default: null,
+    example: "10",
+    about: "With the profile iot-edge: attempts for subscriptions that do not say.",
+  }),
+  defaultEventTimeToLiveMs: moduleKey({
+    name: "broker__defaultEventTimeToLiveInSeconds",
+    kind: seconds({ min: 1, max: edgeRetryRanges.eventTimeToLiveInMinutes.max * 60 }),
+    default: null,
+    example: "3600",
+    about: "With the profile iot-edge: time to live for subscriptions that do not say.",
+  }),
+  moduleBatchEvents: moduleKey({
+    name: "broker__defaultMaxEventsPerBatch",
+    kind: wholeNumber({ min: 1, max: 5_000 }),
+    default: "10",
+    example: "25",
+    about: "In the module's API: events per batch where only the preferred size is given.",
+  }),
+  moduleBatchBytes: moduleKey({
+    name: "broker__defaultMaxBatchSizeInBytes",
+    kind: wholeNumber({ min: 1_024, max: 1_058_576 }),
+    default: "1058576",
+    example: "65536",
+    about: "In the module's API: preferred size where only the events per batch are given.",
+  }),
+  moduleBatchEventsMax: moduleKey({
+    name: "api__deliveryPolicyLimits__maxEventsPerBatch",
+    kind: wholeNumber({ min: 1, max: 5_000 }),
+    default: "50",
+    example: "500",
+    about: "In the module's API: the most events per batch that a subscription may ask for.",
+  }),
+  moduleBatchKilobytesMax: moduleKey({
+    name: "api__deliveryPolicyLimits__maxpreferredBatchSizeInKilobytes",
+    kind: wholeNumber({ min: 1, max: 1_033 }),
+    default: "1033",
+    example: "256",
+    about: "In the module's API: the largest preferred size that a subscription may ask for.",
+  }),
+  moduleBatchBytesMax: moduleKey({
+    name: "api__deliveryPolicyLimits__maxBatchSizeInBytes",
+    kind: wholeNumber({ min: 1_024, max: 1_058_576 }),
+    default: null,
+    example: "262144",
+    about: "The same in bytes, as the first preview of the module had it. The smaller one counts.",
+  }),
+  moduleTlsPolicy: moduleKey({
+    name: "inbound__serverAuth__tlsPolicy",
+    kind: oneOfAnyCase(["strict", "enabled", "disabled"]),
+    default: null,
+    example: "strict",
+    about:
+      "`strict` switches `http` off and `disabled` switches `https` off, where those are not set " +
+      "themselves.",
+  }),
+  moduleKeysEnabled: moduleKey({
+    name: "inbound__clientAuth__sasKeys__enabled",
+    kind: trueOrFalse(),
+    default: "false",
+    example: "true",
+    about: "Whether the two keys below open the module's API, as `aeg-sas-key`.",
+  }),
+  moduleKey1: moduleKey({
+    name: "inbound__clientAuth__sasKeys__key1",
+    kind: sasKey,
+    default: null,
+    example: "c29tZXRoaW5nIHJhbmRvbQ==",
+    about: "Publishes to every topic and changes all of them, over the module's routes.",
+    isSecret: true,
+  }),
+  moduleKey2: moduleKey({
+    name: "inbound__clientAuth__sasKeys__key2",
+    kind: sasKey,
+    default: null,
+    example: "c29tZXRoaW5nIGVsc2U=",
+    about: "As good as the first, so that one can be changed while the other is in use.",
+    isSecret: true,
+  }),
+  webhookHttpsOnly: moduleKey({
+    name: "outbound__webhook__httpsOnly",
+    kind: trueOrFalse(),
+    default: "false",
+    example: "true",
+    about: "In the module's API: whether a webhook must have an https URL.",
+  }),
+  eventGridHttpsOnly: moduleKey({
+    name: "outbound__eventgrid__httpsOnly",
+    kind: trueOrFalse(),
+    default: "false",
+    example: "true",
+    about: "The same for topics that events are forwarded to.",
+  }),
+  webhookTrustsAll: moduleKey({
+    name: "outbound__webhook__skipServerCertValidation",
+    kind: trueOrFalse(),
+    default: "false",
+    example: "true",
+    about: "Whether https endpoints may show any certificate at all. For tests.",
+  }),
+  webhookTrustsAnyAuthority: moduleKey({
+    name: "outbound__webhook__allowUnknownCA",
+    kind: trueOrFalse(),
+    default: "false",
+    example: "true",
+    about:
+      "Whether the certificate of an https endpoint may come from an authority that nobody knows; " +
+      "its name and its dates count all the same.",
+  }),
+  tellsSuccesses: moduleKey({
+    name: "broker__logDeliverySuccess",
+    kind: trueOrFalse(),
+    default: "false",
+    example: "true",
+    about: "Whether deliveries that succeed are logged as `info`, like those that fail.",
+  }),
+} as const;
+
+/** A key that changes nothing, and why. */
+export interface IdleKey {
+  readonly name: string;
+  readonly why: string;
+}
+
+const security = "There is no IoT Edge security daemon to ask";
+
+export const idleKeys: readonly IdleKey[] = [
+  {
+    name: "inbound__serverAuth__serverCert__source",
+    why: `${security}: the certificate is that of \`tls-cert\`, or one of our own.`,
+  },
+  {
+    name: "inbound__clientAuth__clientCert__enabled",
+    why: `${security}, so no certificate opens anything: keys are asked for while \`auth\` is on.`,
+  },
+  { name: "inbound__clientAuth__clientCert__source", why: "No client certificate is looked at." },
+  {
+    name: "inbound__clientAuth__clientCert__allowUnknownCA",
+    why: "No client certificate is looked at.",
+  },
+  {
+    name: "outbound__clientAuth__clientCert__enabled",
+    why: `${security} for a certificate to show; deliveries can be signed instead.`,
+  },
+  { name: "outbound__clientAuth__clientCert__source", why: "No client certificate is shown." },
+  {
+    name: "outbound__eventgrid__allowInvalidHostnames",
+    why: "Names in certificates are always checked.",
+  },
+  {
+    name: "metrics__reporterType",
+    why: "`GET /metrics` is there in any case, and nothing is reported to the console.",
+  },
+];
+
+/** Whether a variable of the environment is this key, in one of its spellings. */
+function isKey(variable: string, name: string): boolean {
+  return variable.replaceAll(":", "__").toLowerCase() === name.toLowerCase();
+}
+
+/** The variable that gives the key; an empty one gives nothing. */
+export function moduleKeyIn(
+  env: Readonly<Record<string, string | undefined>>,
+  name: string,
+): string | undefined {
+  return Object.keys(env).find((variable) => isKey(variable, name) && env[variable] !== "");
+}
+
+export function idleKeysIn(env: Readonly<Record<string, string | undefined>>): readonly IdleKey[] {
+  return idleKeys.filter(({ name }) => moduleKeyIn(env, name) !== undefined);
+}
+
+/** What becomes of the listeners that are not set, by the module's policy. */
+export function tlsDefaults(policy: unknown): Readonly<Record<string, string>> {
+  const word = String(policy).toLowerCase();
+  if (word === "strict") return { http: "off" };
+  return word === "disabled" ? { https: "off" } : {};
+}

@@ -1,0 +1,78 @@
+// What the rooms share of the API of the retired Event Grid module on IoT Edge: its one version,
+// the header that opens it, and how it says no. Publishing by it is in ingress, managing in
+// control.
+//
+// Imitates https://learn.microsoft.com/azure/event-grid/edge/api. *Differs:* only two of the
+// module's own detail codes are known, `UnAuthorized` and `InvalidDestination`; the others are
+// ours.
+
+import { Refusal, type RefusalCode } from "../core/refusal.ts";
+import type { Reply, Request } from "../core/request.ts";
+import { shownAs } from "../core/text/wording.ts";
+
+export const moduleApiVersion = "2019-01-01-preview";
+
+interface Wording {
+  readonly status: number;
+  /** As .NET calls the status. */
+  readonly name: string;
+  readonly detail: string;
+}
+
+const badRequest = { status: 400, name: "BadRequest" };
+const unsupported = { status: 415, name: "UnsupportedMediaType" };
+
+const wordings: Readonly<Record<RefusalCode, Wording>> = {
+  InputJsonInvalid: { ...badRequest, detail: "InputJsonInvalid" },
+  InvalidCloudEventHeader: { ...badRequest, detail: "InvalidCloudEventHeader" },
+  InvalidApiVersion: { ...badRequest, detail: "InvalidApiVersion" },
+  InvalidSetting: { ...badRequest, detail: "InvalidRequest" },
+  InvalidSas: { ...badRequest, detail: "InvalidSasKey" },
+  Unauthorized: { status: 401, name: "Unauthorized", detail: "UnAuthorized" },
+  Forbidden: { status: 403, name: "Forbidden", detail: "Forbidden" },
+  NotFound: { status: 404, name: "NotFound", detail: "NotFound" },
+  MethodNotAllowed: { status: 405, name: "MethodNotAllowed", detail: "MethodNotAllowed" },
+  Conflict: { status: 409, name: "Conflict", detail: "Conflict" },
+  PreconditionFailed: { status: 412, name: "PreconditionFailed", detail: "PreconditionFailed" },
+  PayloadTooLarge: { status: 413, name: "RequestEntityTooLarge", detail: "PayloadTooLarge" },
+  InvalidContentType: { ...unsupported, detail: "InvalidContentType" },
+  InvalidContentEncoding: { ...unsupported, detail: "InvalidContentEncoding" },
+  TooManyRequests: { status: 429, name: "TooManyRequests", detail: "TooManyRequests" },
+  Unavailable: { status: 503, name: "ServiceUnavailable", detail: "ServiceUnavailable" },
+};
+
+/** Of this API alone: `details` is an object, and there is nothing beside it. */
+export function replyToModuleRefusal({ code, message, target, retryAfterMs }: Refusal): Reply {
+  const { status, name, detail } = wordings[code];
+  const isDestination = code === "InvalidSetting" && /\bdestination\b/.test(target ?? "");
+  const details = { code: isDestination ? "InvalidDestination" : detail, message };
+  const wait = Math.max(1, Math.ceil((retryAfterMs ?? 0) / 1_000));
+  return {
+    status,
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      ...((status === 429 || status === 503) && { "retry-after": String(wait) }),
+    },
+    body: JSON.stringify({ error: { code: name, details } }),
+  };
+}
+
+/** Every request names the version. Refusal: InvalidApiVersion. */
+export function checkModuleVersion({ query }: Request): void {
+  const given = queried(query, "api-version");
+  if (given === moduleApiVersion) return;
+  const words = `api-version must be ${moduleApiVersion}, and is ${shownAs(given)}.`;
+  throw new Refusal("InvalidApiVersion", words);
+}
+
+/** The key that opens the module, in the header or, as with the service, in the query. */
+export function sasKeyIn({ headers, query }: Request): string | null {
+  const header = headers["aeg-sas-key"];
+  return (Array.isArray(header) ? header[0] : header) ?? queried(query, "aeg-sas-key") ?? null;
+}
+
+/** Names in a query are compared without regard to letter case. */
+function queried(query: Request["query"], wanted: string): string | undefined {
+  for (const name in query) if (name.toLowerCase() === wanted) return query[name];
+  return undefined;
+}

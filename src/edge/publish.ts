@@ -1,0 +1,70 @@
+// Publishing by the routes of the retired Event Grid module on IoT Edge, by the module's own rules:
+// an event carries the topic's name where the service stamps its id, `dataVersion` is required and
+// `eventTime` may be any text. Its keys open every topic; a topic's own keys and tokens, as usual.
+//
+// Deliberately absent: who gets the events. They are routed and kept like all others.
+
+import type { Published } from "../core/event.ts";
+import { Refusal } from "../core/refusal.ts";
+import type { Request, Route } from "../core/request.ts";
+import { shownAs } from "../core/text/wording.ts";
+import { type Manner, type PublishGround, publish } from "../ingress/publish.ts";
+import { checkModuleVersion, replyToModuleRefusal, sasKeyIn } from "./protocol.ts";
+
+export interface ModulePublishGround extends PublishGround {
+  /** Whether it is one of the module's keys; without it there are none. */
+  readonly isModuleKey?: (key: string) => boolean;
+}
+
+export function modulePublishRoutes(ground: ModulePublishGround): readonly Route[] {
+  return [
+    {
+      method: "POST",
+      path: "/topics/:topic/events",
+      handle: (request) => answer(ground, request, mannerOf(ground)),
+    },
+    {
+      method: "POST",
+      path: "/topics/:topic/events/:eventId",
+      handle: (request) =>
+        answer(ground, request, {
+          ...mannerOf(ground),
+          check: (published) => checkOne(published, request.params.eventId ?? ""),
+        }),
+    },
+  ];
+}
+
+function mannerOf({ isModuleKey }: ModulePublishGround): Manner {
+  return {
+    stampOf: ({ name }) => name,
+    asModule: true,
+    isOpenTo(request) {
+      const key = sasKeyIn(request);
+      return key !== null && isModuleKey?.(key) === true;
+    },
+  };
+}
+
+async function answer(ground: PublishGround, request: Request, manner: Manner) {
+  try {
+    checkModuleVersion(request);
+    return await publish(ground, { name: request.params.topic ?? "", request, manner });
+  } catch (error) {
+    if (error instanceof Refusal) return replyToModuleRefusal(error);
+    throw error;
+  }
+}
+
+/** The id stands in the path as well; an event of a custom schema has none of its own. */
+function checkOne(published: readonly Published[], eventId: string): void {
+  const [first] = published;
+  if (first === undefined || published.length !== 1) {
+    const words = `The request must have one event, and has ${published.length}.`;
+    throw new Refusal("InputJsonInvalid", words);
+  }
+  const { id, schema } = first.fields;
+  if (schema === "CustomEventSchema" || id === eventId) return;
+  const words = `The event's id must be ${shownAs(eventId)}, as in the path.`;
+  throw new Refusal("InputJsonInvalid", words);
+}

@@ -1,0 +1,258 @@
+// The API of the retired Event Grid module on IoT Edge, for whoever managed one and its clients:
+// bare arrays, one version, its own way of saying no. What is made by it is a topic and a
+// subscription like any other, and seen by every other API.
+//
+// No endpoint is asked for its consent here, for the module asked none.
+
+import { readValue, wholeBody } from "../control/arm/body.ts";
+import { changing, isSame, tellTopic } from "../control/arm/find-topic.ts";
+import { reply } from "../control/arm/reply.ts";
+import { checkSubscribers } from "../control/arm/topics.ts";
+import { type AdminLock, requireAdmin } from "../control/signin/admin-lock.ts";
+import type { Catalog } from "../core/ports.ts";
+import { Refusal } from "../core/refusal.ts";
+import type { Reply, Request, Route } from "../core/request.ts";
+import {
+  plainSubscription,
+  type Subscription,
+  type SubscriptionDraft,
+  subscriptionNameRule,
+} from "../core/subscription.ts";
+import { checkMembers, type Members } from "../core/text/members.ts";
+import { refuseValue, shownAs } from "../core/text/wording.ts";
+import { plainTopic, type Topic, type TopicDraft, topicNameRule } from "../core/topic.ts";
+import { checkModuleVersion, replyToModuleRefusal, sasKeyIn } from "./protocol.ts";
+import type { ModuleGround } from "./rules.ts";
+import { respelt } from "./spelling.ts";
+import { checkModuleTerms, renderModuleSubscription } from "./subscription.ts";
+import { checkModuleTopic, renderModuleTopic } from "./topic.ts";
+
+const done: Reply = { status: 200 };
+
+const unknownKey =
+  "The key in aeg-sas-key is none of inbound__clientAuth__sasKeys, or those are not enabled.";
+
+export interface ModuleLock extends AdminLock {
+  /** Whether it is one of the module's own keys. */
+  readonly isModuleKey: (key: string) => boolean;
+}
+
+/** For whoever has a key of the module, or may do everything anyway. */
+export function moduleRoutes(ground: ModuleGround, lock: ModuleLock): readonly Route[] {
+  const at = (
+    method: Route["method"],
+    path: string,
+    act: (ground: ModuleGround, request: Request) => Promise<Reply> | Reply,
+  ): Route => {
+    const open: Route = { method, path, handle: (request) => act(ground, request) };
+    const [locked = open] = requireAdmin([open], lock);
+    return {
+      ...open,
+      async handle(request) {
+        try {
+          checkModuleVersion(request);
+          const key = sasKeyIn(request);
+          if (key !== null && lock.isModuleKey(key)) return await open.handle(request);
+          if (key !== null && lock.check !== null && !request.headers.authorization) {
+            throw new Refusal("Unauthorized", unknownKey);
+          }
+          return await locked.handle(request);
+        } catch (error) {
+          if (error instanceof Refusal) return refuse(ground, request, error);
+          throw error;
+        }
+      },
+    };
+  };
+  const topic = "/topics/:topic";
+  const subscription = `${topic}/eventSubscriptions/:subscription`;
+  return [
+    at("GET", "/topics", listTopics),
+    at("PUT", topic, putTopic),
+    at("GET", topic, getTopic),
+    at("DELETE", topic, removeTopic),
+    at("GET", `${topic}/eventSubscriptions`, listSubscriptions),
+    at("PUT", subscription, putSubscription),
+    at("GET", subscription, getSubscription),
+    at("DELETE", subscription, removeSubscription),
+  ];
+}
+
+function refuse({ log }: ModuleGround, { method }: Request, refusal: Refusal): Reply {
+  const { code, message } = refusal;
+  const level = method === "GET" ? "debug" : "info";
+  log.fact(level, "control.refused", { method, code, reason: message });
+  return replyToModuleRefusal(refusal);
+}
+
+/** The body in one spelling, with the name that also stands in the path. */
+function readNamed(request: Request, name: string): Members {
+  const known = ["id", "name", "type", "properties"];
+  const members = checkMembers(respelt(readValue(request)), wholeBody, known);
+  const { name: given = null } = members;
+  if (given === null || (typeof given === "string" && isSame(given, name))) return members;
+  throw refuseValue({ field: "name", value: given, allowed: `${name}, as in the path` });
+}
+
+function listTopics(ground: ModuleGround, request: Request): Reply {
+  const topics = ground.catalog().topics.filter(({ kind }) => kind === "topic");
+  return reply(
+    200,
+    topics.map((topic) => renderModuleTopic(topic, ground.baseUrl(request))),
+  );
+}
+
+function getTopic(ground: ModuleGround, request: Request): Reply {
+  const topic = needTopic(ground.catalog(), request);
+  return reply(200, renderModuleTopic(topic, ground.baseUrl(request)));
+}
+
+async function putTopic(ground: ModuleGround, request: Request): Promise<Reply> {
+  const name = request.params.topic ?? "";
+  const { properties } = readNamed(request, name);
+  const [stored, written] = await changing(ground, request, async () => {
+    const old = findTopic(ground.catalog(), name);
+    if (old === undefined) checkNewName(ground.catalog(), name);
+    const terms = checkModuleTopic(properties, old);
+    checkSubscribers(ground, old, terms);
+    const draft: TopicDraft = {
+      ...(old === undefined ? newTopic(ground, name) : withoutRevision(old)),
+      ...terms,
+      origin: "api",
+    };
+    return [old, await ground.registry.putTopic(draft, old?.revision ?? 0)] as const;
+  });
+  await ground.refresh();
+  tellTopic(ground, written, stored === undefined ? "created" : "updated");
+  return reply(200, renderModuleTopic(written, ground.baseUrl(request)));
+}
+
+function newTopic({ makeKey }: ModuleGround, name: string): Omit<TopicDraft, "origin"> {
+  return { ...plainTopic, name, key1: makeKey(), key2: makeKey() };
+}
+
+function withoutRevision({ revision: _, ...draft }: Topic): TopicDraft {
+  return draft;
+}
+
+/** Refusals: InvalidSetting, Conflict. */
+function checkNewName({ topics }: Catalog, name: string): void {
+  if (!topicNameRule.test(name)) {
+    const allowed = "2 to 50 letters, digits and hyphens";
+    throw refuseValue({ field: "topicName", value: name, allowed });
+  }
+  const taken = topics.find((topic) => isSame(topic.name, name));
+  if (taken === undefined) return;
+  throw new Refusal("Conflict", `The name ${shownAs(name)} is that of a ${taken.kind}.`);
+}
+
+/** Goes with its subscriptions. */
+async function removeTopic(ground: ModuleGround, request: Request): Promise<Reply> {
+  const topic = needTopic(ground.catalog(), request);
+  const listening = ground.catalog().subscriptions.filter((one) => isSame(one.topic, topic.name));
+  await ground.registry.removeTopic(topic.name);
+  await ground.refresh();
+  for (const subscription of listening) tellDeleted(ground, subscription, topic);
+  tellTopic(ground, topic, "removed");
+  return done;
+}
+
+/** Only an endpoint that was asked for its consent is told of the end. */
+function tellDeleted(ground: ModuleGround, subscription: Subscription, topic?: Topic): void {
+  if (subscription.handshake !== null) ground.handshakes.tellDeleted(subscription, topic);
+}
+
+function listSubscriptions(ground: ModuleGround, request: Request): Reply {
+  const topic = needTopic(ground.catalog(), request);
+  const ofTopic = ground.catalog().subscriptions.filter((one) => isSame(one.topic, topic.name));
+  return reply(
+    200,
+    ofTopic.map((one) => renderModuleSubscription(one, topic)),
+  );
+}
+
+function getSubscription(ground: ModuleGround, request: Request): Reply {
+  const { topic, subscription } = needSubscription(ground.catalog(), request);
+  return reply(200, renderModuleSubscription(subscription, topic));
+}
+
+async function putSubscription(ground: ModuleGround, request: Request): Promise<Reply> {
+  const name = request.params.subscription ?? "";
+  const { properties } = readNamed(request, name);
+  if (!subscriptionNameRule.test(name)) {
+    const allowed = "2 to 64 letters, digits and hyphens";
+    throw refuseValue({ field: "eventSubscriptionName", value: name, allowed });
+  }
+  const [topic, stored, written] = await changing(ground, request, async () => {
+    const at = needTopic(ground.catalog(), request);
+    const old = findSubscription(ground.catalog(), at, name);
+    const profile = at.profile ?? ground.profile;
+    const asked = checkModuleTerms(properties, { ...ground, topic: at, profile, stored: old });
+    const draft: SubscriptionDraft = {
+      ...plainSubscription,
+      ...(old !== undefined && courseOf(old)),
+      ...asked.terms,
+      isPersisted: asked.isPersisted,
+      topic: at.name,
+      name: old?.name ?? name,
+      isActive: true,
+      state: "Succeeded",
+      handshake: null,
+      origin: "api",
+    };
+    const put = await ground.registry.putSubscription(draft, old?.revision ?? 0);
+    return [at, old, put] as const;
+  });
+  await ground.refresh();
+  tell(ground, written, stored === undefined ? "created" : "updated");
+  return reply(200, renderModuleSubscription(written, topic));
+}
+
+/** How it runs is no part of what is written. */
+function courseOf({ flow, pauses }: Subscription): Pick<Subscription, "flow" | "pauses"> {
+  return { flow, pauses };
+}
+
+async function removeSubscription(ground: ModuleGround, request: Request): Promise<Reply> {
+  const { subscription } = needSubscription(ground.catalog(), request);
+  await ground.registry.removeSubscription(subscription.id);
+  await ground.refresh();
+  tellDeleted(ground, subscription);
+  tell(ground, subscription, "removed");
+  return done;
+}
+
+function tell(
+  { log }: ModuleGround,
+  { topic, name, state }: Subscription,
+  change: "created" | "updated" | "removed",
+): void {
+  const names = { topic, subscription: name };
+  log.fact("info", "subscription.changed", { ...names, change, state, origin: "api" });
+}
+
+function findTopic({ topics }: Catalog, name: string): Topic | undefined {
+  return topics.find((topic) => topic.kind === "topic" && isSame(topic.name, name));
+}
+
+/** Refusal: NotFound. */
+function needTopic(catalog: Catalog, { params }: Request): Topic {
+  const name = params.topic ?? "";
+  const topic = findTopic(catalog, name);
+  if (topic === undefined) throw new Refusal("NotFound", `There is no topic ${shownAs(name)}.`);
+  return topic;
+}
+
+function findSubscription({ subscriptions }: Catalog, topic: Topic, name: string) {
+  return subscriptions.find((one) => isSame(one.topic, topic.name) && isSame(one.name, name));
+}
+
+/** Refusal: NotFound. */
+function needSubscription(catalog: Catalog, request: Request) {
+  const topic = needTopic(catalog, request);
+  const name = request.params.subscription ?? "";
+  const subscription = findSubscription(catalog, topic, name);
+  if (subscription !== undefined) return { topic, subscription };
+  const words = `There is no event subscription ${shownAs(name)} of the topic '${topic.name}'.`;
+  throw new Refusal("NotFound", words);
+}

@@ -1,0 +1,35 @@
+// Member names as the module took them: without regard to letter case. Its own samples write
+// `operatorType` and `OperatorType`, `topic` and `Topic`. A body is brought into one spelling
+// before anything looks at it, so that everything after compares names as they are.
+
+import { Refusal } from "../core/refusal.ts";
+import type { Members } from "../core/text/members.ts";
+import { shownAs } from "../core/text/wording.ts";
+
+const spellings: ReadonlyMap<string, string> = new Map(
+  [
+    ...["id", "name", "type", "properties", "inputSchema", "endpoint"],
+    ...["topic", "topicName", "eventDeliverySchema", "retryPolicy", "persistencePolicy"],
+    ...["maxDeliveryAttempts", "eventExpiryInMinutes", "isPersisted", "destination", "filter"],
+    ...["endpointType", "endpointUrl", "endpointBaseUrl", "outputName", "sasKey"],
+    ...["connectionString", "queueName", "maxEventsPerBatch", "preferredBatchSizeInKilobytes"],
+    ...["subjectBeginsWith", "subjectEndsWith", "isSubjectCaseSensitive", "includedEventTypes"],
+    ...["advancedFilters", "operatorType", "key", "value", "values"],
+  ].map((name) => [name.toLowerCase(), name]),
+);
+
+/** Names that we do not know stay as they are, and are refused by whoever reads the members. */
+export function respelt(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(respelt);
+  if (typeof value !== "object" || value === null) return value;
+  const respelled: Record<string, unknown> = Object.create(null);
+  for (const [given, member] of Object.entries(value as Members)) {
+    const name = spellings.get(given.toLowerCase()) ?? given;
+    if (name in respelled) {
+      const words = `The body has the member ${shownAs(name)} twice, in letters of other case.`;
+      throw new Refusal("InputJsonInvalid", words);
+    }
+    respelled[name] = respelt(member);
+  }
+  return { ...respelled };
+}

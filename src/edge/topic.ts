@@ -1,0 +1,54 @@
+// A topic as the module's API has it: a name and a schema.
+
+import { checkInputSchema, newTerms, type TopicTerms } from "../control/properties/topic.ts";
+import { type InputMapping, noMapping } from "../core/schema/mapping.ts";
+import { checkMembers } from "../core/text/members.ts";
+import type { Topic } from "../core/topic.ts";
+import { moduleApiVersion } from "./protocol.ts";
+
+/** Where a module would be. Here there is neither hub nor device, and nobody reads it. */
+export const moduleId = "/iotHubs/local/devices/local/modules/posthorn";
+
+/** In the module events of a custom schema have no envelope; where one is needed, it is this. */
+const plainMapping: InputMapping = {
+  ...noMapping,
+  eventType: { sourceField: null, defaultValue: "custom" },
+  subject: { sourceField: null, defaultValue: "custom" },
+  dataVersion: { sourceField: null, defaultValue: "1" },
+};
+
+/** What is made by this API behaves like the module, whatever the broker's profile. */
+const newTopicTerms: TopicTerms = { ...newTerms("topic"), profile: "iot-edge" };
+
+/**
+ * The terms with the schema that is given; everything else, and a schema that is not given, stays.
+ * `value` in one spelling. Refusal: InvalidSetting, naming the field.
+ */
+export function checkModuleTopic(value: unknown, old: Topic | undefined): TopicTerms {
+  const base: TopicTerms = old ?? newTopicTerms;
+  const { inputSchema: given = null } = checkMembers(value ?? {}, "properties", [
+    "inputSchema",
+    "endpoint",
+  ]);
+  const inputSchema =
+    given === null ? base.inputSchema : checkInputSchema(given, "properties.inputSchema");
+  if (inputSchema === base.inputSchema) return base;
+  return {
+    ...base,
+    inputSchema,
+    mapping: inputSchema === "CustomEventSchema" ? plainMapping : null,
+  };
+}
+
+export function renderModuleTopic({ name, inputSchema }: Topic, baseUrl: string): object {
+  const path = `/topics/${name}`;
+  return {
+    id: `${moduleId}${path}`,
+    name,
+    type: "Microsoft.EventGrid/topics",
+    properties: {
+      endpoint: `${baseUrl}${path}/events?api-version=${moduleApiVersion}`,
+      inputSchema,
+    },
+  };
+}

@@ -1,0 +1,145 @@
+// What goes to Service Bus and Event Hubs, and what comes back: an event as a single object in the
+// delivery schema, with what a webhook would get in headers as application properties (C-1); and
+// what their clients throw, as the outcome that the same thing has over HTTP. Pure functions.
+
+import type { Outcome } from "../../core/delivery/outcome.ts";
+import type { Delivery, Parcel } from "../../core/ports.ts";
+import { contentTypeOf, renderEvent } from "../../core/schema/convert.ts";
+import { traceFields } from "../../core/tracing/trace.ts";
+import { silent } from "../http/exchange.ts";
+import { gridFields, ownFields, silenceOf, wordsOf } from "../http/message.ts";
+import { isNoToken } from "./client.ts";
+
+/** An event for a bus, before it takes the shape of one. */
+export interface Load {
+  readonly body: Buffer;
+  readonly contentType: string;
+  /** The same with every attempt. */
+  readonly id: string;
+  readonly properties: Record<string, string>;
+  /** Those of the subscription's own that the bus itself has a meaning for, by their names. */
+  readonly known: ReadonlyMap<string, string>;
+}
+
+/**
+ * `meant` are the names that the bus has a meaning for, in lower case.
+ *
+ * *Differs:* whether an event hub gets an object or an array of one is not told; it is an object
+ * here, as it is for Service Bus. Values of properties are texts, whatever they are in the event.
+ */
+export function loadsOf(
+  { subscription, deliveries, trace }: Parcel,
+  meant: readonly string[],
+): readonly Load[] {
+  const { deliverySchema, headers } = subscription;
+  return deliveries.map((delivery: Delivery) => {
+    const rendered = renderEvent(delivery.event, deliverySchema);
+    const own = ownFields(headers, delivery.event.text).map(
+      ([name, value]) => [name, bounded(value)] as const,
+    );
+    const isMeant = ([name]: readonly [string, string]) => meant.includes(name.toLowerCase());
+    return {
+      body: Buffer.from(rendered.text),
+      contentType: contentTypeOf(deliverySchema, false),
+      id: delivery.event.systemId,
+      properties: {
+        ...traceFields(trace),
+        ...Object.fromEntries(own.filter((field) => !isMeant(field))),
+        ...gridFields(subscription, delivery, { rendered, say: bounded }),
+      },
+      known: new Map(
+        own.filter(isMeant).map(([name, value]) => [name.toLowerCase(), value] as const),
+      ),
+    };
+  });
+}
+
+/** C-1: a publisher may have put anything where a value is looked for. */
+const valueBytesMax = 4_096;
+
+function bounded(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= valueBytesMax) return text;
+  // A character cut in two at the end is left out.
+  return new TextDecoder().decode(bytes.subarray(0, valueBytesMax), { stream: true });
+}
+
+/** What has been taken is a success under every profile (P-1): clients only say that it was. */
+export const taken: Outcome = { kind: "answered", status: 200 };
+
+/** What the service leaves alone for five minutes. Ours waits as long with a status that waits. */
+const restMs = 300_000;
+
+type Meaning = Omit<Extract<Outcome, { kind: "answered" }>, "kind">;
+
+const notFound: Meaning = { status: 404 };
+const unauthorized: Meaning = { status: 401 };
+const tooLarge: Meaning = { status: 413 };
+const busy: Meaning = { status: 503 };
+const disabled: Meaning = { status: 503, name: "Disabled", retryAfterMs: restMs };
+const full: Meaning = { status: 503, name: "Full", retryAfterMs: restMs };
+const badRequest: Meaning = { status: 400 };
+
+/** By the codes of `ServiceBusError` and of `MessagingError`, from which the former is made. */
+const meanings: Readonly<Record<string, Meaning>> = {
+  MessagingEntityNotFound: notFound,
+  MessagingEntityNotFoundError: notFound,
+  UnauthorizedAccess: unauthorized,
+  UnauthorizedError: unauthorized,
+  PublisherRevokedError: unauthorized,
+  MessageSizeExceeded: tooLarge,
+  MessageTooLargeError: tooLarge,
+  ServiceBusy: busy,
+  ServerBusyError: busy,
+  MessagingEntityDisabled: disabled,
+  MessagingEntityDisabledError: disabled,
+  QuotaExceeded: full,
+  QuotaExceededError: full,
+  ArgumentError: badRequest,
+  ArgumentOutOfRangeError: badRequest,
+  InvalidOperationError: badRequest,
+  InvalidFieldError: badRequest,
+  DecodeError: badRequest,
+  NotImplementedError: badRequest,
+  PreconditionFailedError: badRequest,
+  InternalServerError: { status: 500 },
+};
+
+/** Both the bus's own word that it took too long, and the client's that it heard nothing. */
+const timeouts = ["ServiceTimeout", "ServiceUnavailableError", "OperationTimeoutError"];
+
+export function busOutcome(error: Error): Outcome {
+  const code = codeOf(error);
+  if (timeouts.includes(code)) return silent("timeout", code);
+  const meaning = meanings[code] ?? meaningOf(error, code);
+  if (meaning === null) return silent(silenceOf(systemError(error, code)), wordsOf(error));
+  const isSession = meaning === badRequest && /\bsession/i.test(error.message);
+  return {
+    kind: "answered",
+    ...meaning,
+    ...(isSession && { name: "SessionQueueNotSupported" }),
+    detail: code || error.name,
+  };
+}
+
+function meaningOf(error: Error, code: string): Meaning | null {
+  if (isNoToken(error)) return unauthorized;
+  // What the client itself refuses to send: a key of a partition that is too long, for one.
+  if (error instanceof TypeError || error instanceof RangeError) return badRequest;
+  // Its name for what is not found, unless the system could not find the host.
+  const isAbsent = /^ServiceCommunication(Problem|Error)$/.test(code) && !("syscall" in error);
+  return isAbsent ? notFound : null;
+}
+
+/** A general error of Service Bus has the code before its words; several have that of the first. */
+function codeOf(error: Error & { readonly code?: unknown }): string {
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) {
+    return codeOf(error.errors[0]);
+  }
+  const code = typeof error.code === "string" ? error.code : "";
+  return code === "GeneralError" ? (/^(\w+): /.exec(error.message)?.[1] ?? "") : code;
+}
+
+function systemError(error: Error, code: string): Error {
+  return Object.assign(new Error(error.message), { code });
+}

@@ -1,0 +1,49 @@
+// Blobs in a storage account of Azure's, or of an emulator of it. The client is Azure's own, loaded
+// when the first blob comes: it takes a while, and most brokers never need it. It makes one try;
+// when the next one is made is the law's to say.
+//
+// A container that is not there is not made, as the service does not: who gives the name of one
+// that does not exist has more likely misspelt it.
+
+import type { BlobServiceClient } from "@azure/storage-blob";
+import type { StorageStore } from "../../core/azure/storage.ts";
+import { inTurn, once, storageClientOptions, storageOutcome } from "../azure/client.ts";
+import { managedIdentity } from "../azure/managed-identity.ts";
+import { shelfOfAccount } from "./blob-reader.ts";
+import type { BlobStore } from "./sink.ts";
+
+/** *Differs:* what type the service gives its blobs is not told; this is what they are. */
+const blobContentType = "application/json; charset=utf-8";
+
+export function openBlobs(store: Exclude<StorageStore, { kind: "folder" }>): BlobStore {
+  const connected = once(async (): Promise<BlobServiceClient> => {
+    const { BlobServiceClient: Client } = await inTurn(() => import("@azure/storage-blob"));
+    if (store.kind === "blob") {
+      return Client.fromConnectionString(store.connectionString, storageClientOptions);
+    }
+    const credential = await managedIdentity(store.clientId);
+    return new Client(store.blobEndpoint, credential, storageClientOptions);
+  });
+  return {
+    ...shelfOfAccount(connected),
+    async put({ container, path, text }, signal) {
+      const bytes = Buffer.byteLength(text);
+      try {
+        const blob = (await connected()).getContainerClient(container).getBlockBlobClient(path);
+        const answer = await blob.upload(text, bytes, {
+          abortSignal: signal,
+          blobHTTPHeaders: { blobContentType },
+        });
+        const written = { container, path, url: bareUrl(blob.url), etag: answer.etag ?? "", bytes };
+        return { kind: "answered", status: answer._response.status, written };
+      } catch (error) {
+        return storageOutcome(error as Error);
+      }
+    },
+  };
+}
+
+/** A shared access signature is in the query. */
+function bareUrl(url: string): string {
+  return url.split("?", 1)[0] ?? url;
+}

@@ -1,0 +1,92 @@
+// Stores of dead letters, looked at for people and for redrives. Each look has an end on our clock,
+// which may be virtual, and stops with the broker. Nothing is changed and nothing is remembered.
+
+import type {
+  BlobContainer,
+  DeadLetterReader,
+  NotRead,
+} from "../../core/deadletter/letter-store.ts";
+import type { Activity, Clock } from "../../core/ports.ts";
+
+/** One kind of store. Never rejects for what the world did; told to stop, it may say anything. */
+export interface BlobShelf {
+  list(
+    container: BlobContainer,
+    page: Parameters<DeadLetterReader["list"]>[1],
+    signal: AbortSignal,
+  ): ReturnType<DeadLetterReader["list"]>;
+  read(
+    container: BlobContainer,
+    path: string,
+    signal: AbortSignal,
+  ): ReturnType<DeadLetterReader["read"]>;
+  whyUnreachable(container: BlobContainer, signal: AbortSignal): Promise<string | null>;
+}
+
+export interface ShelfOptions {
+  readonly clock: Clock;
+  readonly activity: Activity;
+  /** Undefined for an account that is not in the settings. */
+  readonly shelfOf: (account: string) => BlobShelf | undefined;
+}
+
+/** One of ours has 1 MB; what the service may write is not told. */
+export const blobBytesMax = 16 * 1024 * 1024;
+const lookMs = 30_000;
+
+export function notRead(words: string): NotRead {
+  return { kind: "notRead", why: `${words}.`, isMissing: false };
+}
+
+export const tooLarge = notRead(`The blob has more than ${blobBytesMax} bytes`);
+
+export function openShelves({ clock, activity, shelfOf }: ShelfOptions) {
+  const closing = new AbortController();
+  const look = async <T>(
+    { account }: BlobContainer,
+    failed: (why: NotRead) => T,
+    work: (shelf: BlobShelf, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    const shelf = shelfOf(account);
+    if (shelf === undefined) return failed(notRead(`${account} is not in storageAccounts`));
+    if (closing.signal.aborted) return failed(notRead("The broker is stopping"));
+    const end = activity.begin("outside");
+    const tooLong = Promise.withResolvers<T>();
+    const breakOff = new AbortController();
+    const stop = (why: string) => {
+      tooLong.resolve(failed(notRead(why)));
+      breakOff.abort();
+    };
+    const close = () => stop("The broker is stopping");
+    closing.signal.addEventListener("abort", close, { once: true });
+    const callOff = clock.after(lookMs, () => stop("The store gave no answer in time"));
+    try {
+      return await Promise.race([work(shelf, breakOff.signal), tooLong.promise]);
+    } finally {
+      callOff();
+      closing.signal.removeEventListener("abort", close);
+      end();
+    }
+  };
+  const reader: DeadLetterReader = {
+    list: (container, page) =>
+      look<Awaited<ReturnType<DeadLetterReader["list"]>>>(
+        container,
+        (why) => why,
+        (shelf, signal) => shelf.list(container, page, signal),
+      ),
+    read: (container, path) =>
+      look<Awaited<ReturnType<DeadLetterReader["read"]>>>(
+        container,
+        (why) => why,
+        (shelf, signal) => shelf.read(container, path, signal),
+      ),
+    whyUnreachable: (container) =>
+      look<string | null>(
+        container,
+        ({ why }) => why,
+        (shelf, signal) => shelf.whyUnreachable(container, signal),
+      ),
+  };
+  return { reader, close: () => closing.abort() };
+}

@@ -1,0 +1,91 @@
+// The way out for what we have given up on: the records of a parcel become one blob, in the account
+// that the subscription names (L-2). Two kinds of store stand behind the same few words:
+// blob-writer.ts and folder-writer.ts. Which one an account means, the operator has said; a store
+// is opened when the first blob comes for it.
+//
+// The crash line: between a blob and its settlement the store has the events and we do not know it;
+// after a crash they are written again, into another blob. A dead letter may be there twice.
+//
+// What lies in the same stores is read back through `reader` (reader.ts).
+//
+// Deliberately absent: retries, and the limit after which events are dropped (L-4), which are laws.
+
+import { findAccount, type StorageAccount, type StorageStore } from "../../core/azure/storage.ts";
+import type { DeadLetterReader } from "../../core/deadletter/letter-store.ts";
+import { deadLetterPath, deadLettersOf } from "../../core/deadletter/record.ts";
+import type { Outcome } from "../../core/delivery/outcome.ts";
+import type { Activity, Clock, Ids, Sink } from "../../core/ports.ts";
+import type { DeadLetterDestination } from "../../core/subscription.ts";
+import { Errands } from "../client-send.ts";
+import { silent } from "../http/exchange.ts";
+import { openBlobs } from "./blob-writer.ts";
+import { openFolder } from "./folder-writer.ts";
+import { type BlobShelf, openShelves } from "./reader.ts";
+
+/** Writes that may stay open after their wait, over all stores. */
+const lateMax = 64;
+
+export interface DeadLetterOptions {
+  readonly clock: Clock;
+  readonly activity: Activity;
+  readonly ids: Ids;
+  readonly accounts: readonly StorageAccount[];
+}
+
+export interface DeadLetters extends Sink<DeadLetterDestination> {
+  readonly reader: DeadLetterReader;
+  /** Breaks off what is under way. */
+  close(): Promise<void>;
+}
+
+export interface Blob {
+  readonly container: string;
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Where blobs are put, and found again. */
+export interface BlobStore extends BlobShelf {
+  /** Never rejects for something the world did. What is written is durable, and never in part. */
+  put(blob: Blob, signal: AbortSignal): Promise<Outcome>;
+}
+
+export function openDeadLetters(options: DeadLetterOptions): DeadLetters {
+  const { clock, ids, accounts } = options;
+  const errands = new Errands({ ...options, lateMax });
+  const opened = new Map<StorageAccount, BlobStore>();
+  const storeOf = (account: StorageAccount) => {
+    const store = opened.get(account) ?? openStore(account.store);
+    opened.set(account, store);
+    return store;
+  };
+  const shelfOf = (name: string) => {
+    const account = accounts.find((each) => each.name.toLowerCase() === name.toLowerCase());
+    return account && storeOf(account);
+  };
+  const shelves = openShelves({ ...options, shelfOf });
+  return {
+    reader: shelves.reader,
+    send(parcel, { resourceId, container }, limits) {
+      return errands.run(limits, async (signal) => {
+        // A subscription outlives the settings it was checked against.
+        const account = findAccount(accounts, resourceId);
+        if (account === undefined) return silent("dns", `${resourceId} is not in storageAccounts.`);
+        const path = deadLetterPath({
+          subscription: parcel.subscription.name,
+          at: clock.now(),
+          id: ids.next(),
+        });
+        return storeOf(account).put({ container, path, text: deadLettersOf(parcel) }, signal);
+      });
+    },
+    async close() {
+      errands.close();
+      shelves.close();
+    },
+  };
+}
+
+function openStore(store: StorageStore): BlobStore {
+  return store.kind === "folder" ? openFolder(store) : openBlobs(store);
+}

@@ -1,0 +1,176 @@
+// Asking an endpoint something ourselves: one small request and its answer, status, headers and
+// body. Handshakes and notices are rare, so every question has a connection of its own, and none
+// is kept. Waiting is done on the clock, which may be virtual.
+//
+// Deliberately absent: retries, and any judgement of the answer; both are laws in core. Redirects
+// are answers and are not followed: whoever is asked must agree for itself.
+
+import type { Answer, Ask } from "../../core/handshake/question.ts";
+import type { Activity, Clock } from "../../core/ports.ts";
+import { Connections, type Controller, type Listener, type Trust } from "./connections.ts";
+import { headerText, silenceOf, wordsOf } from "./message.ts";
+
+export interface AskOptions {
+  readonly clock: Clock;
+  readonly activity: Activity;
+  /** Questions under way at a time; the others wait their turn. */
+  readonly asksMax?: number;
+  /** How much of an answer's body is read. */
+  readonly bodyBytesMax?: number;
+  /** Authorities to trust beside those of the system, as PEM. */
+  readonly ca?: readonly string[];
+  /** Whose certificates will do; those of known authorities if not said. */
+  readonly trust?: Trust;
+}
+
+export interface Asker {
+  readonly ask: Ask;
+  /** Breaks off what is open. */
+  close(): Promise<void>;
+}
+
+type Asked = Parameters<Ask>[0];
+
+const canceled: Answer = { kind: "noReply", why: "It was broken off." };
+
+export function openAsk(options: AskOptions): Asker {
+  const { clock, activity, asksMax = 64, bodyBytesMax = 65_536, ca = [] } = options;
+  const { trust = "known" } = options;
+  const connections = new Connections({ clock, keepAliveMs: 4_000, idleMax: 0, ca, trust });
+  const closing = new AbortController();
+  const turns = openTurns(asksMax);
+
+  async function ask(asked: Asked): Promise<Answer> {
+    const signal = AbortSignal.any([asked.signal, closing.signal]);
+    const leave = await turns.take(signal);
+    if (leave === null) return canceled;
+    const end = activity.begin("outside");
+    try {
+      return await exchange({ ...asked, signal });
+    } finally {
+      end();
+      leave();
+    }
+  }
+
+  function exchange(asked: Asked): Promise<Answer> {
+    const url = URL.parse(asked.url);
+    if (url === null || !/^https?:$/.test(url.protocol)) return silence("The URL is not usable.");
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    const connection = connections.open(url.origin);
+    const breakOff = () => resolve(canceled);
+    const cancelAlarm = clock.after(asked.waitMs, () => {
+      resolve({ kind: "noReply", why: "No answer came in time." });
+    });
+    asked.signal.addEventListener("abort", breakOff, { once: true });
+    try {
+      connection.client.dispatch(
+        {
+          method: asked.method,
+          path: url.pathname + url.search,
+          headers: headersOf(asked),
+          body: asked.body,
+        },
+        hear(resolve, bodyBytesMax),
+      );
+    } catch (error) {
+      resolve({ kind: "noReply", why: wordsOf(error as Error) });
+    }
+    return promise.finally(() => {
+      cancelAlarm();
+      asked.signal.removeEventListener("abort", breakOff);
+      connections.drop(connection);
+    });
+  }
+
+  return {
+    ask,
+    async close() {
+      closing.abort();
+      await connections.close();
+    },
+  };
+}
+
+function headersOf({ headers }: Asked): Record<string, string> {
+  const texts = Object.entries(headers).map(([name, value]) => [name, headerText(value)] as const);
+  return { "user-agent": "posthorn", ...Object.fromEntries(texts) };
+}
+
+/** Resolves with the answer once it was read to its end, or to as much as is wanted. */
+function hear(resolve: (answer: Answer) => void, bodyBytesMax: number): Listener {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let head: { status: number; headers: Extract<Answer, { kind: "answered" }>["headers"] } | null =
+    null;
+  const finish = () => {
+    if (head === null) return;
+    const body = Buffer.concat(chunks).subarray(0, bodyBytesMax).toString("utf8");
+    resolve({ kind: "answered", ...head, body });
+  };
+  return {
+    onRequestStart() {},
+    onResponseStart(_controller: Controller, status, headers) {
+      if (status >= 200) head = { status, headers };
+    },
+    onResponseData(_controller: Controller, chunk) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= bodyBytesMax) finish();
+    },
+    onResponseEnd: finish,
+    onResponseError(_controller, error) {
+      // An answer that broke off after its head is one all the same.
+      if (head !== null) finish();
+      else resolve({ kind: "noReply", why: wordsOfSilence(error) });
+    },
+  };
+}
+
+const causes = {
+  dns: "Its name could not be found",
+  tls: "No secure connection could be made",
+  connection: "The connection failed",
+};
+
+function wordsOfSilence(error: Error): string {
+  const silence = silenceOf(error);
+  const cause = silence === "dns" || silence === "tls" ? causes[silence] : causes.connection;
+  return `${cause}: ${wordsOf(error)}`;
+}
+
+function silence(why: string): Promise<Answer> {
+  return Promise.resolve({ kind: "noReply", why });
+}
+
+/** At most `max` at a time, in the order they came. */
+function openTurns(max: number) {
+  let taken = 0;
+  const waiting = new Set<() => void>();
+  const leave = () => {
+    taken -= 1;
+    const [next] = waiting;
+    next?.();
+  };
+  return {
+    /** Null when the signal aborted before there was room; otherwise to be called at the end. */
+    take(signal: AbortSignal): Promise<(() => void) | null> {
+      return new Promise((resolve) => {
+        const begin = () => {
+          waiting.delete(begin);
+          signal.removeEventListener("abort", giveUp);
+          taken += 1;
+          resolve(leave);
+        };
+        const giveUp = () => {
+          waiting.delete(begin);
+          resolve(null);
+        };
+        if (signal.aborted) return resolve(null);
+        if (taken < max) return begin();
+        waiting.add(begin);
+        signal.addEventListener("abort", giveUp, { once: true });
+      });
+    },
+  };
+}

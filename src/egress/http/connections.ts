@@ -1,0 +1,176 @@
+// Connections to origins, kept open between requests. Each is one undici Client, which makes its
+// connection when the first request comes, and anew when the peer had closed it meanwhile.
+//
+// Deliberately absent: undici's Pool and Agent. They do not say which connection a request is on,
+// do not let go of a request that still waits for one, and set one bound for all endpoints of an
+// origin. How many connections are in use is the caller's business; how many lie idle is ours.
+
+import {
+  checkServerIdentity,
+  createSecureContext,
+  getCACertificates,
+  type SecureContext,
+  TLSSocket,
+} from "node:tls";
+import { buildConnector, Client, type Dispatcher } from "undici";
+import type { Clock, Instant } from "../../core/ports.ts";
+
+export interface ConnectionsOptions {
+  readonly clock: Clock;
+  /** How long a connection may lie idle; less where the peer asks for less. */
+  readonly keepAliveMs: number;
+  /** How many may lie idle, over all origins. */
+  readonly idleMax: number;
+  /** Authorities to trust beside those of the system, as PEM. */
+  readonly ca: readonly string[];
+  readonly trust?: Trust;
+}
+
+/**
+ * Whose certificates will do: those of known authorities; those of any, as long as name and dates
+ * are right; or all.
+ */
+export type Trust = "known" | "anyAuthority" | "all";
+
+/** Who listens to what becomes of a request, in the words of undici. */
+export type Listener = Dispatcher.DispatchHandler;
+export type Controller = Dispatcher.DispatchController;
+
+/** One connection, made or yet to be made, to be given back or dropped by whoever took it. */
+export interface Connection {
+  readonly client: Client;
+  readonly origin: Origin;
+  /** Cuts off even a connection that is still being made, which undici would let go on. */
+  readonly cut: AbortController;
+  /** Answers received since it was last made. */
+  served: number;
+  /** When it was last given back, and how long it had lain idle when it was last taken. */
+  idleSince: Instant;
+  idleMs: number;
+}
+
+interface Origin {
+  readonly url: string;
+  /** The last one given back is taken first, so that those not needed stay idle and end. */
+  readonly idle: Connection[];
+  connections: number;
+}
+
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #trust: SecureContext;
+  /** Only origins to which there are connections. */
+  readonly #origins = new Map<string, Origin>();
+  readonly #all = new Set<Connection>();
+  #idle = 0;
+  #isClosed = false;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    // Made once: to read a few hundred certificates for every connection takes milliseconds.
+    this.#trust = createSecureContext(
+      options.ca.length === 0 ? {} : { ca: [...getCACertificates("default"), ...options.ca] },
+    );
+  }
+
+  /** An idle connection if there is one, else a new one. */
+  take(url: string): Connection {
+    const idle = this.#origins.get(url)?.idle;
+    const connection = idle?.pop();
+    if (idle === undefined || connection === undefined) return this.open(url);
+    this.#idle -= 1;
+    connection.idleMs = this.#options.clock.now() - connection.idleSince;
+    if (connection.idleMs < this.#options.keepAliveMs) return connection;
+    // undici ends idle connections in real time. Where time is virtual, hours may have passed, and
+    // what a peer would long have closed is not used. The others have been idle even longer.
+    for (const old of [connection, ...idle]) this.drop(old);
+    return this.open(url);
+  }
+
+  open(url: string): Connection {
+    const origin = this.#origins.get(url) ?? { url, idle: [], connections: 0 };
+    const cut = new AbortController();
+    const client = new Client(url, {
+      pipelining: 1,
+      allowH2: false,
+      // Waiting is done on our clock and not in real time.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: this.#connector(cut.signal),
+      keepAliveTimeout: this.#options.keepAliveMs,
+      keepAliveMaxTimeout: this.#options.keepAliveMs,
+    });
+    const connection = { client, origin, cut, served: 0, idleSince: 0, idleMs: 0 };
+    client.on("disconnect", () => {
+      connection.served = 0;
+      if (origin.idle.includes(connection)) this.drop(connection);
+    });
+    origin.connections += 1;
+    this.#origins.set(url, origin);
+    this.#all.add(connection);
+    return connection;
+  }
+
+  #connector(signal: AbortSignal): buildConnector.connector {
+    const { trust = "known" } = this.#options;
+    const rejectUnauthorized = trust === "known";
+    const connect = buildConnector({
+      ...{ timeout: 0, secureContext: this.#trust, signal, rejectUnauthorized },
+    });
+    if (trust !== "anyAuthority") return connect;
+    return (target, done) =>
+      connect(target, (...made) => {
+        const [, socket] = made;
+        const error = socket instanceof TLSSocket ? faultOf(socket, target.hostname) : undefined;
+        if (error === undefined) return done(...made);
+        socket?.destroy();
+        done(error, null);
+      });
+  }
+
+  /** For a connection whose last answer was read to its end. */
+  giveBack(connection: Connection): void {
+    if (this.#isClosed || this.#idle >= this.#options.idleMax) {
+      this.drop(connection);
+      return;
+    }
+    connection.idleSince = this.#options.clock.now();
+    connection.origin.idle.push(connection);
+    this.#idle += 1;
+  }
+
+  /** Ends a connection and whatever is on it. */
+  drop(connection: Connection): void {
+    const { client, origin, cut } = connection;
+    if (client.destroyed) return;
+    const place = origin.idle.indexOf(connection);
+    if (place >= 0) {
+      origin.idle.splice(place, 1);
+      this.#idle -= 1;
+    }
+    origin.connections -= 1;
+    if (origin.connections === 0) this.#origins.delete(origin.url);
+    void client.destroy().then(() => this.#all.delete(connection));
+    cut.abort();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const connection of this.#all) this.drop(connection);
+    await Promise.all([...this.#all].map(({ client }) => client.destroy()));
+  }
+}
+
+/** What OpenSSL says of a chain that ends with an authority nobody knows. */
+const unknownAuthority =
+  /^(UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
+
+/** Where the chain is at fault, Node does not look at the name any more; so it is done here. */
+function faultOf(socket: TLSSocket, host: string): Error | undefined {
+  if (socket.authorized) return undefined;
+  const code = String(socket.authorizationError);
+  if (!unknownAuthority.test(code)) {
+    return Object.assign(new Error(`The certificate will not do: ${code}`), { code });
+  }
+  return checkServerIdentity(host.replace(/^\[|\]$/g, ""), socket.getPeerCertificate());
+}

@@ -1,0 +1,244 @@
+// One request of a webhook and what comes of it. An answer is a status: what becomes of its body
+// does not matter, nor whether it is a success, which is a law of the profile (P-1). A redirect is
+// an answer like any other (D-6). All waiting is done on the clock, which may be virtual, with one
+// alarm per send. Deliberately absent: retries, which are the law's, but for that at `#isStale`.
+
+import type { Outcome, Silence } from "../../core/delivery/outcome.ts";
+import type { Activity, Clock, Sink } from "../../core/ports.ts";
+import type { Connection, Connections, Controller, Listener } from "./connections.ts";
+import { excerptOf, type Post, silenceOf, type Target, wordsOf } from "./message.ts";
+import { readRetryAfter } from "./retry-after.ts";
+
+export type Limits = Parameters<Sink["send"]>[2];
+type NoReply = Extract<Outcome, { kind: "noReply" }>;
+
+/** Servers close what is idle after some seconds: a connection idle for less is not stale. */
+const staleMs = 1_000;
+
+export const canceled: NoReply = { kind: "noReply", why: "canceled" };
+const nothingLate: Promise<null> = Promise.resolve(null);
+
+/** What all exchanges stand on. */
+export interface Floor {
+  readonly clock: Clock;
+  readonly activity: Activity;
+  readonly connectionsMax: number;
+  readonly lateMax: number;
+  readonly answerBytesMax: number;
+  readonly answerDrainBytesMax: number;
+  readonly connections: Connections;
+  /** Only those with an exchange that is not over. */
+  readonly endpoints: Map<string, Endpoint>;
+  readonly exchanges: Set<Exchange>;
+}
+
+interface Endpoint {
+  open: number;
+  late: number;
+  readonly waiting: Exchange[];
+}
+
+/**
+ * The states of an exchange:
+ *
+ * - `waiting`: as many requests to the endpoint are open as may be. The end of one lets it go on.
+ * - `open`: on a connection, which may still be in the making. The answer, a failure or the end of
+ *   the wait ends this state.
+ * - `late`: the caller has been told of the timeout, and an answer may still come (R-4). A request
+ *   that was not even written in time is never late: it would arrive together with its retry.
+ * - `over`: all is told, and what undici may still say is not heard.
+ */
+export class Exchange implements Listener {
+  readonly outcome: Promise<Outcome>;
+  readonly limits: Limits;
+  readonly #floor: Floor;
+  readonly #target: Target;
+  readonly #post: Post;
+  readonly #endpoint: Endpoint;
+  readonly #tell: (outcome: Outcome) => void;
+  readonly #endActivity: () => void;
+  #tellLate: (outcome: Outcome | null) => void = () => {};
+  #cancelAlarm: () => void;
+  #state: "waiting" | "open" | "late" | "over" = "waiting";
+  #connection: Connection | null = null;
+  #isWritten = false;
+  #isAnswering = false;
+  #status = 0;
+  #retryAfter: string | undefined;
+  #answer: Buffer[] = [];
+  #answerBytes = 0;
+
+  constructor(floor: Floor, target: Target, post: Post, limits: Limits) {
+    this.limits = limits;
+    this.#floor = floor;
+    this.#target = target;
+    this.#post = post;
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    this.outcome = promise;
+    this.#tell = resolve;
+    this.#endActivity = floor.activity.begin("outside");
+    this.#cancelAlarm = floor.clock.after(limits.waitMs, () => this.#waitIsOver());
+    this.#endpoint = floor.endpoints.get(target.endpoint) ?? { open: 0, late: 0, waiting: [] };
+    floor.endpoints.set(target.endpoint, this.#endpoint);
+    floor.exchanges.add(this);
+    if (this.#endpoint.open < floor.connectionsMax) this.#open();
+    else this.#endpoint.waiting.push(this);
+  }
+
+  cancel(): void {
+    this.#end(canceled);
+  }
+
+  #open(): void {
+    this.#state = "open";
+    this.#endpoint.open += 1;
+    this.#dispatch(this.#floor.connections.take(this.#target.origin));
+  }
+
+  #dispatch(connection: Connection): void {
+    this.#connection = connection;
+    connection.client.dispatch(this.#post, this);
+  }
+
+  // What undici tells.
+
+  onRequestStart(): void {
+    this.#isWritten = true;
+  }
+
+  onResponseStarted(): void {
+    this.#isAnswering = true;
+  }
+
+  onResponseStart(
+    _controller: Controller,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status < 200) return;
+    this.#status = status;
+    const retryAfter = headers["retry-after"];
+    this.#retryAfter = typeof retryAfter === "string" ? retryAfter : retryAfter?.[0];
+  }
+
+  onResponseData(_controller: Controller, chunk: Buffer): void {
+    if (this.#answerBytes < this.#floor.answerBytesMax) this.#answer.push(chunk);
+    this.#answerBytes += chunk.length;
+    if (this.#answerBytes > this.#floor.answerDrainBytesMax) this.#end(this.#answered());
+  }
+
+  onResponseEnd(): void {
+    if (this.#state === "over" || this.#connection === null) return;
+    this.#connection.served += 1;
+    this.#floor.connections.giveBack(this.#connection);
+    this.#connection = null;
+    this.#end(this.#answered());
+  }
+
+  onResponseError(_controller: Controller | null, error: Error): void {
+    if (this.#state === "over" || this.#connection === null) return;
+    if (this.#status > 0) this.#end(this.#answered());
+    else if (this.#isStale(this.#connection)) this.#sendAgain(this.#connection);
+    else this.#end(silent(silenceOf(error), wordsOf(error)));
+  }
+
+  /**
+   * Whether the peer closed an idle connection just as we took it: surely so when the request was
+   * not yet written, very likely when the connection had been idle for long and no byte of an
+   * answer came. The request then goes out once more, on a new connection, for this is nobody's
+   * failure and would cost the event its first wait. Not so in steady use: there the endpoint broke
+   * off, which is an attempt, and when the next one is made is the law's to say (R-1).
+   */
+  #isStale({ served, idleMs }: Connection): boolean {
+    if (this.#state !== "open" || this.#isAnswering || served === 0) return false;
+    return !this.#isWritten || idleMs >= staleMs;
+  }
+
+  #sendAgain(stale: Connection): void {
+    this.#isWritten = false;
+    this.#floor.connections.drop(stale);
+    this.#dispatch(this.#floor.connections.open(this.#target.origin));
+  }
+
+  // What the clock tells.
+
+  #waitIsOver(): void {
+    const { lateMs, waitMs } = this.limits;
+    const hasRoom = this.#isWritten && this.#endpoint.late < this.#floor.lateMax;
+    if (this.#status > 0) this.#end(this.#answered());
+    else if (lateMs <= waitMs) this.#end(this.#timedOut());
+    else if (!hasRoom) this.#end({ ...this.#timedOut(), late: nothingLate });
+    else this.#turnLate(lateMs - waitMs);
+  }
+
+  #turnLate(ms: number): void {
+    const { promise, resolve } = Promise.withResolvers<Outcome | null>();
+    this.#tellLate = resolve;
+    this.#state = "late";
+    this.#endpoint.open -= 1;
+    this.#endpoint.late += 1;
+    this.#cancelAlarm = this.#floor.clock.after(ms, () => {
+      this.#end(this.#status > 0 ? this.#answered() : canceled);
+    });
+    this.#endActivity();
+    this.#tell({ ...this.#timedOut(), late: promise });
+    this.#letNextGoOn();
+  }
+
+  #timedOut(): NoReply {
+    if (this.#isWritten) return silent("timeout", "No answer came in time.");
+    const lack = this.#state === "waiting" ? "was free" : "could be made";
+    return silent("timeout", `No connection ${lack} in time.`);
+  }
+
+  // The end.
+
+  #end(outcome: Outcome): void {
+    const { connections, exchanges } = this.#floor;
+    const state = this.#state;
+    if (state === "over") return;
+    this.#state = "over";
+    this.#cancelAlarm();
+    exchanges.delete(this);
+    if (this.#connection !== null) connections.drop(this.#connection);
+    this.#leave(state);
+    if (state === "late") {
+      this.#tellLate(outcome.kind === "answered" ? outcome : null);
+    } else {
+      this.#endActivity();
+      this.#tell(outcome);
+      this.#letNextGoOn();
+    }
+  }
+
+  #leave(state: "waiting" | "open" | "late"): void {
+    const endpoint = this.#endpoint;
+    if (state === "waiting") endpoint.waiting.splice(endpoint.waiting.indexOf(this), 1);
+    else endpoint[state] -= 1;
+    const left = endpoint.open + endpoint.late + endpoint.waiting.length;
+    if (left === 0) this.#floor.endpoints.delete(this.#target.endpoint);
+  }
+
+  #letNextGoOn(): void {
+    const { open, waiting } = this.#endpoint;
+    const next = open < this.#floor.connectionsMax ? waiting.shift() : undefined;
+    if (next !== undefined) next.#open();
+  }
+
+  #answered(): Outcome {
+    const { clock, answerBytesMax } = this.#floor;
+    const retryAfterMs =
+      this.#retryAfter === undefined ? undefined : readRetryAfter(this.#retryAfter, clock.now());
+    const excerpt = excerptOf(this.#answer, answerBytesMax);
+    return {
+      kind: "answered",
+      status: this.#status,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(excerpt === "" ? {} : { excerpt }),
+    };
+  }
+}
+
+export function silent(why: Silence, detail: string): NoReply {
+  return { kind: "noReply", why, detail };
+}

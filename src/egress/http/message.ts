@@ -1,0 +1,165 @@
+// What goes over the wire to a webhook, and how what comes back is read: pure functions, for
+// whatever a publisher may have written and an endpoint may answer.
+
+import type { Silence } from "../../core/delivery/outcome.ts";
+import type { Delivery, Parcel } from "../../core/ports.ts";
+import { bodyOf, contentTypeOf, type Rendered, renderEvent } from "../../core/schema/convert.ts";
+import { findField } from "../../core/schema/mapping.ts";
+import {
+  type DeliveryHeader,
+  endpointOf,
+  type Forward,
+  type WebHookDestination,
+} from "../../core/subscription.ts";
+import { findMembers } from "../../core/text/json.ts";
+import { traceFields } from "../../core/tracing/trace.ts";
+import { forwardHeaders, withTopic } from "./forward.ts";
+
+export interface Target {
+  readonly origin: string;
+  /** With the query, which is sent with every request. */
+  readonly path: string;
+  /** What shares the fate of this URL. */
+  readonly endpoint: string;
+}
+
+export interface Post {
+  readonly method: "POST";
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** What Event Grid allows a header of its users; a data version may be as long as an event. */
+const headerCharsMax = 4_096;
+
+/** Null for what is no URL of the web. Such are refused when written, but the sink never throws. */
+export function targetOf(destination: WebHookDestination): Target | null {
+  const url = URL.parse(destination.url);
+  if (url === null || !/^https?:$/.test(url.protocol)) return null;
+  const { origin, pathname, search } = url;
+  return { origin, path: pathname + search, endpoint: endpointOf(destination) };
+}
+
+/**
+ * In the schema that the subscription asks for, with its own headers (C-1). What headers say of one
+ * event, they say of the first. The service sends no `Accept`.
+ */
+export function postOf(
+  { subscription, deliveries, trace }: Parcel,
+  path: string,
+  more: Readonly<Record<string, string>> = {},
+): Post {
+  const { deliverySchema, batch } = subscription;
+  const isBatched = batch !== null && batch.maxEvents > 1;
+  const [first] = deliveries as readonly [Delivery, ...Delivery[]];
+  const rendered = deliveries.map(({ event }) => renderEvent(event, deliverySchema));
+  const forward = forwardIn(subscription);
+  const isStamped = forward !== undefined && deliverySchema === "EventGridSchema";
+  const texts = rendered.map(({ text }) => (isStamped ? withTopic(text, forward) : text));
+  return {
+    method: "POST",
+    path,
+    headers: {
+      "content-type": contentTypeOf(deliverySchema, isBatched),
+      "user-agent": "posthorn",
+      ...traceFields(trace),
+      ...ownHeaders(subscription.headers, first.event.text),
+      ...(forward === undefined
+        ? gridFields(subscription, first, { rendered: rendered[0] as Rendered, say: headerText })
+        : forwardHeaders(forward)),
+      ...more,
+    },
+    body: bodyOf(texts, deliverySchema, isBatched),
+  };
+}
+
+function forwardIn({ destination }: Parcel["subscription"]): Forward | undefined {
+  return destination.kind === "webhook" ? destination.forward : undefined;
+}
+
+/**
+ * What the service says of an event beside it, to every kind of destination but queues. `say` makes
+ * a publisher's text fit to be said.
+ */
+export function gridFields(
+  { name }: Parcel["subscription"],
+  { attempts, event }: Delivery,
+  { rendered, say }: { readonly rendered: Rendered; readonly say: (text: string) => string },
+): Record<string, string> {
+  const { metadataVersion, dataVersion } = rendered;
+  return {
+    "aeg-event-type": "Notification",
+    "aeg-subscription-name": name.toUpperCase(),
+    "aeg-delivery-count": String(attempts),
+    "aeg-metadata-version": metadataVersion,
+    ...(dataVersion === null ? {} : { "aeg-data-version": say(dataVersion) }),
+    "aeg-output-event-id": say(event.systemId),
+  };
+}
+
+/** The subscription's own headers with their values, but for those that the event does not have. */
+export function ownFields(
+  headers: readonly DeliveryHeader[],
+  text: string,
+): (readonly [name: string, value: string])[] {
+  return headers.flatMap((header) => {
+    const value = header.kind === "static" ? header.value : valueAt(text, header.sourceField);
+    return value === null ? [] : [[header.name, value] as const];
+  });
+}
+
+/** Names in lower case, so that one of ours and one of theirs are never both sent. */
+function ownHeaders(headers: readonly DeliveryHeader[], text: string): Record<string, string> {
+  const own: Record<string, string> = {};
+  for (const [name, value] of ownFields(headers, text)) own[name.toLowerCase()] = headerText(value);
+  return own;
+}
+
+/**
+ * What stands at the path in the event as it was published; null for nothing, for null, and for
+ * what is no single value: then the header is left out.
+ */
+function valueAt(text: string, path: string): string | null {
+  const span = findMembers(text, 0);
+  const member = span && findField(text, span, path);
+  if (!member) return null;
+  const raw = text.slice(member.start, member.end);
+  if (raw.startsWith('"')) return JSON.parse(raw) as string;
+  return raw === "null" || /^[[{]/.test(raw) ? null : raw;
+}
+
+/**
+ * A publisher's text as a header's value. What is not printable ASCII, line ends above all, is
+ * percent-encoded as UTF-8: no text can break the request or smuggle a header into it.
+ */
+export function headerText(text: string): string {
+  const bounded = text.length > headerCharsMax ? text.slice(0, headerCharsMax) : text;
+  if (!/[^ -~]/.test(bounded)) return bounded;
+  const encoded = bounded.toWellFormed().replace(/[^ -~]+/g, encodeURIComponent);
+  return encoded.slice(0, headerCharsMax);
+}
+
+/** By the codes of Node, OpenSSL and undici. Whatever else goes wrong is the connection's fault. */
+export function silenceOf(error: Error): Silence {
+  const code = codeOf(error);
+  if (/^(ENOTFOUND|ENODATA|EAI_\w+)$/.test(code)) return "dns";
+  const isTls = /CERT|^CRL_|^ERR_(SSL|TLS)|^EPROTO$|^UNABLE_TO_|^HOSTNAME_|^INVALID_(CA|PURPOSE)$/;
+  return isTls.test(code) ? "tls" : "connection";
+}
+
+/** Several addresses that failed together have a code but no words. */
+export function wordsOf(error: Error): string {
+  return error.message || codeOf(error) || error.name;
+}
+
+function codeOf(error: Error): string {
+  return "code" in error ? String(error.code) : "";
+}
+
+/** The first bytes of an answer as text. A character cut in two at the end is left out. */
+export function excerptOf(answer: readonly Buffer[], bytesMax: number): string {
+  if (answer.length === 0) return "";
+  const bytes = Buffer.concat(answer).subarray(0, bytesMax);
+  return new TextDecoder().decode(bytes, { stream: bytes.length === bytesMax });
+}

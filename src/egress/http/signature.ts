@@ -1,0 +1,50 @@
+// Signs what goes out, as Standard Webhooks has it: an id that stays the same over all attempts,
+// the time of this one, and a signature of both and the body for every secret in force. A
+// subscription without secrets gets exactly what Event Grid sends.
+
+import { createHash, createHmac } from "node:crypto";
+import { type Signing, secretPrefix, secretsInForce } from "../../core/delivery/signing.ts";
+import type { Instant, Parcel } from "../../core/ports.ts";
+import type { Post } from "./message.ts";
+
+export function sign(post: Post, parcel: Parcel, now: Instant): Post {
+  const { signing } = parcel.subscription;
+  if (signing.length === 0) return post;
+  const headers = signatureHeaders({
+    id: idOf(parcel),
+    sentAt: now,
+    body: post.body,
+    secrets: secretsInForce(signing, now),
+  });
+  return { ...post, headers: { ...post.headers, ...headers } };
+}
+
+/**
+ * A receiver drops what it has seen under the same id. So it names the delivery and not the event,
+ * which another subscription may send to the same place; and for a batch all that is in it, because
+ * events that failed together may come again in other company.
+ */
+function idOf({ subscription, deliveries }: Parcel): string {
+  const ids = deliveries.map(({ event }) => event.systemId);
+  if (ids.length === 1) return `${ids[0]}-${subscription.id}`;
+  return `batch-${createHash("sha256").update(ids.join("\n")).digest("hex")}-${subscription.id}`;
+}
+
+function signatureHeaders(what: {
+  readonly id: string;
+  readonly sentAt: Instant;
+  readonly body: string;
+  readonly secrets: Signing;
+}): Record<string, string> {
+  const seconds = Math.floor(what.sentAt / 1000);
+  const signed = `${what.id}.${seconds}.${what.body}`;
+  const signatures = what.secrets.map(({ secret }) => {
+    const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
+    return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
+  });
+  return {
+    "webhook-id": what.id,
+    "webhook-timestamp": String(seconds),
+    "webhook-signature": signatures.join(" "),
+  };
+}

@@ -1,0 +1,182 @@
+// The real ground: everything a broker stands on, opened in order into the stack of its owner, who
+// closes it in reverse. Nothing is joined here; that is the house's business.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "./config/config.ts";
+import { type AzureResources, parseAzure } from "./core/azure/resources.ts";
+import type { Activity, Catalog } from "./core/ports.ts";
+import type { Chronicle } from "./core/story/chronicle.ts";
+import type { StoryNote } from "./core/story/note.ts";
+import { type DeadLetters, openDeadLetters } from "./egress/deadletter/sink.ts";
+import { openDestinations } from "./egress/destination.ts";
+import { openAsk } from "./egress/http/ask.ts";
+import { openWebhook } from "./egress/http/webhook.ts";
+import { entraOf, trustOf, versionOf } from "./room-options.ts";
+import { keepSecret } from "./runtime/access/kept-file.ts";
+import { openKeys } from "./runtime/access/keys.ts";
+import { openTokens, type Tokens } from "./runtime/access/tokens.ts";
+import { trustAlso } from "./runtime/access/trust.ts";
+import { realChance, seededChance } from "./runtime/chance.ts";
+import { realActivity, realClock } from "./runtime/clock/real.ts";
+import { VirtualClock } from "./runtime/clock/virtual.ts";
+import {
+  type FailureGround,
+  type FailureLog,
+  openFailureLog,
+  openLines,
+} from "./runtime/failure-log.ts";
+import { makeKey, realIds } from "./runtime/ids.ts";
+import { type LogStream, type OpenLog, openLog } from "./runtime/log.ts";
+import { type OpenMeter, openMeter } from "./runtime/metrics/meter.ts";
+import { openVitals, type Vitals } from "./runtime/metrics/process.ts";
+import { openTally, type Tally } from "./runtime/metrics/totals.ts";
+import { tellSuccesses } from "./runtime/successes.ts";
+import { openTelemetry, type Telemetry } from "./runtime/telemetry/open.ts";
+import type { Env } from "./runtime/telemetry/settings.ts";
+import { type OpenChronicle, type OpenStore, openChronicle, openStore } from "./stores.ts";
+import type { Ground } from "./wiring.ts";
+
+/** What the process brings along. */
+export interface Outside {
+  readonly stdout: LogStream;
+  readonly startedAt: number;
+  /** Of the process: it names the collectors of OpenTelemetry. Without it there are none. */
+  readonly env?: Env;
+  readonly onCrash: (error: Error) => void;
+  /** Told of everything that is noted for stories, as it happens. */
+  readonly onNote?: (note: StoryNote) => void;
+}
+
+export interface RealGround extends Ground {
+  readonly store: OpenStore;
+  readonly deadLetterSink: DeadLetters;
+  readonly azure: AzureResources;
+  readonly chronicle: Chronicle;
+  readonly isModuleKey: (key: string) => boolean;
+  /** What may be missing from stories; see stores.ts. */
+  readonly missing: OpenChronicle["missing"];
+  /** Null: time passes by itself. */
+  readonly virtual: VirtualClock | null;
+  /** Where facts go without detours, and the announcement. */
+  readonly openLog: OpenLog;
+  readonly openMeter: OpenMeter;
+  readonly telemetry: Telemetry;
+  readonly vitals: Vitals;
+  readonly tally: () => Tally;
+  readonly tokens: Tokens;
+}
+
+/** Until it is closed by its owner, a broker has no time to lose. */
+export interface Ending {
+  signal: AbortSignal;
+}
+
+/** Refusal: InvalidSetting, naming the setting. */
+export async function layGround(
+  config: Config,
+  outside: Outside,
+  hands: {
+    readonly rooms: AsyncDisposableStack;
+    readonly ending: Ending;
+    /** Of the house that is to stand here. */
+    readonly catalog: () => Catalog;
+  },
+): Promise<RealGround> {
+  const { rooms } = hands;
+  const virtual = virtualClockOf(config, outside.startedAt);
+  const clock = virtual ?? realClock();
+  const activity = virtual ?? realActivity;
+  const log = rooms.adopt(
+    openLog({
+      ...{ level: config.logLevel, format: config.logFormat, stream: outside.stdout },
+      now: () => clock.now(),
+      holdsBack: true,
+    }),
+    (open) => open.close(),
+  );
+  const meter = openMeter();
+  const version = versionOf();
+  const telemetry = rooms.adopt(
+    await openTelemetry({ log, version, env: outside.env ?? {} }),
+    (open) => open.close(),
+  );
+  const vitals = rooms.adopt(openVitals({ version }), (open) => open.close());
+  const { tally, counted } = openTally(meter);
+  const store = rooms.adopt(
+    await openStore(config, { clock, activity, meter, ...outside }),
+    (open) => open.close(),
+  );
+  const { chronicle, missing } = await openChronicle(config, { clock, activity, log });
+  rooms.defer(() => chronicle.close());
+  if (outside.onNote !== undefined) chronicle.listen(outside.onNote);
+  const ids = realIds();
+  const azure = parseAzure(config);
+  const ways = openWays(config, { clock, activity, ids, azure }, hands);
+  const tokens = openTokens({ adminKey: adminKeyOf(config), entra: entraOf(config), log });
+  const failures = openFailures(config, { log, clock, catalog: hands.catalog });
+  if (failures !== null) {
+    rooms.defer(chronicle.listen((note) => failures.note(note)));
+    rooms.adopt(failures, (open) => open.close());
+  }
+  const facts = config.tellsSuccesses ? tellSuccesses(log) : log;
+  const moduleKeys = config.moduleKeysEnabled ? [config.moduleKey1, config.moduleKey2] : [];
+  return {
+    ...{ store, chronicle, missing, azure, ...ways, clock, ids, meter: counted },
+    ...{ virtual, openLog: log, openMeter: meter, telemetry, vitals, tally, tokens },
+    log: failures === null ? facts : failures.beside(facts),
+    chance: config.seed === null ? realChance() : seededChance(config.seed),
+    whyNoBearer: tokens.whyNoBearer,
+    isModuleKey: openKeys(moduleKeys),
+    ...(telemetry.tracer && { tracer: telemetry.tracer }),
+  };
+}
+
+function virtualClockOf(config: Config, startedAt: number): VirtualClock | null {
+  if (config.clock !== "virtual") return null;
+  const startAt = config.clockStartAt ?? startedAt;
+  return new VirtualClock({ startAt, patienceMs: config.clockPatienceMs });
+}
+
+/** The ways out: to endpoints, to dead letters, and for questions of our own. */
+function openWays(
+  config: Config,
+  ground: Pick<RealGround, "clock" | "ids" | "azure"> & { readonly activity: Activity },
+  { rooms, ending }: { readonly rooms: AsyncDisposableStack; readonly ending: Ending },
+) {
+  const { azure } = ground;
+  const ca = (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8"));
+  trustAlso(ca);
+  const trust = trustOf(config);
+  const sendsMax = config.endpointSendsMax;
+  const webhook = rooms.adopt(
+    openWebhook({ ...ground, connectionsMax: sendsMax, lateMax: sendsMax, ca, trust }),
+    (open) => open.close(),
+  );
+  const sink = rooms.adopt(openDestinations({ ...ground, webhook, azure }), (open) =>
+    open.close(ending.signal),
+  );
+  const { ask } = rooms.adopt(openAsk({ ...ground, ca, trust }), (open) => open.close());
+  // Also where there is no account: what waits for one that has been taken out is kept a while.
+  const deadLetterSink = rooms.adopt(
+    openDeadLetters({ ...ground, accounts: azure.storageAccounts }),
+    (open) => open.close(),
+  );
+  return { sink, ask, deadLetterSink };
+}
+
+/** Where nobody is asked for it, it need not be found again. */
+function adminKeyOf({ adminKey, auth, dataFolder }: Config): string {
+  if (adminKey !== null || !auth) return adminKey ?? makeKey();
+  return keepSecret(join(dataFolder, "admin.key"), makeKey);
+}
+
+function openFailures(
+  { failureLog }: Config,
+  { log, ...ground }: FailureGround & { readonly log: OpenLog },
+): FailureLog | null {
+  if (failureLog === "off") return null;
+  return failureLog === "stdout"
+    ? openFailureLog({ write: log.line, close: async () => {} }, ground)
+    : openFailureLog(openLines(failureLog), ground);
+}

@@ -1,0 +1,67 @@
+// A second way in, from within: each blob of dead letters is an event of its storage account, and
+// is routed like any other (L-5). It goes round a sink, so that whoever sends need not know.
+//
+// The notice is stored before the sender hears of its success, and so before the dead letters are
+// settled: a crash in between writes another blob with a notice of its own. Where the store has no
+// room for new events the notice alone is lost, and told as a fact; written anew, the dead letters
+// would fill their store for nothing.
+
+import { parseStorageId } from "../core/azure/storage.ts";
+import { noticeOf } from "../core/deadletter/blob-notice.ts";
+import type { Outcome, Written } from "../core/delivery/outcome.ts";
+import type { Parcel, Sink } from "../core/ports.ts";
+import type { DeadLetterDestination } from "../core/subscription.ts";
+import { admit, type PublishGround } from "./publish.ts";
+
+export type NoticeGround = Pick<
+  PublishGround,
+  "directory" | "store" | "clock" | "ids" | "log" | "meter" | "chronicle"
+>;
+
+export function withNotices(
+  sink: Sink<DeadLetterDestination>,
+  ground: NoticeGround,
+): Sink<DeadLetterDestination> {
+  return {
+    async send(parcel, destination, limits) {
+      const tell = async (outcome: Outcome) => {
+        const written = outcome.kind === "answered" ? outcome.written : undefined;
+        if (written !== undefined) await notify(ground, { parcel, destination, written });
+      };
+      const outcome = await sink.send(parcel, destination, limits);
+      await tell(outcome);
+      if (outcome.kind === "answered" || outcome.late === undefined) return outcome;
+      const late = outcome.late.then(async (answer) => {
+        if (answer !== null) await tell(answer);
+        return answer;
+      });
+      return { ...outcome, late };
+    },
+  };
+}
+
+interface Writing {
+  readonly parcel: Parcel;
+  readonly destination: DeadLetterDestination;
+  readonly written: Written;
+}
+
+async function notify(ground: NoticeGround, writing: Writing): Promise<void> {
+  const { parcel, destination, written } = writing;
+  const directory = ground.directory();
+  const topic = directory.topic(parseStorageId(destination.resourceId)?.account ?? "");
+  const isNoticeOfNotice = directory.topic(parcel.subscription.topic)?.kind === "storage";
+  if (topic?.kind !== "storage" || isNoticeOfNotice) return;
+  const at = ground.clock.now();
+  const notice = noticeOf(written, { topic, id: ground.ids.next(), at });
+  const { length: bytes } = notice.event.text;
+  try {
+    const admission = { directory, topic, published: [notice], bytes, now: at };
+    await admit(ground, { ...admission, acceptedWith: "notice" });
+  } catch (error) {
+    const { container, path } = written;
+    const names = { topic: topic.name, container, blob: path };
+    ground.log.fact("warn", "notice.lost", { ...names, error: String(error) });
+    ground.meter.count("posthorn_lost_notices_total", { topic: topic.name });
+  }
+}

@@ -1,0 +1,95 @@
+// What the settings mean to the rooms: values made from the configuration, one for each that asks.
+// Nothing is opened here, and nothing is read but our own version.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "./config/config.ts";
+import { settingList } from "./config/settings.ts";
+import { handshakeRules } from "./core/handshake/handshake.ts";
+import type { Catalog } from "./core/ports.ts";
+import type { Retention } from "./core/story/chronicle.ts";
+import type { SettingView } from "./core/view.ts";
+import type { ModuleRules } from "./edge/rules.ts";
+import type { Trust } from "./egress/http/connections.ts";
+import type { OwnPort } from "./runtime/http/topic-ports.ts";
+import type { HouseRules } from "./wiring.ts";
+
+export function rulesOf(config: Config): HouseRules {
+  const ttlMs = config.defaultEventTimeToLiveMs;
+  return {
+    profile: config.profile,
+    auth: config.auth,
+    defaults: {
+      ...(config.defaultMaxDeliveryAttempts === null
+        ? {}
+        : { attemptsMax: config.defaultMaxDeliveryAttempts }),
+      ...(ttlMs === null ? {} : { ttlMs }),
+      deadLetterPauseMs: config.deadLetterPauseMs,
+      deadLetterLimitMs: config.deadLetterLimitMs,
+    },
+    endpointSendsMax: config.endpointSendsMax,
+    health: {
+      failuresMax: config.healthFailuresMax,
+      firstWaitMs: config.healthFirstWaitMs,
+      growth: config.healthWaitGrowth,
+      waitMaxMs: config.healthWaitMaxMs,
+      healthyAtOnce: config.healthRecoverAtOnce,
+    },
+    handshake: config.handshake
+      ? {
+          ...handshakeRules,
+          persistMs: config.handshakePersistMs,
+          windowMs: config.handshakeWindowMs,
+        }
+      : null,
+  };
+}
+
+export function moduleRulesOf(config: Config): ModuleRules {
+  const { moduleBatchBytesMax: bytesMax, moduleBatchKilobytesMax: kilobytesMax } = config;
+  return {
+    batch: {
+      defaults: { maxEvents: config.moduleBatchEvents, preferredBytes: config.moduleBatchBytes },
+      eventsMax: config.moduleBatchEventsMax,
+      kilobytesMax: Math.min(kilobytesMax, Math.floor((bytesMax ?? Infinity) / 1024)),
+    },
+    webhookHttpsOnly: config.webhookHttpsOnly,
+    eventGridHttpsOnly: config.eventGridHttpsOnly,
+  };
+}
+
+export function trustOf({ webhookTrustsAll, webhookTrustsAnyAuthority }: Config): Trust {
+  if (webhookTrustsAll) return "all";
+  return webhookTrustsAnyAuthority ? "anyAuthority" : "known";
+}
+
+export function entraOf({ entraIssuer, entraAudiences, entraJwks }: Config) {
+  if (entraIssuer === null || entraJwks === null) return null;
+  return { issuer: entraIssuer, audiences: entraAudiences, jwks: entraJwks };
+}
+
+/** Beside a store in memory so much less is kept. */
+const memoryStoryBytesMax = 64 * 1_048_576;
+
+export function retentionOf({ store, storyKeptMs, storyBytesMax }: Config): Retention {
+  const isInMemory = store === "memory";
+  const bytesMax = isInMemory ? Math.min(storyBytesMax, memoryStoryBytesMax) : storyBytesMax;
+  return { keptMs: storyKeptMs, bytesMax };
+}
+
+export function portsIn({ topics }: Catalog): OwnPort[] {
+  return topics.flatMap(({ name, port }) => (port === null ? [] : { topic: name, port }));
+}
+
+export function settingsOf({ rows }: Config): SettingView[] {
+  return rows.map(({ name, value, from }) => {
+    const known = settingList.find((setting) => setting.name === name);
+    const { about = "A section of the file.", isSecret = false } = known ?? {};
+    return { name, value, source: from, about, isSecret };
+  });
+}
+
+export function versionOf(): string {
+  const text = readFileSync(join(import.meta.dirname, "../package.json"), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,184 @@
+// The desk as a broker has it: every route that is not the way in, put together on the real ground.
+// Who may do what is decided here once, by a lock that all share.
+
+import { join } from "node:path";
+import type { Config } from "./config/config.ts";
+import { type Api, openApi } from "./control/api/api.ts";
+import { endpointViews } from "./control/api/endpoints.ts";
+import { descriptionRoutes } from "./control/api/openapi.ts";
+import type { ArmGround } from "./control/arm/find-topic.ts";
+import { armRoutes } from "./control/arm/routes.ts";
+import { clockRoutes } from "./control/clock.ts";
+import { watchReach } from "./control/container-check.ts";
+import { Redrives } from "./control/deadletters/redrives.ts";
+import { readGauges } from "./control/gauges.ts";
+import { portalRoutes } from "./control/portal.ts";
+import { type AdminLock, requireAdmin } from "./control/signin/admin-lock.ts";
+import { signinRoutes } from "./control/signin/azure-signin.ts";
+import {
+  isSignedIn,
+  linkOf,
+  linkRoutes,
+  type SessionGround,
+  sessionRoutes,
+} from "./control/signin/session.ts";
+import { statusRoutes } from "./control/status.ts";
+import { baseUrlOf } from "./core/called.ts";
+import type { Route } from "./core/request.ts";
+import { isLoopback } from "./core/text/setting-kinds.ts";
+import type { Counts } from "./core/view.ts";
+import { moduleRoutes } from "./edge/routes.ts";
+import type { RealGround } from "./environment.ts";
+import { moduleRulesOf, retentionOf, rulesOf, settingsOf, versionOf } from "./room-options.ts";
+import { openSessions, sessionLifeMs } from "./runtime/access/sessions.ts";
+import { tokenLifeMs } from "./runtime/access/tokens.ts";
+import { seededChance } from "./runtime/chance.ts";
+import { startBeat } from "./runtime/clock/beat.ts";
+import { openAssets } from "./runtime/http/assets.ts";
+import { makeKey } from "./runtime/ids.ts";
+import { textOf } from "./runtime/metrics/meter.ts";
+import type { Tally } from "./runtime/metrics/totals.ts";
+import type { House } from "./wiring.ts";
+
+/** Built when the package is installed; see portal/build.ts. */
+const portalFolder = join(import.meta.dirname, "../portal/dist");
+
+export interface OpenDesk {
+  readonly routes: readonly Route[];
+  /** A link that signs a browser in to the portal, once. */
+  link(baseUrl: string): string;
+}
+
+interface Site {
+  readonly config: Config;
+  readonly ground: RealGround;
+  readonly house: House;
+  readonly rooms: AsyncDisposableStack;
+}
+
+/** `stop`: answers that are held back are given when it aborts. */
+export function openDesk(site: Site, stop: AbortSignal): OpenDesk {
+  const { config, ground, house } = site;
+  const { virtual, tokens, openLog: log } = ground;
+  const look = lookOf(site);
+  ground.telemetry.exportMetrics(look);
+  const api = openOwnApi(site);
+  const redrives = openRedrives(site, api);
+  const door = doorOf(site);
+  const lock: AdminLock = {
+    check: config.auth ? tokens.whyNoAdmin : null,
+    isSignedIn: (request) => isSignedIn(door, request),
+    isLocal: door.isLocal,
+  };
+  const arm = armGroundOf(site);
+  const quiet = virtual && (() => virtual.nextDueAt());
+  const metrics = async () => textOf(await look());
+  const routes = [
+    ...statusRoutes({ whyNotReady: house.whyNotReady, metrics }),
+    ...(virtual === null ? [] : clockRoutes({ clock: virtual, tally: ground.tally })),
+    ...portalRoutes({
+      assets: openAssets(portalFolder),
+      makeNonce: makeKey,
+      isSignedIn: (request) => isSignedIn(door, request),
+    }),
+    ...signinRoutes({
+      ...tokens,
+      ...(config.auth ? {} : { isAdminKey: () => true }),
+      ...{ lock, tokenLifeMs, log },
+    }),
+    ...sessionRoutes(door),
+    ...descriptionRoutes(versionOf()),
+    ...requireAdmin([...api.routes, ...redrives.routes, ...linkRoutes(door, baseUrlOf)], lock),
+    ...moduleRoutes(
+      { ...arm, rules: moduleRulesOf(config) },
+      { ...lock, isModuleKey: ground.isModuleKey },
+    ),
+    ...requireAdmin(armRoutes(arm, { quiet, stop }), lock),
+  ];
+  return { routes, link: (baseUrl) => linkOf(door, baseUrl) };
+}
+
+function endpointsOf({ ground, house }: Site) {
+  return () => endpointViews({ ...house, ledger: ground.store });
+}
+
+/** Everything that is measured, as of now. */
+function lookOf(site: Site) {
+  const { ground, house } = site;
+  const { store: ledger, clock } = ground;
+  const endpoints = endpointsOf(site);
+  return async () => {
+    const gauges = await readGauges({ ...house, ledger, endpoints, clock });
+    return ground.openMeter.read([...gauges, ...ground.vitals.samples()]);
+  };
+}
+
+function lettersOf({ ground }: Site) {
+  return { reader: ground.deadLetterSink.reader, accounts: ground.azure.storageAccounts };
+}
+
+function openOwnApi(site: Site): Api {
+  const { config, ground, house, rooms } = site;
+  const { store, clock, chronicle, openLog: log } = ground;
+  const { catalog, refresh, operator, switchboard, whyNotReady } = house;
+  const { profile, defaults, health, endpointSendsMax } = rulesOf(config);
+  const api = openApi({
+    ...{ registry: store, ledger: store, backups: store.backups, redriven: store },
+    ...{ catalog, refresh, operator, switchboard, whyNotReady, handshakes: house.desk },
+    ...{ clock, log, chronicle, retention: retentionOf(config), ...lettersOf(site) },
+    ...{ profile, defaults, store: config.store, clockKind: config.clock },
+    ...{ makeKey, every: startBeat, startedAt: clock.now(), version: versionOf() },
+    sums: () => countsOf(ground.tally()),
+    endpoints: endpointsOf(site),
+    settings: settingsOf(config),
+    simulation: {
+      ...{ defaults, sendsMax: endpointSendsMax, seeded: seededChance },
+      ...(health !== undefined && { rules: health }),
+    },
+  });
+  rooms.defer(() => api.close());
+  house.watch(() => api.live.tell({ kind: "catalog" }));
+  const tellReach = watchReach({ ...lettersOf(site), log });
+  tellReach(catalog());
+  house.watch(tellReach);
+  return api;
+}
+
+function openRedrives(site: Site, { live }: Api): Redrives {
+  const { config, ground, house, rooms } = site;
+  const { store, chronicle, sink, clock, ids, meter, openLog: log } = ground;
+  const redrives = new Redrives(
+    {
+      ...lettersOf(site),
+      ...{ redriven: store, deliveries: store, chronicle, sink, clock, ids, log, meter },
+      ...{ catalog: house.catalog, profile: config.profile },
+    },
+    (redrive) => live.tell({ kind: "redrive", redrive }),
+  );
+  rooms.defer(() => redrives.close());
+  return redrives;
+}
+
+function armGroundOf({ config, ground, house }: Site): ArmGround {
+  const { store, clock, ids, azure, openLog: log } = ground;
+  const { catalog, refresh, desk: handshakes } = house;
+  return {
+    ...{ registry: store, catalog, refresh, handshakes, clock, ids, log },
+    ...{ makeKey, profile: config.profile, azure, baseUrl: baseUrlOf },
+  };
+}
+
+/** Sessions last as long as the data folder does, whatever the store. */
+function doorOf({ config, ground }: Site): SessionGround {
+  const { auth, dataFolder, http, https } = config;
+  const path = auth ? join(dataFolder, "sessions.json") : null;
+  const isLocal = [http, https].every((address) => address === null || isLoopback(address.host));
+  return {
+    ...{ sessions: openSessions({ path }), lifeMs: sessionLifeMs, auth, isLocal },
+    ...{ isAdminKey: ground.tokens.isAdminKey, log: ground.openLog },
+  };
+}
+
+function countsOf({ attempts, ...tally }: Tally): Counts {
+  return { ...tally, failed: Math.max(0, attempts - tally.delivered - tally.deadLettered) };
+}

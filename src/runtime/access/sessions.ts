@@ -1,0 +1,97 @@
+// Who is signed in to the portal. A link that the broker prints can be used once and opens a
+// session; the session is a random name in a cookie, of which only a digest is kept, in the data
+// folder, so that a restart signs nobody out and a stolen file lets nobody in.
+//
+// Time is the real one, also under a virtual clock: a browser counts the days of its cookie by its
+// own.
+
+import { hash, randomBytes } from "node:crypto";
+import { keepSecretText, readKept } from "./kept-file.ts";
+
+export interface Sessions {
+  /** A token for a link; good once, for a while. */
+  invite(): string;
+  /** The name of a new session, when the token is good; it is not good again. */
+  enter(token: string): string | null;
+  /** A new session, for somebody who has shown the admin key. */
+  open(): string;
+  isOpen(name: string): boolean;
+  end(name: string): void;
+}
+
+export const sessionLifeMs = 7 * 24 * 3_600_000;
+/** A link is for whoever reads the terminal today. */
+export const inviteLifeMs = 12 * 3_600_000;
+/** Beyond these the oldest end. */
+export const sessionsMax = 100;
+export const invitesMax = 100;
+
+/** `path`: the file; null: sessions end with the process. */
+export function openSessions({
+  path,
+  now = Date.now,
+}: {
+  readonly path: string | null;
+  readonly now?: () => number;
+}): Sessions {
+  const sessions = new Map(path === null ? [] : readSessions(path));
+  const invites = new Map<string, number>();
+  const keep = () => {
+    if (path !== null) keepSecretText(path, JSON.stringify(Object.fromEntries(sessions)));
+  };
+  const open = () => {
+    const name = makeName();
+    forget(sessions, { at: now(), max: sessionsMax - 1 });
+    sessions.set(digest(name), now() + sessionLifeMs);
+    keep();
+    return name;
+  };
+  return {
+    invite() {
+      const token = makeName();
+      forget(invites, { at: now(), max: invitesMax - 1 });
+      invites.set(digest(token), now() + inviteLifeMs);
+      return token;
+    },
+    enter(token) {
+      const until = invites.get(digest(token)) ?? 0;
+      invites.delete(digest(token));
+      return until > now() ? open() : null;
+    },
+    open,
+    isOpen: (name) => (sessions.get(digest(name)) ?? 0) > now(),
+    end(name) {
+      if (sessions.delete(digest(name))) keep();
+    },
+  };
+}
+
+/** The oldest come first in a map. */
+function forget(
+  kept: Map<string, number>,
+  { at, max }: { readonly at: number; readonly max: number },
+): void {
+  for (const [name, until] of kept) {
+    if (until <= at || kept.size > max) kept.delete(name);
+  }
+}
+
+/** A file that somebody has spoilt signs everybody out, and no more. */
+function readSessions(path: string): [string, number][] {
+  try {
+    const kept: unknown = JSON.parse(readKept(path) ?? "{}");
+    return Object.entries(kept as object).filter(
+      (entry): entry is [string, number] => typeof entry[1] === "number",
+    );
+  } catch {
+    return [];
+  }
+}
+
+function makeName(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+function digest(name: string): string {
+  return hash("sha256", name, "base64url");
+}

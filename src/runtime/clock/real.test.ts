@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import fc from "fast-check";
+import { realClock, steady } from "./real.ts";
+
+const hourMs = 3_600_000;
+
+test("the real clock never goes back, whatever the system's clock does", () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 1_000 }), { minLength: 2 }), (readings) => {
+      let turn = 0;
+      const now = steady(() => readings[Math.min(turn++, readings.length - 1)] ?? 0);
+      let latest = Number.NEGATIVE_INFINITY;
+      for (const _ of readings) {
+        const time = now();
+        assert.ok(time >= latest);
+        latest = time;
+      }
+    }),
+  );
+});
+
+test("a system clock set back by an hour: ours goes on, slower, until both agree", () => {
+  let wall = 10 * hourMs;
+  const now = steady(() => wall);
+  assert.equal(now(), 10 * hourMs);
+  wall = 9 * hourMs;
+  assert.equal(now(), 10 * hourMs);
+  wall += hourMs;
+  assert.equal(now(), 10.5 * hourMs, "half an hour has passed in one");
+  wall += hourMs;
+  assert.equal(now(), 11 * hourMs);
+  wall += 1;
+  assert.equal(now(), 11 * hourMs + 1, "and from there on at full pace");
+});
+
+test("an alarm rings once, not within the call that sets it, and not when called off", async () => {
+  const clock = realClock();
+  const rung: string[] = [];
+  for (const ms of [0, 1]) clock.after(ms, () => rung.push("called off"))();
+  const ring = (ms: number) =>
+    new Promise<void>((resolve) => {
+      clock.after(ms, () => {
+        rung.push(`after ${ms}`);
+        resolve();
+      });
+    });
+  const first = [ring(0), ring(-5), ring(2)];
+  assert.deepEqual(rung, []);
+  await Promise.all(first);
+  await ring(3);
+  assert.deepEqual(rung.toSorted(), ["after -5", "after 0", "after 2", "after 3"]);
+});
+
+test("alarms of one length ring in the order they were set, without those called off", async () => {
+  const clock = realClock();
+  const rung: number[] = [];
+  const callOffs = Array.from({ length: 10 }, (_, index) => clock.after(2, () => rung.push(index)));
+  callOffs[0]?.();
+  callOffs[4]?.();
+  callOffs[4]?.();
+  await new Promise<void>((resolve) => clock.after(2, resolve));
+  assert.deepEqual(rung, [1, 2, 3, 5, 6, 7, 8, 9]);
+  callOffs[9]?.();
+});
+
+test("an alarm set by one that rings, of the same length, rings in its turn", async () => {
+  const clock = realClock();
+  const turns: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    await new Promise<void>((resolve) => {
+      clock.after(1, () => {
+        const setAt = clock.now();
+        clock.after(1, () => {
+          turns.push(clock.now() - setAt);
+          resolve();
+        });
+        while (clock.now() < setAt + 2);
+      });
+    });
+  }
+  assert.equal(turns.length, 3);
+});
+
+test("alarms that were all called off keep no process up", () => {
+  const script =
+    `import { realClock } from ${JSON.stringify(new URL("./real.ts", import.meta.url).href)};` +
+    "const clock = realClock();" +
+    "for (const ms of [50_000, 50_000, 70_000]) clock.after(ms, () => {})();" +
+    'clock.after(5, () => console.log("rung"));';
+  const args = ["--input-type=module", "--eval", script];
+  const { status, stdout } = spawnSync(process.execPath, args, { timeout: 30_000 });
+  assert.deepEqual([status, stdout.toString()], [0, "rung\n"]);
+});
+
+test("an alarm does not ring before its time has come on the same clock", async () => {
+  const clock = realClock();
+  for (let round = 0; round < 20; round++) {
+    const dueAt = clock.now() + 1;
+    await new Promise<void>((resolve) => clock.after(1, resolve));
+    assert.ok(clock.now() >= dueAt);
+  }
+});
+
+test("a wait longer than the system's timers can count is kept in full", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000 });
+  const clock = realClock();
+  const waitMs = 2 ** 31 + 12_345;
+  let rangAt = 0;
+  clock.after(waitMs, () => {
+    rangAt = clock.now();
+  });
+  const calledOff = clock.after(waitMs, () => assert.fail("it was called off"));
+  t.mock.timers.tick(waitMs - 1);
+  assert.equal(rangAt, 0);
+  calledOff();
+  t.mock.timers.tick(1);
+  assert.equal(rangAt, 1_000 + waitMs);
+});

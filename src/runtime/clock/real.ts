@@ -1,0 +1,98 @@
+// The real clock, for every day. Beside it stands virtual.ts, whose time moves only when told to.
+
+import type { Activity, Clock, Instant } from "../../core/ports.ts";
+
+/**
+ * The longest that one timer of the system is trusted with. A longer wait looks at the clock in
+ * between: timers end at 2^31 ms, and a machine that was asleep has timers that do not know it.
+ */
+const timerMsMax = 60_000;
+
+export function realClock(): Clock {
+  const now = steady(Date.now);
+  /** By length. */
+  const waits = new Map<number, Wait>();
+  return {
+    now,
+    after(ms, ring) {
+      if (!(ms > 0)) {
+        const soon = setImmediate(ring);
+        return () => clearImmediate(soon);
+      }
+      let wait = waits.get(ms);
+      if (wait === undefined) {
+        wait = new Wait(ms, { now, onOver: () => waits.delete(ms) });
+        waits.set(ms, wait);
+      }
+      return wait.add(ring);
+    },
+  };
+}
+
+/**
+ * All alarms of one length. They ring in the order in which they were set, so that one timer, for
+ * the first of them, is enough. Nearly every alarm guards a send that is answered and is called
+ * off: then it costs an entry in a set, and no timer of its own.
+ */
+class Wait {
+  readonly #ms: number;
+  readonly #ground: { readonly now: () => Instant; readonly onOver: () => void };
+  readonly #alarms = new Set<{ readonly dueAt: Instant; readonly ring: () => void }>();
+  #timer: NodeJS.Timeout;
+
+  constructor(ms: number, ground: { readonly now: () => Instant; readonly onOver: () => void }) {
+    this.#ms = ms;
+    this.#ground = ground;
+    this.#timer = this.#start(ms);
+  }
+
+  add(ring: () => void): () => void {
+    const alarm = { dueAt: this.#ground.now() + this.#ms, ring };
+    this.#alarms.add(alarm);
+    if (this.#alarms.size === 1) this.#timer.ref();
+    return () => {
+      // Without alarms the timer goes on, in case there are new ones soon, but keeps nobody up.
+      if (this.#alarms.delete(alarm) && this.#alarms.size === 0) this.#timer.unref();
+    };
+  }
+
+  #start(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#look(), Math.min(ms, timerMsMax));
+  }
+
+  #look(): void {
+    // One reading for all: an alarm set while others ring never rings in the same turn.
+    const now = this.#ground.now();
+    for (const alarm of this.#alarms) {
+      const leftMs = alarm.dueAt - now;
+      if (leftMs > 0) {
+        this.#timer = this.#start(leftMs);
+        return;
+      }
+      this.#alarms.delete(alarm);
+      alarm.ring();
+    }
+    this.#ground.onOver();
+  }
+}
+
+/**
+ * A clock that never goes back, made of one that may. When the system's clock is set back, ours
+ * goes on at half its pace until both agree again: nothing stands still, and the error heals.
+ */
+export function steady(read: () => number): () => Instant {
+  let latest = read();
+  /** The reading and our time when the system's clock was last set back; null: they agree. */
+  let setBack: { readonly wall: number; readonly ours: Instant } | null = null;
+  return () => {
+    const wall = read();
+    const time = setBack === null ? wall : setBack.ours + Math.floor((wall - setBack.wall) / 2);
+    if (wall >= time) setBack = null;
+    if (Math.max(wall, time) < latest) setBack = { wall, ours: latest };
+    latest = Math.max(wall, time, latest);
+    return latest;
+  };
+}
+
+/** For the real clock, which waits for nobody. */
+export const realActivity: Activity = { begin: () => () => {} };

@@ -1,0 +1,165 @@
+// Time that stands still until it is told to move, for `--clock virtual`. It moves from one alarm
+// to the next and never past a moment at which something is still under way, so that a day of
+// retries against real endpoints takes seconds and goes as it would have gone.
+//
+// What it may assume: whoever works for real says so with `begin`, and between two such pieces of
+// work there are only promises and a few turns of the event loop. Alarms that are due ring without
+// being told; nothing here makes a later one ring.
+
+import type { Activity, Clock, Instant } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import { isoInstant } from "../../core/text/time.ts";
+import { AlarmHeap } from "./alarms.ts";
+
+/** Where to. `next`: the earliest alarm, or nowhere if there is none. */
+export type Target = { readonly to: Instant | "next" } | { readonly byMs: number };
+
+/** Turns of the event loop in which nothing stirs before we believe that all is quiet. */
+const calmTurns = 4;
+
+/** Alarms set for the very moment they ring at, again and again: so many times is a bug. */
+const roundsPerMomentMax = 100_000;
+
+/** The last moment that ISO 8601 can write in four digits of a year. */
+const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+export class VirtualClock implements Clock, Activity {
+  readonly #patienceMs: number;
+  readonly #alarms = new AlarmHeap();
+  #now: Instant;
+  /** Pieces of work that time waits for. */
+  #underWay = 0;
+  /** Grows whenever anything happens at all. */
+  #stirs = 0;
+  /** Rounds of alarms rung at the present moment since somebody began to wait for quiet. */
+  #rounds = 0;
+  #isRingingSoon = false;
+  #waiting: (() => void)[] = [];
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** `patienceMs`: how long, in real time, an endpoint may hold time back. */
+  constructor(options: { readonly startAt: Instant; readonly patienceMs: number }) {
+    this.#now = options.startAt;
+    this.#patienceMs = options.patienceMs;
+  }
+
+  now(): Instant {
+    return this.#now;
+  }
+
+  after(ms: number, ring: () => void): () => void {
+    this.#stirs++;
+    const at = Math.min(this.#now + Math.max(0, ms || 0), lastMoment);
+    const alarm = this.#alarms.add(at, ring);
+    if (at <= this.#now) this.#ringSoon();
+    return () => this.#alarms.remove(alarm);
+  }
+
+  begin(kind: "inside" | "outside"): () => void {
+    this.#stirs++;
+    this.#underWay++;
+    let holds = true;
+    const release = () => {
+      this.#stirs++;
+      if (!holds) return;
+      holds = false;
+      clearTimeout(patience);
+      this.#underWay--;
+      if (this.#underWay === 0) for (const go of this.#waiting.splice(0)) go();
+    };
+    const patience = kind === "outside" ? setTimeout(release, this.#patienceMs) : undefined;
+    return release;
+  }
+
+  /** Answers with the new time. Refusal: InvalidSetting, for a moment that has passed. */
+  advance(target: Target): Promise<Instant> {
+    return this.#inTurn(() => this.#advance(target));
+  }
+
+  /** The earliest alarm once all is quiet, or null. */
+  nextDueAt(): Promise<Instant | null> {
+    return this.#inTurn(async () => {
+      this.#rounds = 0;
+      await this.#quiet();
+      return this.#alarms.first()?.at ?? null;
+    });
+  }
+
+  async #advance(target: Target): Promise<Instant> {
+    this.#rounds = 0;
+    await this.#quiet();
+    const until = this.#resolve(target);
+    for (;;) {
+      const next = this.#alarms.first();
+      if (next === undefined || next.at > until) break;
+      this.#now = next.at;
+      this.#rounds = 0;
+      this.#ringDue();
+      await this.#quiet();
+    }
+    this.#now = until;
+    return until;
+  }
+
+  #resolve(target: Target): Instant {
+    const until =
+      "byMs" in target
+        ? this.#now + target.byMs
+        : target.to === "next"
+          ? (this.#alarms.first()?.at ?? this.#now)
+          : target.to;
+    if (until >= this.#now && until <= lastMoment) return until;
+    const field = "byMs" in target ? "advance" : "to";
+    const limits = `from now (${isoInstant(this.#now)}) to ${isoInstant(lastMoment)}`;
+    throw new Refusal("InvalidSetting", `${field} must lead to a moment ${limits}`);
+  }
+
+  /** One caller at a time: the answer of each describes a moment between two movements. */
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const answer = this.#turn.then(act);
+    this.#turn = answer.catch(() => {});
+    return answer;
+  }
+
+  /** Resolves when nothing is under way, nothing is due and nothing stirs any more. */
+  async #quiet(): Promise<void> {
+    let calm = 0;
+    while (calm < calmTurns) {
+      if (this.#underWay > 0) await new Promise<void>((go) => this.#waiting.push(go));
+      const seen = this.#stirs;
+      await new Promise<void>((go) => setImmediate(go));
+      calm = this.#underWay === 0 && this.#stirs === seen ? calm + 1 : 0;
+      if (this.#rounds > roundsPerMomentMax) {
+        throw new Error(`alarms are set for ${isoInstant(this.#now)} without end`);
+      }
+    }
+  }
+
+  /** Due alarms ring by themselves, but never within the call that set them. */
+  #ringSoon(): void {
+    if (this.#isRingingSoon) return;
+    this.#isRingingSoon = true;
+    setImmediate(() => {
+      this.#isRingingSoon = false;
+      this.#ringDue();
+    });
+  }
+
+  /** Rings what is due, in order. What is set meanwhile waits for the next round. */
+  #ringDue(): void {
+    this.#stirs++;
+    this.#rounds++;
+    const limit = this.#alarms.created;
+    try {
+      for (;;) {
+        const alarm = this.#alarms.first();
+        if (alarm === undefined || alarm.at > this.#now || alarm.order >= limit) return;
+        this.#alarms.remove(alarm);
+        alarm.ring();
+      }
+    } finally {
+      const left = this.#alarms.first();
+      if (left !== undefined && left.at <= this.#now) this.#ringSoon();
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// The failure log: a line of JSON for every publish refused and every attempt failed, in the shape
+// of the service's diagnostic logs (core/story/failure.ts). It is told what the chronicle and the
+// log are told, so that nothing on the path of an event knows of it.
+
+import { closeSync, openSync } from "node:fs";
+import type { Catalog, Clock, Log } from "../core/ports.ts";
+import { Refusal } from "../core/refusal.ts";
+import { deliveryFailure, type FailureRecord, publishFailure } from "../core/story/failure.ts";
+import type { StoryNote } from "../core/story/note.ts";
+import type { Topic } from "../core/topic.ts";
+import { inBackground } from "./log.ts";
+
+export interface FailureLog {
+  /** To be told of notes. */
+  note(note: StoryNote): void;
+  /** The same log, of which refused publishes are told here, too. */
+  beside(log: Log): Log;
+  close(): Promise<void>;
+}
+
+export interface FailureGround {
+  readonly catalog: () => Catalog;
+  readonly clock: Clock;
+}
+
+/** Where the lines go. */
+export interface Lines {
+  write(line: string): void;
+  close(): Promise<void>;
+}
+
+export function openFailureLog(lines: Lines, ground: FailureGround): FailureLog {
+  const tell = (record: FailureRecord) => lines.write(JSON.stringify(record));
+  const topicOf = (name: string) => ground.catalog().topics.find((topic) => topic.name === name);
+  return {
+    note(note) {
+      if (!isFailure(note)) return;
+      const topic = topicOf(note.subscription.topic);
+      if (topic !== undefined) tell(deliveryFailure(note, topic));
+    },
+    beside: (log) => ({
+      ...log,
+      fact(level, name, fields) {
+        log.fact(level, name, fields);
+        if (name === "publish.refused") tellRefused(fields, topicOf(String(fields.topic)) ?? null);
+      },
+    }),
+    close: () => lines.close(),
+  };
+
+  function tellRefused(fields: Readonly<Record<string, unknown>>, topic: Topic | null): void {
+    const { code, reason } = fields;
+    const at = ground.clock.now();
+    tell(publishFailure({ at, topic, code: String(code), reason: String(reason) }));
+  }
+}
+
+function isFailure(
+  note: StoryNote,
+): note is Extract<StoryNote, { kind: "attempted" } | { kind: "ended" }> {
+  if (note.kind === "ended") return note.delivery.stage === "deliver";
+  if (note.kind !== "attempted" || note.delivery.stage !== "deliver") return false;
+  return note.decision.kind !== "delivered";
+}
+
+/** A file that is appended to, and made where it is not there. Refusal: InvalidSetting. */
+export function openLines(path: string): Lines {
+  const fd = openFile(path);
+  const out = inBackground(fd);
+  return {
+    write: (line) => out.write(`${line}\n`),
+    async close() {
+      await out.close();
+      closeSync(fd);
+    },
+  };
+}
+
+function openFile(path: string): number {
+  try {
+    return openSync(path, "a", 0o640);
+  } catch (error) {
+    const code = (error as { code?: unknown }).code ?? "unknown";
+    const words = `failure-log must be a file that can be written, and ${path} cannot (${code})`;
+    throw new Refusal("InvalidSetting", words, { cause: error });
+  }
+}

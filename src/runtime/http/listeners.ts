@@ -1,0 +1,90 @@
+// Everything a broker listens on: plain HTTP, TLS, and the ports of topics' own. All serve plain
+// routes; the two great ones serve the same.
+//
+// A port of a topic's own speaks TLS where there is a certificate and plain HTTP where that is
+// listened to, both on the one port: the oldest clients keep nothing of an address but host and
+// port, and speak TLS whatever it said.
+
+import type { Ids, Log } from "../../core/ports.ts";
+import type { Route } from "../../core/request.ts";
+import type { Address } from "../../core/text/setting-kinds.ts";
+import { type Certificates, renewDaily } from "../access/certificate.ts";
+import type { Identity } from "./connections.ts";
+import { listen, type TurnedAway } from "./listener.ts";
+import { type OwnPort, PortKeeper } from "./topic-ports.ts";
+
+export interface FrontageOptions {
+  /** Null: off. */
+  readonly http: Address | null;
+  readonly https: Address | null;
+  readonly certificates: Certificates;
+  readonly routes: readonly Route[];
+  readonly routesOf: (topic: string) => readonly Route[];
+  readonly log: Log;
+  readonly ids: Ids;
+  readonly bodyBytesMax: number;
+  /** Told of requests that no room was asked about, and why. */
+  readonly onTurnedAway?: TurnedAway;
+}
+
+export interface Frontage {
+  /** Where it listens; null where it does not. */
+  readonly http: string | null;
+  readonly https: string | null;
+  /** Opens these ports and closes others. Resolves when each is open, or told of as failed. */
+  offer(ports: readonly OwnPort[]): Promise<void>;
+  /** Stops accepting, finishes what is under way. May be called twice. */
+  close(): Promise<void>;
+}
+
+/** Refusal: InvalidSetting, for a certificate that is none. */
+export async function openFrontage(options: FrontageOptions): Promise<Frontage> {
+  await using doors = new AsyncDisposableStack();
+  const { http, https, certificates, log, ids, bodyBytesMax, onTurnedAway } = options;
+  const ground = { log, ids, bodyBytesMax, ...(onTurnedAway && { onTurnedAway }) };
+  const open = async (address: Address, tls?: Identity) =>
+    doors.adopt(await listen(options.routes, { ...address, ...ground, tls }), (listener) =>
+      listener.close(),
+    );
+  let identity = https === null ? undefined : await certificates.identity();
+  const plain = http && (await open(http));
+  const secure = https && (await open(https, identity));
+  const host = (http ?? https)?.host ?? "127.0.0.1";
+  const keeper = doors.adopt(
+    new PortKeeper({
+      log,
+      open: ({ topic, port }) =>
+        listen(options.routesOf(topic), {
+          ...ground,
+          ...{ host, port, tls: identity, takesPlain: http !== null },
+        }),
+    }),
+    (closing) => closing.close(),
+  );
+  if (secure !== null) {
+    doors.defer(
+      keepFresh(certificates, log, (renewed) => {
+        identity = renewed;
+        for (const each of [secure, keeper]) each.present(renewed);
+      }),
+    );
+  }
+  const opened = doors.move();
+  return {
+    http: plain?.url ?? null,
+    https: secure?.url ?? null,
+    offer: (ports) => keeper.sync(ports),
+    close: () => opened.disposeAsync(),
+  };
+}
+
+function keepFresh(
+  certificates: Certificates,
+  log: Log,
+  renewed: (identity: Identity) => void,
+): () => void {
+  return renewDaily(certificates, {
+    renewed,
+    failed: (error) => log.fact("error", "certificate.failed", { error: String(error) }),
+  });
+}

@@ -1,0 +1,79 @@
+// Ports of topics' own: each opened when a topic asks for it, and closed when it no longer does.
+// Clients that keep only the host and the port of an address find their topic by them.
+//
+// A port that cannot be had is told of and tried again with the next change of any topic; the
+// broker goes on without it. One pass at a time, and what changed meanwhile waits for the next.
+
+import type { Log } from "../../core/ports.ts";
+import type { Identity } from "./connections.ts";
+import type { Listener } from "./listener.ts";
+
+export interface OwnPort {
+  readonly topic: string;
+  readonly port: number;
+}
+
+export class PortKeeper {
+  readonly #open: (own: OwnPort) => Promise<Listener>;
+  readonly #log: Log;
+  readonly #listeners = new Map<string, Listener>();
+  #wanted: readonly OwnPort[] = [];
+  #pass: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(ground: {
+    readonly open: (own: OwnPort) => Promise<Listener>;
+    readonly log: Log;
+  }) {
+    this.#open = ground.open;
+    this.#log = ground.log;
+  }
+
+  /** From now on these ports are wanted and no others. Resolves when each is open or told of. */
+  async sync(wanted: readonly OwnPort[]): Promise<void> {
+    if (this.#isClosed) return;
+    this.#wanted = wanted;
+    this.#pass = this.#pass.then(() => this.#settle());
+    await this.#pass;
+  }
+
+  /** What TLS connections made from now on are shown. */
+  present(identity: Identity): void {
+    for (const listener of this.#listeners.values()) listener.present(identity);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#wanted = [];
+    this.#pass = this.#pass.then(() => this.#settle());
+    await this.#pass;
+  }
+
+  async #settle(): Promise<void> {
+    const wanted = new Map(this.#wanted.map((own) => [nameOf(own), own]));
+    const unwanted = [...this.#listeners].filter(([name]) => !wanted.has(name));
+    // A port may go from one topic to another, so it is let go first.
+    await Promise.all(unwanted.map(([name, listener]) => this.#letGo(name, listener)));
+    for (const [name, own] of wanted) if (!this.#listeners.has(name)) await this.#take(name, own);
+  }
+
+  async #letGo(name: string, listener: Listener): Promise<void> {
+    this.#listeners.delete(name);
+    await listener.close();
+  }
+
+  async #take(name: string, own: OwnPort): Promise<void> {
+    try {
+      const listener = await this.#open(own);
+      this.#listeners.set(name, listener);
+      const { port } = listener;
+      this.#log.fact("info", "topic.portOpened", { topic: own.topic, port, url: listener.url });
+    } catch (error) {
+      this.#log.fact("error", "topic.portFailed", { ...own, error: String(error) });
+    }
+  }
+}
+
+function nameOf({ topic, port }: OwnPort): string {
+  return `${port} ${topic}`;
+}

@@ -1,0 +1,103 @@
+// Writing an answer: complete before its first byte, straight to the response, and to the bare
+// socket where Node's parser has given up and there is no response to use.
+//
+// Whoever is closing says so with each answer, so that clients let go of their connections.
+
+import { createReadStream, statSync } from "node:fs";
+import { type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { pipeline } from "node:stream";
+import type { Reply } from "../../core/request.ts";
+import { type Fault, replyToFault } from "./error-reply.ts";
+
+interface Closing {
+  readonly isClosing: boolean;
+  /** Answers that go on until somebody ends them. */
+  readonly streams: Set<ServerResponse>;
+}
+
+export interface Answer {
+  readonly reply: Reply;
+  readonly requestId: string;
+  /** Headers beside the reply's own. */
+  readonly more?: Readonly<Record<string, string>> | undefined;
+}
+
+export function write(
+  ground: Closing,
+  response: ServerResponse,
+  { reply, requestId, more }: Answer,
+): void {
+  const { status, headers } = reply;
+  const body = reply.bytes ?? reply.body ?? "";
+  // One flat list is what Node writes without copying it first.
+  const lines = ["x-ms-request-id", requestId];
+  const isBare = status === 204 || status === 304 || reply.stream !== undefined;
+  const bytes = reply.file === undefined ? Buffer.byteLength(body) : statSync(reply.file).size;
+  if (!isBare) lines.push("content-length", `${bytes}`);
+  if (ground.isClosing) lines.push("connection", "close");
+  for (const name in more) lines.push(name, more[name] as string);
+  for (const name in headers) lines.push(name, headers[name] as string);
+  response.writeHead(status, lines);
+  if (reply.file !== undefined && response.req.method !== "HEAD") {
+    // A file that cannot be read to its end leaves a connection that breaks off before it.
+    pipeline(createReadStream(reply.file), response, () => {});
+  } else if (reply.stream !== undefined && response.req.method !== "HEAD" && !ground.isClosing) {
+    follow(ground, response, reply.stream);
+  } else response.end(body);
+  if (!response.req.complete) endWithBody(ground, response);
+}
+
+function follow(
+  { streams }: Closing,
+  response: ServerResponse,
+  stream: NonNullable<Reply["stream"]>,
+): void {
+  response.flushHeaders();
+  streams.add(response);
+  const stop = stream({
+    write(text) {
+      if (response.writableNeedDrain) return false;
+      response.write(text);
+      return true;
+    },
+  });
+  response.once("close", () => {
+    streams.delete(response);
+    stop();
+  });
+}
+
+/**
+ * An answer that came before the end of the body: its connection is not idle when we close and has
+ * not been told to end, so it must be ended when the rest has arrived.
+ */
+function endWithBody(ground: Closing, { req }: ServerResponse): void {
+  req.once("end", () => {
+    if (ground.isClosing) req.socket.destroySoon();
+  });
+}
+
+/** Node's parser has given up on a connection: there is no request and no response to use. */
+export function answerBroken(
+  error: Error & { code?: string },
+  socket: Socket,
+  requestId: string,
+): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, headers, body = "" } = replyToFault(faultOf(error.code));
+  socket.write(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-ms-request-id: ${requestId}\r\n` +
+      `content-type: ${headers?.["content-type"]}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  socket.destroySoon();
+}
+
+function faultOf(code: string | undefined): Fault {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "late";
+  return code === "HPE_HEADER_OVERFLOW" ? "headTooLarge" : "malformed";
+}

@@ -1,0 +1,217 @@
+// Counts and measurements with labels, told in the text form that Prometheus reads, and as plain
+// values for other ways of telling. What there is to measure is in families.ts; label values are
+// anybody's.
+//
+// Labels come from topics and subscriptions, of which there may be any number; a family keeps so
+// many sets of them and gathers the rest under `other`, so that neither memory nor the page grows
+// without bound and no count is lost.
+
+import type { Meter, Sample } from "../../core/ports.ts";
+import { type Family, families, type Labels } from "./families.ts";
+
+export interface OpenMeter extends Required<Meter> {
+  /**
+   * Everything counted and measured, with what was looked at just now, in a fixed order; also what
+   * has not happened yet, without points, so that the page says what there could be.
+   */
+  read(samples?: readonly Sample[]): readonly Reading[];
+}
+
+/** One family as it stands. */
+export interface Reading {
+  readonly family: Family;
+  readonly points: readonly Point[];
+}
+
+export interface Point {
+  readonly labels: Labels;
+  /** Of a histogram or a summary the sum. */
+  readonly value: number;
+  readonly count: number;
+  /** How many measurements each bucket has, one more than there are bounds; else empty. */
+  readonly buckets: readonly number[];
+}
+
+/** Sets of labels kept apart per family. */
+export const labelSetsMax = 1_000;
+/** Of a histogram, of which each takes a dozen lines. */
+export const histogramSetsMax = 100;
+
+/** Counted by somebody who has not told families.ts; a test finds those. */
+const unknownHelp = "Not described.";
+
+interface Cell extends Point {
+  value: number;
+  count: number;
+  readonly buckets: number[];
+}
+
+interface Series {
+  readonly family: Family;
+  readonly setsMax: number;
+  /** By the very object that was given, for those who count often and keep their labels. */
+  readonly byObject: WeakMap<Labels, Cell>;
+  /** By labels as they were given, which finds most cells without sorting. */
+  readonly byGiven: Map<string, Cell>;
+  /** By labels as they are told. */
+  readonly byTold: Map<string, Cell>;
+  /** Of a look: what is beyond the limit. */
+  other?: Cell;
+}
+
+export function openMeter(): OpenMeter {
+  const all = new Map<string, Series>();
+  const seriesOf = (name: string) => {
+    let series = all.get(name);
+    if (series === undefined) {
+      series = openSeries(knownFamilies.get(name) ?? unknownFamily(name));
+      all.set(name, series);
+    }
+    return series;
+  };
+  return {
+    count(name, labels, by = 1) {
+      cellOf(seriesOf(name), labels).value += by;
+    },
+    observe(name, labels, value) {
+      const series = seriesOf(name);
+      const cell = cellOf(series, labels);
+      cell.value += value;
+      cell.count += 1;
+      const { buckets } = series.family;
+      if (buckets === undefined) return;
+      let bucket = 0;
+      while (bucket < buckets.length && value > (buckets[bucket] as number)) bucket++;
+      cell.buckets[bucket] = (cell.buckets[bucket] ?? 0) + 1;
+    },
+    read(samples = []) {
+      const looked = new Map<string, Series>();
+      for (const { name, labels, value } of samples) {
+        const family = knownFamilies.get(name) ?? { ...unknownFamily(name), kind: "gauge" };
+        const series = looked.get(name) ?? openSeries(family);
+        looked.set(name, series);
+        const cell = lookedCell(series, labels);
+        cell.value = family.fold === "max" ? Math.max(cell.value, value) : cell.value + value;
+      }
+      const told = [...[...all.values(), ...looked.values()].map(readingOf), ...retold(all)];
+      const names = new Set(told.map(({ family }) => family.name));
+      const others = families.filter(({ name }) => !names.has(name));
+      return [...told, ...others.map((family) => ({ family, points: [] }))].toSorted(byName);
+    },
+  };
+}
+
+const knownFamilies = new Map(families.map((family) => [family.name, family]));
+
+function unknownFamily(name: string): Family {
+  return { name, kind: "counter", help: unknownHelp };
+}
+
+function openSeries(family: Family): Series {
+  const setsMax = family.kind === "histogram" ? histogramSetsMax : labelSetsMax;
+  return { family, setsMax, byObject: new WeakMap(), byGiven: new Map(), byTold: new Map() };
+}
+
+function byName(one: Reading, other: Reading): number {
+  return one.family.name < other.family.name ? -1 : 1;
+}
+
+function readingOf({ family, byTold }: Series): Reading {
+  const sorted = [...byTold].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return { family, points: sorted.map(([, cell]) => cell) };
+}
+
+/** Families that are told from the counts of another. */
+function retold(all: ReadonlyMap<string, Series>): readonly Reading[] {
+  return families.flatMap((family) => {
+    const { from } = family;
+    const source = from && all.get(from.name);
+    if (source === undefined) return [];
+    const series = openSeries(family);
+    for (const { labels, value } of source.byTold.values()) {
+      cellOf(series, from?.labels(labels) ?? labels).value += value;
+    }
+    return [readingOf(series)];
+  });
+}
+
+function cellOf(series: Series, labels: Labels): Cell {
+  let cell = series.byObject.get(labels);
+  if (cell === undefined) {
+    cell = findCell(series, labels);
+    series.byObject.set(labels, cell);
+  }
+  return cell;
+}
+
+function findCell(series: Series, labels: Labels): Cell {
+  let given = "";
+  for (const label in labels) given += `${label}\u0000${labels[label]}\u0000`;
+  const known = series.byGiven.get(given);
+  if (known !== undefined) return known;
+  const told = toldLabels(labels);
+  const isFull = !series.byTold.has(told) && series.byTold.size >= series.setsMax;
+  const cell = isFull ? toldCell(series, others(labels)) : toldCell(series, labels, told);
+  if (series.byGiven.size < 2 * series.setsMax) series.byGiven.set(given, cell);
+  return cell;
+}
+
+/** Of a look, in which each set of labels comes once: beyond the limit none need be compared. */
+function lookedCell(series: Series, labels: Labels): Cell {
+  if (series.byTold.size < series.setsMax) return toldCell(series, labels);
+  series.other ??= toldCell(series, others(labels));
+  return series.other;
+}
+
+function others(labels: Labels): Labels {
+  return Object.fromEntries(Object.keys(labels).map((label) => [label, "other"]));
+}
+
+function toldCell(series: Series, labels: Labels, told = toldLabels(labels)): Cell {
+  let cell = series.byTold.get(told);
+  if (cell === undefined) {
+    const places = series.family.buckets === undefined ? 0 : series.family.buckets.length + 1;
+    cell = { labels, value: 0, count: 0, buckets: Array<number>(places).fill(0) };
+    series.byTold.set(told, cell);
+  }
+  return cell;
+}
+
+/** The text exposition format, version 0.0.4. */
+export function textOf(readings: readonly Reading[]): string {
+  return readings.map(tell).join("");
+}
+
+function tell({ family, points }: Reading): string {
+  const { name, kind, help } = family;
+  const lines = points.map((point) =>
+    kind === "histogram" || kind === "summary"
+      ? tellSpread(family, point)
+      : `${name}${toldLabels(point.labels)} ${point.value}\n`,
+  );
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join("")}`;
+}
+
+function tellSpread({ name, buckets = [] }: Family, point: Point): string {
+  let below = 0;
+  const bounds = point.buckets.map((count, index) => {
+    below += count;
+    const le = index < buckets.length ? String(buckets[index]) : "+Inf";
+    return `${name}_bucket${toldLabels({ ...point.labels, le })} ${below}\n`;
+  });
+  const labels = toldLabels(point.labels);
+  return `${bounds.join("")}${name}_sum${labels} ${point.value}\n${name}_count${labels} ${point.count}\n`;
+}
+
+function toldLabels(labels: Labels): string {
+  let text = "";
+  for (const label of Object.keys(labels).sort()) {
+    text += `${text === "" ? "{" : ","}${label}="${escaped(labels[label] ?? "")}"`;
+  }
+  return text === "" ? "" : `${text}}`;
+}
+
+function escaped(value: string): string {
+  if (!/["\\\n]/.test(value)) return value;
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

@@ -1,0 +1,44 @@
+// How the process itself is: memory, processor time, and how late the event loop is, which is the
+// first thing to suffer when there is too much to do. Read when somebody looks, and not before.
+
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Sample } from "../../core/ports.ts";
+
+/** How often the event loop's delay is measured; what it is told beyond that is delay. */
+const resolutionMs = 10;
+
+export interface Vitals {
+  samples(): readonly Sample[];
+  close(): void;
+}
+
+export function openVitals({ version }: { readonly version: string }): Vitals {
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
+  delay.enable();
+  const delaySeconds = (nanoseconds: number) =>
+    Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - resolutionMs / 1e3) : 0;
+  const startedAt = Date.now() / 1000 - process.uptime();
+  return {
+    samples() {
+      const { user, system } = process.cpuUsage();
+      const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
+      const values: Readonly<Record<string, number>> = {
+        posthorn_event_loop_delay_mean_seconds: delaySeconds(delay.mean),
+        posthorn_event_loop_delay_p99_seconds: delaySeconds(delay.percentile(99)),
+        posthorn_event_loop_delay_max_seconds: delaySeconds(delay.max),
+        process_cpu_seconds_total: (user + system) / 1e6,
+        process_resident_memory_bytes: rss,
+        process_start_time_seconds: startedAt,
+        nodejs_heap_size_total_bytes: heapTotal,
+        nodejs_heap_size_used_bytes: heapUsed,
+        nodejs_external_memory_bytes: external,
+      };
+      delay.reset();
+      return [
+        ...Object.entries(values).map(([name, value]) => ({ name, labels: {}, value })),
+        { name: "posthorn_build_info", labels: { version }, value: 1 },
+      ];
+    },
+    close: () => void delay.disable(),
+  };
+}

@@ -1,0 +1,44 @@
+// What has happened since the start, counted on its way to the meter, for those who need the sums
+// and not the labels: `POST /clock`, and the overview.
+
+import type { Meter } from "../../core/ports.ts";
+
+export interface Tally {
+  readonly published: number;
+  readonly refused: number;
+  readonly attempts: number;
+  readonly delivered: number;
+  readonly deadLettered: number;
+  readonly dropped: number;
+}
+
+const kinds: Readonly<Record<string, keyof Tally>> = {
+  posthorn_published_events_total: "published",
+  posthorn_publish_refused_total: "refused",
+  posthorn_delivery_attempts_total: "attempts",
+  posthorn_delivered_events_total: "delivered",
+  posthorn_dead_lettered_events_total: "deadLettered",
+  posthorn_dropped_events_total: "dropped",
+};
+
+export function openTally(meter: Meter): { readonly tally: () => Tally; readonly counted: Meter } {
+  const sums = {
+    published: 0,
+    refused: 0,
+    attempts: 0,
+    delivered: 0,
+    deadLettered: 0,
+    dropped: 0,
+  };
+  return {
+    tally: () => ({ ...sums }),
+    counted: {
+      ...meter,
+      count(name, labels, by = 1) {
+        const kind = kinds[name];
+        if (kind !== undefined) sums[kind] += by;
+        meter.count(name, labels, by);
+      },
+    },
+  };
+}

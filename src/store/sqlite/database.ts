@@ -1,0 +1,68 @@
+// The embedded store's file: how it is opened, brought up to date and asked about itself, and which
+// of its errors are the disk's. The stories have a file of their own (story/statements.ts).
+
+import { DatabaseSync } from "node:sqlite";
+import { Refusal } from "../../core/refusal.ts";
+import { migrations } from "./schema.ts";
+
+export interface SqliteOptions {
+  /** A file, or `:memory:`. */
+  readonly path: string;
+  readonly cacheKilobytes?: number;
+  /** The file grows to so many pages of 4 KiB at most; beyond that it counts as a full disk. */
+  readonly pagesMax?: number;
+}
+
+export function openDatabase(options: SqliteOptions): DatabaseSync {
+  const database = new DatabaseSync(options.path);
+  try {
+    // Set before the first table is made, or not at all.
+    database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    database.exec("PRAGMA journal_mode = WAL");
+    database.exec("PRAGMA synchronous = FULL");
+    database.exec(`PRAGMA cache_size = -${options.cacheKilobytes ?? 65_536}`);
+    database.exec("PRAGMA wal_autocheckpoint = 4000");
+    database.exec("PRAGMA temp_store = MEMORY");
+    migrate(database, migrations, "The store is");
+    if (options.pagesMax !== undefined) {
+      database.exec(`PRAGMA max_page_count = ${options.pagesMax}`);
+    }
+    return database;
+  } catch (error) {
+    database.close();
+    if (isDiskError(error) && /locked/.test(error.message)) {
+      const what = `The store ${options.path} is in use by another broker`;
+      const reason = `${what}: stop it, or choose another folder with --data.`;
+      // No mistake in the settings: the other one may be about to stop, and trying again helps.
+      throw new Refusal("Unavailable", reason, { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** Runs the steps that the file has not seen yet. Refusal: InvalidSetting, begun with `who`. */
+export function migrate(database: DatabaseSync, steps: readonly string[], who: string): void {
+  const version = pragma(database, "user_version");
+  if (version > steps.length) {
+    const known = `this release knows up to ${steps.length}`;
+    throw new Refusal("InvalidSetting", `${who} of schema version ${version}; ${known}.`);
+  }
+  for (const [index, sql] of steps.entries()) {
+    if (index < version) continue;
+    database.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; COMMIT`);
+  }
+}
+
+export function pragma(database: DatabaseSync, name: string): number {
+  return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] as number;
+}
+
+/** SQLITE_ERROR, CONSTRAINT, MISMATCH, MISUSE and RANGE: what was asked of it was wrong. */
+const bugCodes: readonly number[] = [1, 19, 20, 21, 25];
+
+/** SQLite's own errors are about the disk, but for a few; anything else is a bug of ours. */
+export function isDiskError(error: unknown): error is Error {
+  if (!(error instanceof Error) || !("code" in error) || !("errcode" in error)) return false;
+  return error.code === "ERR_SQLITE_ERROR" && !bugCodes.includes((error.errcode as number) & 0xff);
+}

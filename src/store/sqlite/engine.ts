@@ -1,0 +1,196 @@
+// The embedded store's engine: plain synchronous code over one SQLite file. A round of
+// operations is one transaction; the front (front.ts) gathers what is waiting into rounds, so
+// that many publishes share one fsync. What each operation does is told in the parts: the three
+// verbs in deliveries.ts, topics and subscriptions in registry.ts, and so on.
+//
+// May assume: it alone has the file open (it locks it). Deliberately absent: retry, health,
+// time. Due times, leases and decisions come in as values.
+//
+// The crash line: before COMMIT nothing of a round has happened; after it everything has, even
+// if the answer never arrives. Leases are not on disk: after a crash everything due can be
+// claimed at once.
+
+import type { DatabaseSync } from "node:sqlite";
+import type { Instant, Queue } from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import { copyStore } from "./backup.ts";
+import { isDiskError, openDatabase, type SqliteOptions } from "./database.ts";
+import { Deliveries } from "./deliveries.ts";
+import { Sight } from "./ledger.ts";
+import { Lines } from "./lines.ts";
+import { noteRedriven, putNote, readNotes, timesRedriven } from "./memos.ts";
+import { Tally } from "./queue-counts.ts";
+import { Register } from "./registry.ts";
+import type { Answer, Op, Push, Round } from "./round.ts";
+import { prepare, type Statements } from "./statements.ts";
+import { Steer } from "./steering.ts";
+import { Sweep } from "./sweep.ts";
+
+/** Numbers given out between two openings; see `openings` in schema.ts. */
+const numbersPerOpening = 2 ** 32;
+
+export class SqliteEngine {
+  readonly #database: DatabaseSync;
+  readonly #statements: Statements;
+  readonly #lines = new Lines();
+  readonly #tally: Tally;
+  readonly #deliveries: Deliveries;
+  readonly #register: Register;
+  readonly #sight: Sight;
+  readonly #steer: Steer;
+  readonly #sweep: Sweep;
+  #round: Writable<Round> = emptyRound();
+  #roundsMade = 0;
+
+  /** `database`: one that is open already; a simulated crash opens it a second time. */
+  constructor(options: SqliteOptions, database = openDatabase(options)) {
+    this.#database = database;
+    const opening = database.prepare("UPDATE openings SET count = count + 1 RETURNING count").get();
+    const from = Number(opening?.count) * numbersPerOpening;
+    const statements = prepare(database);
+    const lines = this.#lines;
+    const tally = new Tally(statements);
+    const ground = {
+      ...{ statements, lines, tally },
+      tell: {
+        push: (push: Push) => this.#round.pushes.push(push),
+        wake: (queue: Queue, dueAt: Instant) => this.#round.wakes.push({ queue, dueAt }),
+      },
+    };
+    this.#statements = statements;
+    this.#tally = tally;
+    this.#deliveries = new Deliveries(ground, from);
+    this.#steer = new Steer(ground, () => this.#deliveries.lastEvent);
+    this.#sight = new Sight(statements, lines, tally);
+    this.#sweep = new Sweep(database, statements);
+    this.#register = new Register(statements, this.#sweep, from);
+    lines.draw(this.#register.ids());
+  }
+
+  /** Never throws for what the disk did: every operation gets its answer. */
+  run(ops: readonly Op[]): Round {
+    const whole = this.#try(ops);
+    if (!(whole instanceof Error)) return whole;
+    // A disk that has no room for new events may still have room to settle old ones.
+    const brings = ["append", "noteRedriven", "sweep"];
+    const isLeft = ops.map((op) => brings.includes(op.kind));
+    const rest = ops.filter((_, index) => !isLeft[index]);
+    const second = rest.length === ops.length || rest.length === 0 ? whole : this.#try(rest);
+    const failed: Answer = { kind: "failed", reason: whole.message };
+    if (second instanceof Error) return { ...emptyRound(), answers: ops.map(() => failed) };
+    const answers = [...second.answers];
+    return {
+      ...second,
+      answers: isLeft.map((is) => (is ? failed : (answers.shift() as Answer))),
+    };
+  }
+
+  /** A copy of the file, made between rounds. */
+  backUp(path: string): Promise<void> {
+    return copyStore(this.#database, path);
+  }
+
+  close(): void {
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #try(ops: readonly Op[]): Round | Error {
+    this.#round = emptyRound();
+    this.#register.begin();
+    try {
+      this.#database.exec("BEGIN IMMEDIATE");
+      const answers = ops.map((op, index) => this.#answer(op, index));
+      this.#tally.write();
+      // Whatever reads the disk comes before COMMIT: after it the round has happened and may not
+      // fail.
+      const changed = this.#register.hasChanged;
+      const ids = changed ? this.#register.ids() : null;
+      const sweep = this.#sweep.isDue(this.#roundsMade);
+      this.#database.exec("COMMIT");
+      this.#lines.keep();
+      if (ids !== null) this.#lines.draw(ids);
+      this.#roundsMade += 1;
+      return { ...this.#round, answers, changed, sweep };
+    } catch (error) {
+      this.#rollBack();
+      this.#lines.undo();
+      this.#tally.clear();
+      if (!isDiskError(error)) throw error;
+      return error;
+    }
+  }
+
+  /** A rollback that fails has ended the transaction all the same; one that has not is a bug. */
+  #rollBack(): void {
+    try {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+    } catch (error) {
+      if (!isDiskError(error) || this.#database.isTransaction) throw error;
+    }
+  }
+
+  #answer(op: Op, index: number): Answer {
+    try {
+      return { kind: "done", value: this.#perform(op, index) };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { kind: "refused", code: error.code, reason: error.message };
+    }
+  }
+
+  #perform(op: Op, index: number): unknown {
+    switch (op.kind) {
+      case "append":
+        return this.#deliveries.append(op.routed, op.now, index);
+      case "claim":
+        return this.#deliveries.claim(op.queue, op.want);
+      case "settle":
+        return op.settlements.map((settlement) => this.#deliveries.settle(settlement));
+      case "counts":
+        return this.#sight.counts();
+      case "waiting":
+        return this.#sight.waiting(op.queue, op);
+      case "look":
+        return op.ids.map((id) => this.#sight.look(id));
+      case "skip":
+        return this.#steer.skip(op.queue, op.step);
+      case "hasten":
+        return this.#steer.hasten(op.queue, op);
+      case "find":
+        return this.#steer.find(op.systemId, op.after);
+      case "notes":
+        return readNotes(this.#statements, op.of);
+      case "putNote":
+        return putNote(this.#statements, op);
+      case "redriven":
+        return op.keys.map((key) => timesRedriven(this.#statements, key));
+      case "noteRedriven":
+        return noteRedriven(this.#statements, op.notes);
+      case "catalog":
+        return this.#register.catalog();
+      case "putTopic":
+        return this.#register.putTopic(op.draft, op.revision);
+      case "putSubscription":
+        return this.#register.putSubscription(op.draft, op.revision);
+      case "removeTopic":
+        return this.#register.removeTopic(op.name);
+      case "removeSubscription":
+        return this.#register.removeSubscription(op.id);
+      case "sweep":
+        return this.#sweepOnce();
+      default:
+        return op satisfies never;
+    }
+  }
+
+  #sweepOnce(): void {
+    const dropped = this.#sweep.step();
+    if (dropped !== null) this.#round.dropped.push(dropped);
+  }
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
+
+function emptyRound(): Writable<Round> {
+  return { answers: [], pushes: [], wakes: [], changed: false, dropped: [], sweep: false };
+}

@@ -1,0 +1,193 @@
+// The front of the embedded store: rounds, their bounds and their end.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openFront, queueOf, routedTo, startAt, want } from "../../../test/contract/fixture.ts";
+import type { Clock } from "../../core/ports.ts";
+import { Refusal, type RefusalCode } from "../../core/refusal.ts";
+import { type Engine, FrontStore } from "./front.ts";
+import type { Op, Round } from "./round.ts";
+
+test("what comes while a round is under way shares the next one", async () => {
+  const engine = new SlowEngine();
+  const store = openFront(engine);
+  const first = store.append(routedTo([1], "a"), startAt);
+  const together = store.counts();
+  await engine.runs(1);
+  const later = [
+    store.append(routedTo([1], "b"), startAt),
+    store.append(routedTo([1], "c"), startAt),
+    store.claim(queueOf(1), want()),
+  ];
+  engine.answer();
+  await Promise.all([first, together]);
+  await engine.runs(2);
+  engine.answer();
+  await Promise.all(later);
+  assert.deepEqual(
+    engine.rounds.map((ops) => ops.map(({ kind }) => kind)),
+    [
+      ["append", "counts"],
+      ["append", "append", "claim"],
+    ],
+  );
+});
+
+test("publishes are refused while more waits for the disk than is held", async () => {
+  const engine = new SlowEngine();
+  const store = new FrontStore({
+    engine,
+    activity: { begin: () => () => {} },
+    clock: { now: () => startAt, after: () => () => {} },
+    gatherMs: 0,
+    waitingCharsMax: 30,
+    retryAfterMs: 1234,
+  });
+  const fits = store.append(routedTo([1], "a-long-enough-name"), startAt);
+  const refused = store.append(routedTo([1], "b"), startAt);
+  await assert.rejects(refused, refusal("TooManyRequests", 1234));
+  await engine.runs(1);
+  engine.answer();
+  await fits;
+  const large = store.append(routedTo([1], "one-larger-than-the-bound-goes-alone"), startAt);
+  await engine.runs(2);
+  engine.answer();
+  await large;
+});
+
+test("a round of settlements waits for company, one that somebody waits for does not", async () => {
+  const engine = new SlowEngine();
+  const rings: (() => void)[] = [];
+  const clock: Clock = {
+    now: () => startAt,
+    after(_, ring) {
+      rings.push(ring);
+      return () => {};
+    },
+  };
+  const store = openFront(engine, clock);
+  const alone = store.settle([]);
+  await turn();
+  assert.equal(engine.rounds.length, 0);
+  rings.shift()?.();
+  await engine.runs(1);
+  engine.answer();
+  await alone;
+  const settle = store.settle([]);
+  await turn();
+  const claim = store.claim(queueOf(1), want());
+  await engine.runs(2);
+  engine.answer();
+  await Promise.all([settle, claim]);
+  assert.deepEqual(
+    engine.rounds.map((ops) => ops.map(({ kind }) => kind)),
+    [["settle"], ["settle", "claim"]],
+  );
+});
+
+test("closing answers what was asked before and refuses what is asked after", async () => {
+  const engine = new SlowEngine();
+  const store = openFront(engine);
+  const before = store.append(routedTo([1], "a"), startAt);
+  await engine.runs(1);
+  const closed = store.close();
+  await assert.rejects(store.append(routedTo([1], "b"), startAt), refusal("Unavailable"));
+  await assert.rejects(store.counts(), refusal("Unavailable"));
+  engine.answer();
+  await before;
+  assert.equal(engine.isClosed, false);
+  await engine.runs(2);
+  engine.answer();
+  await closed;
+  assert.equal(engine.isClosed, true);
+});
+
+test("an engine that is gone refuses publishes and rejects the rest", async () => {
+  const broken = new Error("gone");
+  const store = openFront({ run: () => Promise.reject(broken), close: async () => {} });
+  await assert.rejects(store.append(routedTo([1], "a"), startAt), (error) => {
+    return refusal("Unavailable", 1000)(error) && (error as Refusal).cause === broken;
+  });
+  await assert.rejects(store.claim(queueOf(1), want()), broken);
+  await store.close();
+});
+
+test("what a removal left is swept again by itself after the disk has failed", async () => {
+  const rings: (() => void)[] = [];
+  const clock: Clock = {
+    now: () => startAt,
+    after(_, ring) {
+      rings.push(ring);
+      return () => {};
+    },
+  };
+  const rounds: string[] = [];
+  const engine: Engine = {
+    async run(ops) {
+      rounds.push(ops.map(({ kind }) => kind).join());
+      const isFailed = rounds.length === 2;
+      const answer = isFailed ? failed : done;
+      const sweep = ops.some(({ kind }) => kind === "removeSubscription");
+      return { ...quietRound, answers: ops.map(() => answer), sweep };
+    },
+    async close() {},
+  };
+  const store = openFront(engine, clock);
+  await store.removeSubscription(1);
+  await turn();
+  assert.deepEqual(rounds, ["removeSubscription", "sweep"]);
+  rings.pop()?.();
+  await turn();
+  assert.deepEqual(rounds, ["removeSubscription", "sweep", "sweep"]);
+  assert.equal(rings.length, 0);
+  await store.close();
+});
+
+const done = { kind: "done", value: undefined } as const;
+const failed = { kind: "failed", reason: "disk I/O error" } as const;
+const quietRound = { pushes: [], wakes: [], changed: false, dropped: [], sweep: false };
+
+/** An engine that answers when it is told to. */
+class SlowEngine implements Engine {
+  readonly rounds: (readonly Op[])[] = [];
+  isClosed = false;
+  #answer: ((round: Round) => void) | null = null;
+  #onRun: (() => void) | null = null;
+
+  run(ops: readonly Op[]): Promise<Round> {
+    this.rounds.push(ops);
+    this.#onRun?.();
+    return new Promise((resolve) => {
+      this.#answer = resolve;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+
+  /** Resolves when so many rounds have come. */
+  runs(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onRun = () => {
+        if (this.rounds.length >= count) resolve();
+      };
+      this.#onRun();
+    });
+  }
+
+  answer(): void {
+    const answers = (this.rounds.at(-1) ?? []).map(() => done);
+    this.#answer?.({ ...quietRound, answers });
+  }
+}
+
+/** Lets everything that is ready run. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function refusal(code: RefusalCode, retryAfterMs?: number): (error: unknown) => boolean {
+  return (error) =>
+    error instanceof Refusal && error.code === code && error.retryAfterMs === retryAfterMs;
+}

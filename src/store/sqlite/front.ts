@@ -1,0 +1,334 @@
+// The front of the embedded store: it speaks the ports and gathers what is waiting into rounds.
+// While one round is being written, the next one fills; so one fsync serves as many publishes,
+// claims and settlements as came meanwhile.
+//
+// The engine behind it may live on a thread of its own (openThread) or in this one (openInline,
+// for simulation).
+
+import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
+import type { Event } from "../../core/event.ts";
+import type {
+  Activity,
+  Catalog,
+  Claim,
+  Clock,
+  Delivery,
+  DeliveryId,
+  Instant,
+  Queue,
+  QueueCount,
+  Routed,
+  Seen,
+  Settlement,
+  Wake,
+  Want,
+  WholeStore,
+} from "../../core/ports.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Note, SkipStep } from "../../core/steering.ts";
+import type { Subscription, SubscriptionDraft, SubscriptionId } from "../../core/subscription.ts";
+import type { Topic, TopicDraft } from "../../core/topic.ts";
+import type { Answer, Op, Push, Round } from "./round.ts";
+
+/** Runs a round and answers every operation in it. Rejects only when it is gone for good. */
+export interface Engine {
+  run(ops: readonly Op[]): Promise<Round>;
+  close(): Promise<void>;
+}
+
+export interface FrontOptions {
+  readonly engine: Engine;
+  readonly activity: Activity;
+  readonly clock: Clock;
+  /**
+   * How long a round waits for company: publishes while others publish too, and settlements, for
+   * which nobody waits. A lone publish never does. 0: no round ever waits, which a clock that
+   * stands still needs.
+   */
+  readonly gatherMs: number;
+  /** Characters of events waiting for the disk, beyond which publishes are refused. */
+  readonly waitingCharsMax: number;
+  readonly retryAfterMs: number;
+}
+
+/** A round of so many operations has company enough. */
+const fullRound = 64;
+
+interface Waiting {
+  readonly op: Op;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class FrontStore implements WholeStore {
+  readonly #options: FrontOptions;
+  #waiting: Waiting[] = [];
+  #waitingChars = 0;
+  /** How many of those waiting are appends, and how many settlements. */
+  #appends = 0;
+  #settles = 0;
+  #isRunning = false;
+  #isClosed = false;
+  /** Whether publishes of several callers have just come together. */
+  #isCrowded = false;
+  /** Ends a wait for company. */
+  #hurry: (() => void) | null = null;
+  #callOffSweep: () => void = () => {};
+  readonly #wakeListeners: ((wake: Wake) => void)[] = [];
+  readonly #changeListeners: (() => void)[] = [];
+  readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
+
+  constructor(options: FrontOptions) {
+    this.#options = options;
+  }
+
+  async append(routed: readonly Routed[], now: Instant): Promise<number> {
+    const { waitingCharsMax, retryAfterMs } = this.#options;
+    let chars = 0;
+    for (const { event } of routed) chars += event.text.length;
+    if (this.#waitingChars > 0 && this.#waitingChars + chars > waitingCharsMax) {
+      const reason = "More events are waiting for the disk than the broker holds; try again.";
+      throw new Refusal("TooManyRequests", reason, { retryAfterMs });
+    }
+    this.#waitingChars += chars;
+    try {
+      return await this.#do<number>({ kind: "append", routed, now });
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      const reason = "The store cannot write at the moment; nothing was accepted.";
+      throw new Refusal("Unavailable", reason, { retryAfterMs, cause: error });
+    } finally {
+      this.#waitingChars -= chars;
+    }
+  }
+
+  claim(queue: Queue, want: Want): Promise<Claim> {
+    return this.#do({ kind: "claim", queue, want });
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
+    return this.#do({ kind: "settle", settlements });
+  }
+
+  counts(): Promise<readonly QueueCount[]> {
+    return this.#do({ kind: "counts" });
+  }
+
+  waiting(queue: Queue, page: { readonly after: number; readonly limit: number }) {
+    return this.#do<Seen[]>({ kind: "waiting", queue, ...page });
+  }
+
+  look(ids: readonly DeliveryId[]): Promise<readonly (Seen | null)[]> {
+    return this.#do({ kind: "look", ids });
+  }
+
+  skip(queue: Queue, step: SkipStep | null) {
+    return this.#do<{ dropped: number; next: SkipStep | null }>({ kind: "skip", queue, step });
+  }
+
+  hasten(queue: Queue, which: { readonly event: number | null; readonly now: Instant }) {
+    return this.#do<{ hastened: number; isOver: boolean }>({ kind: "hasten", queue, ...which });
+  }
+
+  find(systemId: string, after: number) {
+    return this.#do<{ event: number | null; next: number | null }>({
+      kind: "find",
+      systemId,
+      after,
+    });
+  }
+
+  notes(kind: string): Promise<readonly Note[]> {
+    return this.#do({ kind: "notes", of: kind });
+  }
+
+  putNote(kind: string, key: string, record: object | null): Promise<void> {
+    return this.#do({ kind: "putNote", of: kind, key, record });
+  }
+
+  redriven(keys: readonly string[]): Promise<readonly number[]> {
+    return this.#do({ kind: "redriven", keys });
+  }
+
+  noteRedriven(notes: readonly RedrivenNote[]): Promise<void> {
+    return this.#do({ kind: "noteRedriven", notes });
+  }
+
+  catalog(): Promise<Catalog> {
+    return this.#do({ kind: "catalog" });
+  }
+
+  putTopic(draft: TopicDraft, revision?: number): Promise<Topic> {
+    return this.#do({ kind: "putTopic", draft, revision });
+  }
+
+  putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription> {
+    return this.#do({ kind: "putSubscription", draft, revision });
+  }
+
+  removeTopic(name: string): Promise<void> {
+    return this.#do({ kind: "removeTopic", name });
+  }
+
+  removeSubscription(id: SubscriptionId): Promise<void> {
+    return this.#do({ kind: "removeSubscription", id });
+  }
+
+  onWake(listener: (wake: Wake) => void): void {
+    this.#wakeListeners.push(listener);
+  }
+
+  onChange(listener: () => void): void {
+    this.#changeListeners.push(listener);
+  }
+
+  onDropped(listener: (subscription: SubscriptionId, count: number) => void): void {
+    this.#droppedListeners.push(listener);
+  }
+
+  /** What was asked before is still answered; what is asked after is refused. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    const last = this.#do({ kind: "counts" }).catch(() => {});
+    this.#isClosed = true;
+    this.#callOffSweep();
+    this.#hurry?.();
+    await last;
+    await this.#options.engine.close();
+  }
+
+  #do<T>(op: Op): Promise<T> {
+    if (this.#isClosed) {
+      return Promise.reject(new Refusal("Unavailable", "The store is closed."));
+    }
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ op, resolve: resolve as (value: never) => void, reject });
+      if (op.kind === "append") this.#appends += 1;
+      else if (op.kind === "settle") this.#settles += 1;
+      if (!this.#isRunning) void this.#run();
+      else if (this.#hurry !== null && !this.#isWorthWaiting()) this.#hurry();
+    });
+  }
+
+  /** Whether more may come for the round that is being gathered, and nobody minds. */
+  #isWorthWaiting(): boolean {
+    const { length } = this.#waiting;
+    if (this.#isClosed || length >= fullRound) return false;
+    const others = length - this.#appends - this.#settles;
+    return others === 0 && (this.#appends === 0 || this.#isCrowded);
+  }
+
+  async #gather(): Promise<void> {
+    const { clock, gatherMs } = this.#options;
+    if (gatherMs === 0 || this.#waiting.length === 0 || !this.#isWorthWaiting()) return;
+    const gathered = Promise.withResolvers<void>();
+    const cancel = clock.after(gatherMs, gathered.resolve);
+    this.#hurry = gathered.resolve;
+    await gathered.promise;
+    this.#hurry = null;
+    cancel();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const end = this.#options.activity.begin("inside");
+    // Whatever is asked in this same turn joins the first round.
+    await undefined;
+    let sweep = false;
+    /** Whether a round has just been written: a publish that came meanwhile was not alone. */
+    let isNext = false;
+    while (this.#waiting.length > 0 || sweep) {
+      await this.#gather();
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      // Sweeping rides along, so that it costs no round of its own and a busy store is swept, too.
+      const ops: Op[] = waiting.map(({ op }) => op);
+      if (sweep) ops.push({ kind: "sweep" });
+      this.#isCrowded = this.#appends > 1 || (isNext && this.#appends > 0);
+      isNext = true;
+      this.#appends = 0;
+      this.#settles = 0;
+      const round = await this.#options.engine.run(ops).catch((error: Error) => {
+        for (const { reject } of waiting) reject(error);
+        return null;
+      });
+      const isFailed = (op: Op, index: number) =>
+        op.kind === "sweep" && round?.answers[index]?.kind === "failed";
+      if (ops.some(isFailed)) this.#sweepLater();
+      sweep = round?.sweep === true && !this.#isClosed;
+      if (round !== null) this.#tell(waiting, round);
+    }
+    this.#isRunning = false;
+    end();
+  }
+
+  /**
+   * A disk that would not: without this, an idle store would not be swept until it is used again.
+   */
+  #sweepLater(): void {
+    if (this.#isClosed) return;
+    const { clock, retryAfterMs } = this.#options;
+    this.#callOffSweep();
+    this.#callOffSweep = clock.after(retryAfterMs, () => {
+      this.#do({ kind: "sweep" }).catch(() => {});
+    });
+  }
+
+  #tell(waiting: readonly Waiting[], round: Round): void {
+    for (const [index, { resolve, reject }] of waiting.entries()) {
+      const answer = round.answers[index] as Answer;
+      if (answer.kind === "done") resolve(answer.value as never);
+      else if (answer.kind === "refused") reject(new Refusal(answer.code, answer.reason));
+      else reject(new Error(`The store failed: ${answer.reason}`));
+    }
+    for (const wake of this.#wakesOf(waiting, round)) {
+      for (const listener of this.#wakeListeners) listener(wake);
+    }
+    if (round.changed) for (const listener of this.#changeListeners) listener();
+    for (const { subscription, count } of round.dropped) {
+      for (const listener of this.#droppedListeners) listener(subscription, count);
+    }
+  }
+
+  /**
+   * Of each queue at most two wakes: one that brings deliveries, and one that tells of others. In
+   * one they could not be told apart, and the others would wait until someone asks. Pushed
+   * deliveries get their events from here, where they still are.
+   */
+  *#wakesOf(waiting: readonly Waiting[], round: Round): Iterable<Wake> {
+    const pushed = new Map<SubscriptionId, { dueAt: Instant; deliveries: Delivery[] }>();
+    for (const push of round.pushes) {
+      const op = waiting[push.op]?.op as Extract<Op, { kind: "append" }>;
+      const { event } = op.routed[push.index] as Routed;
+      const wake = pushed.get(push.subscription) ?? { dueAt: op.now, deliveries: [] };
+      wake.deliveries.push(deliveryOf(push, event, op.now));
+      pushed.set(push.subscription, wake);
+    }
+    for (const [subscription, wake] of pushed) {
+      yield { queue: { subscription, stage: "deliver" }, ...wake };
+    }
+    const told = new Map<string, { queue: Queue; dueAt: Instant }>();
+    for (const { queue, dueAt } of round.wakes) {
+      const key = `${queue.subscription}/${queue.stage}`;
+      const wake = told.get(key);
+      if (wake === undefined) told.set(key, { queue, dueAt });
+      else wake.dueAt = Math.min(wake.dueAt, dueAt);
+    }
+    for (const wake of told.values()) yield { ...wake, deliveries: [] };
+  }
+}
+
+function deliveryOf(push: Push, event: Event, now: Instant): Delivery {
+  return {
+    id: { event: push.event, subscription: push.subscription },
+    stage: "deliver",
+    lease: push.lease,
+    leasedUntil: push.leasedUntil,
+    dueAt: now,
+    attempts: 0,
+    since: event.publishedAt,
+    last: null,
+    reason: null,
+    event,
+  };
+}

@@ -1,0 +1,117 @@
+// A line: what the embedded store remembers, in memory, of one queue. Which deliveries are
+// leased is known here and nowhere else, so that a claim writes nothing; the store is open in
+// one process only, and when that ends, its leases end with it. Everything a round changes here
+// can be undone, because its transaction may fail.
+
+import type { Instant, Want } from "../../core/ports.ts";
+
+export interface Hold {
+  readonly lease: number;
+  readonly until: Instant;
+}
+
+/** A claim that found less than it wanted: later appends may be leased to it (Store.claim). */
+export interface Standing {
+  readonly room: number;
+  readonly charsRoom: number;
+  /** It has got nothing yet, and so takes one event of any size. */
+  readonly isEmpty: boolean;
+  readonly leaseMs: number;
+}
+
+/** A place in the order of a queue: by due time, then by event. */
+export interface Place {
+  readonly dueAt: Instant;
+  readonly event: number;
+}
+
+export class Line {
+  /** By event number, in the order of leasing. */
+  readonly held = new Map<number, Hold>();
+  standing: Standing | null = null;
+  /** Every row up to here is held, so that a claim may start looking behind it. */
+  frontier: Place | null = null;
+  readonly #journal: (readonly [event: number, before: Hold | undefined])[] = [];
+
+  hold(event: number, hold: Hold): void {
+    this.#journal.push([event, this.held.get(event)]);
+    this.held.delete(event);
+    this.held.set(event, hold);
+  }
+
+  /** A hold that has ended is none, but its lease may still be settled. */
+  isHeld(event: number, now: Instant): boolean {
+    const hold = this.held.get(event);
+    return hold !== undefined && hold.until > now;
+  }
+
+  release(event: number): void {
+    const before = this.held.get(event);
+    if (before === undefined) return;
+    this.#journal.push([event, before]);
+    this.held.delete(event);
+  }
+
+  /** Something free now stands here: the frontier may not lie beyond it. */
+  free(place: Place): void {
+    if (this.frontier !== null && !isBefore(this.frontier, place)) this.frontier = null;
+  }
+
+  /** Ends leases' protection: what is held until now or before can be claimed again. */
+  lookBack(now: Instant): void {
+    for (const hold of this.held.values()) {
+      if (hold.until <= now) {
+        this.frontier = null;
+        return;
+      }
+    }
+  }
+
+  earliestEnd(): Instant | null {
+    let earliest: Instant | null = null;
+    for (const { until } of this.held.values()) {
+      if (earliest === null || until < earliest) earliest = until;
+    }
+    return earliest;
+  }
+
+  stand(want: Want, found: { readonly count: number; readonly chars: number }): void {
+    const room = want.max - found.count;
+    const charsRoom = want.charsMax - found.chars;
+    const isEmpty = found.count === 0;
+    const { leaseMs } = want;
+    this.standing = room > 0 && charsRoom > 0 ? { room, charsRoom, isEmpty, leaseMs } : null;
+  }
+
+  /** How long the standing claim leases another event of this size for; null: it takes no more. */
+  take(chars: number): number | null {
+    const { standing } = this;
+    this.standing = null;
+    if (standing === null || (chars > standing.charsRoom && !standing.isEmpty)) return null;
+    const { leaseMs } = standing;
+    const room = standing.room - 1;
+    const charsRoom = standing.charsRoom - chars;
+    if (room > 0 && charsRoom > 0) this.standing = { room, charsRoom, isEmpty: false, leaseMs };
+    return leaseMs;
+  }
+
+  /** The round is on disk. */
+  keep(): void {
+    this.#journal.length = 0;
+  }
+
+  /** The round is not on disk: as if it had never been. */
+  undo(): void {
+    for (const [event, before] of this.#journal.reverse()) {
+      if (before === undefined) this.held.delete(event);
+      else this.held.set(event, before);
+    }
+    this.#journal.length = 0;
+    this.frontier = null;
+    this.standing = null;
+  }
+}
+
+function isBefore(a: Place, b: Place): boolean {
+  return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.event < b.event);
+}

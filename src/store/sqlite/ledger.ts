@@ -1,0 +1,69 @@
+// Looking and counting in the embedded store (the port Ledger), within the round that the engine
+// (engine.ts) has begun. What waits for a removed subscription is not seen any more.
+
+import type { DeliveryId, Queue, QueueCount, Seen } from "../../core/ports.ts";
+import type { Lines } from "./lines.ts";
+import type { Tally } from "./queue-counts.ts";
+import { stageNumber, stageOf } from "./round.ts";
+import { deliveryOf } from "./row.ts";
+import type { Statements } from "./statements.ts";
+
+/** A queue of so many is sorted to be shown; a longer one is picked out from among all. */
+const fewWaitingMax = 10_000;
+
+export class Sight {
+  readonly #statements: Statements;
+  readonly #lines: Lines;
+  readonly #tally: Tally;
+
+  constructor(statements: Statements, lines: Lines, tally: Tally) {
+    this.#statements = statements;
+    this.#lines = lines;
+    this.#tally = tally;
+  }
+
+  counts(): QueueCount[] {
+    this.#tally.write();
+    return this.#statements.counts
+      .all()
+      .filter((row) => this.#lines.has(row.subscription as number))
+      .map((row) => {
+        const subscription = row.subscription as number;
+        const stage = stageOf(row.stage as number);
+        const waiting = row.waiting as number;
+        return { subscription, stage, waiting, ...this.#timesOf({ subscription, stage }) };
+      });
+  }
+
+  #timesOf(queue: Queue): Pick<QueueCount, "oldestAt" | "nextDueAt"> {
+    const { subscription } = queue;
+    const stage = stageNumber[queue.stage];
+    const { nextDueAt, oldestTried, oldestUntried } = this.#statements;
+    const before = (oldestTried.get(subscription, stage)?.since ??
+      Number.MAX_SAFE_INTEGER) as number;
+    const untried = oldestUntried.get({ subscription, stage, before })?.since;
+    return {
+      oldestAt: Math.min(before, (untried ?? before) as number),
+      nextDueAt: (nextDueAt.get(subscription, stage)?.due_at ?? 0) as number,
+    };
+  }
+
+  waiting(queue: Queue, page: { readonly after: number; readonly limit: number }): Seen[] {
+    if (!this.#lines.has(queue.subscription)) return [];
+    this.#tally.write();
+    const { subscription } = queue;
+    const stage = stageNumber[queue.stage];
+    const count = (this.#statements.count.get(subscription, stage)?.waiting ?? 0) as number;
+    const { waitingFew, waitingMany } = this.#statements;
+    const statement = count <= fewWaitingMax ? waitingFew : waitingMany;
+    return statement
+      .all({ subscription, stage, after: page.after, limit: Math.min(page.limit, 1000) })
+      .map(deliveryOf);
+  }
+
+  look({ event, subscription }: DeliveryId): Seen | null {
+    if (!this.#lines.has(subscription)) return null;
+    const row = this.#statements.look.get(event, subscription);
+    return row === undefined ? null : deliveryOf(row);
+  }
+}

@@ -1,0 +1,36 @@
+// Small records in the embedded store: the notes of the port Notebook, and how often dead letters
+// have been sent again (the port Redriven).
+
+import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
+import { redriveLimits } from "../../core/deadletter/redrive.ts";
+import type { Note } from "../../core/steering.ts";
+import type { Statements } from "./statements.ts";
+
+export function readNotes(statements: Statements, kind: string): Note[] {
+  return statements.notes
+    .all(kind)
+    .map(({ key, record }) => ({ key: key as string, record: JSON.parse(record as string) }));
+}
+
+export function putNote(
+  statements: Statements,
+  {
+    of,
+    key,
+    record,
+  }: { readonly of: string; readonly key: string; readonly record: object | null },
+): void {
+  if (record === null) statements.removeNote.run(of, key);
+  else statements.putNote.run(of, key, JSON.stringify(record));
+}
+
+export function timesRedriven(statements: Statements, key: string): number {
+  return (statements.redriven.get(key)?.times ?? 0) as number;
+}
+
+export function noteRedriven(statements: Statements, notes: readonly RedrivenNote[]): void {
+  for (const { key, times } of notes) {
+    statements.noteRedriven.run(key, Math.max(times, timesRedriven(statements, key)));
+  }
+  statements.forgetRedriven.run(redriveLimits.rememberedMax);
+}

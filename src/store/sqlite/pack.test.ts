@@ -1,0 +1,102 @@
+// What crosses between threads comes out as it went in.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { InputSchema } from "../../core/event.ts";
+import type { Routed, Settlement, Stage } from "../../core/ports.ts";
+import { packOps, packRound, unpackOps, unpackRound } from "./pack.ts";
+import type { Answer, Op, Push, Round } from "./round.ts";
+
+const number = fc.integer({ min: 0 });
+const text = fc.string({ unit: "grapheme" });
+const stage = fc.constantFrom<Stage>("deliver", "deadLetter");
+
+const routed: fc.Arbitrary<Routed> = record({
+  event: record({
+    systemId: text,
+    topic: text,
+    publishedAt: number,
+    schema: fc.constantFrom<InputSchema>("EventGridSchema", "CustomEventSchema"),
+    dataVersion: text,
+    text,
+    envelope: fc.option(text),
+    trace: fc.option(
+      fc.record({ parent: text, state: fc.option(text) }, { noNullPrototype: true }),
+    ),
+  }),
+  to: fc.array(number, { maxLength: 3 }),
+});
+
+const delivery = record({ event: number, subscription: number });
+const settlement: fc.Arbitrary<Settlement> = fc.oneof(
+  record({ kind: fc.constantFrom("gone", "back"), delivery, lease: number }),
+  record({
+    kind: fc.constant("due" as const),
+    delivery,
+    lease: number,
+    at: number,
+    stage,
+    since: number,
+    attempts: number,
+    last: fc.option(record({ at: number, number, outcome: text, status: fc.option(number) })),
+    reason: fc.option(text),
+  }),
+);
+
+const op: fc.Arbitrary<Op> = fc.oneof(
+  record({ kind: fc.constant("append" as const), now: number, routed: some(routed) }),
+  record({ kind: fc.constant("settle" as const), settlements: some(settlement) }),
+  record({ kind: fc.constantFrom("counts" as const, "sweep" as const) }),
+);
+
+const answer: fc.Arbitrary<Answer> = fc.oneof(
+  record({
+    kind: fc.constant("done" as const),
+    value: fc.oneof(fc.constant(undefined), some(fc.boolean()), some(number)),
+  }),
+  record({ kind: fc.constant("failed" as const), reason: text }),
+);
+
+const push: fc.Arbitrary<Push> = record({
+  op: number,
+  index: number,
+  event: number,
+  subscription: number,
+  lease: number,
+  leasedUntil: number,
+});
+
+const round: fc.Arbitrary<Round> = record({
+  answers: some(answer),
+  pushes: some(push),
+  wakes: some(record({ queue: record({ subscription: number, stage }), dueAt: number })),
+  changed: fc.boolean(),
+  dropped: some(record({ subscription: number, count: number })),
+  sweep: fc.boolean(),
+});
+
+test("operations cross between threads unchanged", () => {
+  fc.assert(
+    fc.property(some(op), (ops) => {
+      assert.deepEqual(unpackOps(structuredClone(packOps(ops))), ops);
+    }),
+  );
+});
+
+test("rounds cross between threads unchanged", () => {
+  fc.assert(
+    fc.property(round, (one) => {
+      assert.deepEqual(unpackRound(structuredClone(packRound(one))), one);
+    }),
+  );
+});
+
+function some<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> {
+  return fc.array(arbitrary, { maxLength: 4 });
+}
+
+/** Like what structuredClone makes: with a prototype. */
+function record<T extends object>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) {
+  return fc.record<T>(model, { noNullPrototype: true });
+}

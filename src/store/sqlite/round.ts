@@ -1,0 +1,95 @@
+// What passes between the front of the embedded store and its engine: a round of operations that
+// share one transaction, and what came of them. Plain values only, because the two may live on
+// different threads.
+
+import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
+import type {
+  DeliveryId,
+  Instant,
+  Queue,
+  Routed,
+  Settlement,
+  Stage,
+  Want,
+} from "../../core/ports.ts";
+import type { RefusalCode } from "../../core/refusal.ts";
+import type { SkipStep } from "../../core/steering.ts";
+import type { SubscriptionDraft, SubscriptionId } from "../../core/subscription.ts";
+import type { TopicDraft } from "../../core/topic.ts";
+
+export type Op =
+  | { readonly kind: "append"; readonly routed: readonly Routed[]; readonly now: Instant }
+  | { readonly kind: "claim"; readonly queue: Queue; readonly want: Want }
+  | { readonly kind: "settle"; readonly settlements: readonly Settlement[] }
+  | { readonly kind: "counts" }
+  | {
+      readonly kind: "waiting";
+      readonly queue: Queue;
+      readonly after: number;
+      readonly limit: number;
+    }
+  | { readonly kind: "look"; readonly ids: readonly DeliveryId[] }
+  | { readonly kind: "skip"; readonly queue: Queue; readonly step: SkipStep | null }
+  | {
+      readonly kind: "hasten";
+      readonly queue: Queue;
+      readonly event: number | null;
+      readonly now: Instant;
+    }
+  | { readonly kind: "find"; readonly systemId: string; readonly after: number }
+  | { readonly kind: "notes"; readonly of: string }
+  | {
+      readonly kind: "putNote";
+      readonly of: string;
+      readonly key: string;
+      readonly record: object | null;
+    }
+  | { readonly kind: "redriven"; readonly keys: readonly string[] }
+  | { readonly kind: "noteRedriven"; readonly notes: readonly RedrivenNote[] }
+  | { readonly kind: "catalog" }
+  | { readonly kind: "putTopic"; readonly draft: TopicDraft; readonly revision: number | undefined }
+  | {
+      readonly kind: "putSubscription";
+      readonly draft: SubscriptionDraft;
+      readonly revision: number | undefined;
+    }
+  | { readonly kind: "removeTopic"; readonly name: string }
+  | { readonly kind: "removeSubscription"; readonly id: SubscriptionId }
+  /** One small step of cleaning up. */
+  | { readonly kind: "sweep" };
+
+/** What became of one operation. */
+export type Answer =
+  | { readonly kind: "done"; readonly value: unknown }
+  | { readonly kind: "refused"; readonly code: RefusalCode; readonly reason: string }
+  /** The disk would not; nothing of the operation has happened. */
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** A delivery leased to a standing claim by the append that brought it. */
+export interface Push {
+  /** Which operation of the round, and which event of it. */
+  readonly op: number;
+  readonly index: number;
+  readonly event: number;
+  readonly subscription: SubscriptionId;
+  readonly lease: number;
+  readonly leasedUntil: Instant;
+}
+
+export interface Round {
+  readonly answers: readonly Answer[];
+  readonly pushes: readonly Push[];
+  readonly wakes: readonly { readonly queue: Queue; readonly dueAt: Instant }[];
+  /** Topics or subscriptions have changed. */
+  readonly changed: boolean;
+  /** Removed subscriptions whose last delivery has been dropped. */
+  readonly dropped: readonly { readonly subscription: SubscriptionId; readonly count: number }[];
+  /** There is more to clean up: sweep again when nothing else waits. */
+  readonly sweep: boolean;
+}
+
+export const stageNumber: Readonly<Record<Stage, number>> = { deliver: 0, deadLetter: 1 };
+
+export function stageOf(number: number): Stage {
+  return number === 0 ? "deliver" : "deadLetter";
+}

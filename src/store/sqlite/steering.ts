@@ -1,0 +1,116 @@
+// The embedded store's part in steering (the port of that name): what an operator drops or makes
+// due, a little at a time, within the round that the engine (engine.ts) has begun.
+
+import type { Instant, Queue } from "../../core/ports.ts";
+import type { SkipStep } from "../../core/steering.ts";
+import type { QueueGround, Tell } from "./deliveries.ts";
+import type { Line } from "./leases.ts";
+import type { Lines } from "./lines.ts";
+import type { Tally } from "./queue-counts.ts";
+import { stageNumber } from "./round.ts";
+import type { Statements } from "./statements.ts";
+
+/** Rows that one step changes, and events that one step looks at. */
+const steerRowsMax = 500;
+const findRowsMax = 20_000;
+
+export class Steer {
+  readonly #statements: Statements;
+  readonly #lines: Lines;
+  readonly #tally: Tally;
+  readonly #tell: Tell;
+  readonly #lastEvent: () => number;
+
+  constructor(ground: QueueGround, lastEvent: () => number) {
+    this.#statements = ground.statements;
+    this.#lines = ground.lines;
+    this.#tally = ground.tally;
+    this.#tell = ground.tell;
+    this.#lastEvent = lastEvent;
+  }
+
+  /**
+   * Walks through the queue in its order. What is settled meanwhile may come to stand behind the
+   * walk; so it is walked through again, until nothing more is found.
+   */
+  skip(queue: Queue, step: SkipStep | null): { dropped: number; next: SkipStep | null } {
+    const line = this.#touched(queue);
+    if (line === undefined) return { dropped: 0, next: null };
+    const start = { dueAt: Number.MIN_SAFE_INTEGER, event: 0, hasDropped: false };
+    const from = step ?? { ...start, through: this.#lastEvent() };
+    const { subscription } = queue;
+    const places = this.#statements.somePlaces.all({
+      subscription,
+      stage: stageNumber[queue.stage],
+      fromDueAt: from.dueAt,
+      fromEvent: from.event,
+      limit: steerRowsMax,
+    });
+    let dropped = 0;
+    for (const place of places) {
+      const event = place.event as number;
+      if (event > from.through) continue;
+      this.#statements.removeDelivery.run(event, subscription);
+      this.#statements.removeEvent.run(event, event);
+      line.release(event);
+      dropped += 1;
+    }
+    this.#tally.add(queue, -dropped);
+    const hasDropped = from.hasDropped || dropped > 0;
+    const last = places.at(-1);
+    if (last !== undefined && places.length === steerRowsMax) {
+      const place = { dueAt: last.due_at as number, event: last.event as number };
+      return { dropped, next: { ...from, ...place, hasDropped } };
+    }
+    return { dropped, next: hasDropped ? { ...from, ...start } : null };
+  }
+
+  hasten(
+    queue: Queue,
+    { event, now }: { readonly event: number | null; readonly now: Instant },
+  ): { hastened: number; isOver: boolean } {
+    const { subscription } = queue;
+    const stage = stageNumber[queue.stage];
+    if (event !== null) return { hastened: this.#hastenOne(queue, event, now), isOver: true };
+    const line = this.#touched(queue);
+    if (line === undefined) return { hastened: 0, isOver: true };
+    const rows = this.#statements.someLater.all(subscription, stage, now, steerRowsMax);
+    for (const row of rows) {
+      this.#statements.putDueAt.run(now, row.event as number, subscription);
+      line.free({ dueAt: now, event: row.event as number });
+    }
+    if (rows.length > 0) this.#tell.wake(queue, now);
+    return { hastened: rows.length, isOver: rows.length < steerRowsMax };
+  }
+
+  #hastenOne(queue: Queue, event: number, now: Instant): number {
+    const { subscription } = queue;
+    const stage = stageNumber[queue.stage];
+    const line = this.#touched(queue);
+    const row = this.#statements.fence.get(event, subscription);
+    if (row === undefined || row.stage !== stage || line === undefined) return 0;
+    const head = this.#statements.somePlaces.get({
+      ...{ subscription, stage, fromDueAt: Number.MIN_SAFE_INTEGER, fromEvent: 0, limit: 1 },
+    });
+    const isFirst = head === undefined || head.event === event;
+    const firstAt = isFirst ? now : Math.min(now, (head.due_at as number) - 1);
+    const at = Math.min(row.due_at as number, firstAt);
+    this.#statements.putDueAt.run(at, event, subscription);
+    line.free({ dueAt: at, event });
+    this.#tell.wake(queue, at);
+    return 1;
+  }
+
+  find(systemId: string, after: number): { event: number | null; next: number | null } {
+    const row = this.#statements.findEvent.get({ systemId, after, limit: findRowsMax });
+    const event = (row?.found ?? null) as number | null;
+    const isOver = event !== null || row?.seen !== findRowsMax;
+    return { event, next: isOver ? null : (row?.last as number) };
+  }
+
+  /** The line of a queue that is there; what is changed in it is undone with the round. */
+  #touched(queue: Queue): Line | undefined {
+    const line = this.#lines.find(queue);
+    return line && this.#lines.touch(line);
+  }
+}

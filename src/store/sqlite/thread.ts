@@ -1,0 +1,132 @@
+// The embedded store's engine on a thread of its own, so that an fsync never stops the event
+// loop, and the same engine in the calling thread for simulation. Both answer the same rounds.
+
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { Refusal, type RefusalCode } from "../../core/refusal.ts";
+import type { SqliteOptions } from "./database.ts";
+import { SqliteEngine } from "./engine.ts";
+import type { Engine } from "./front.ts";
+import { type PackedRound, packOps, packRound, unpackOps, unpackRound } from "./pack.ts";
+import type { Round } from "./round.ts";
+
+/** By this the thread knows that it is ours, and not just any worker that loads this file. */
+const role = "posthorn.store";
+
+type FromThread =
+  | { readonly kind: "open" }
+  | { readonly kind: "refused"; readonly code: RefusalCode; readonly reason: string }
+  | { readonly kind: "round"; readonly round: PackedRound }
+  /** `reason`: null when the copy is there, else why not. */
+  | { readonly kind: "backedUp"; readonly reason: string | null };
+
+export interface StoreThread extends Engine {
+  /** Refusal: Conflict, while another is being made. Rejects when the disk would not. */
+  backUp(path: string): Promise<void>;
+}
+
+/** Refusals: Unavailable while another broker has the file; InvalidSetting for a newer release. */
+export async function openThread(
+  options: SqliteOptions & { readonly onCrash: (error: Error) => void },
+): Promise<StoreThread> {
+  const { onCrash, ...rest } = options;
+  mkdirSync(dirname(options.path), { recursive: true });
+  const worker = new Worker(new URL(import.meta.url), { workerData: { role, options: rest } });
+  let settle: { resolve(round: Round): void; reject(error: Error): void } | null = null;
+  let crash: Error | null = null;
+  let backedUp: ((reason: string | null) => void) | null = null;
+  const opened = Promise.withResolvers<void>();
+  const fail = (error: Error) => {
+    crash ??= error;
+    opened.reject(error);
+    settle?.reject(error);
+    settle = null;
+    backedUp?.(error.message);
+  };
+  worker.on("message", (from: FromThread) => {
+    if (from.kind === "open") opened.resolve();
+    else if (from.kind === "refused") opened.reject(new Refusal(from.code, from.reason));
+    else if (from.kind === "backedUp") backedUp?.(from.reason);
+    else {
+      const { resolve } = settle as NonNullable<typeof settle>;
+      settle = null;
+      resolve(unpackRound(from.round));
+    }
+  });
+  let isClosing = false;
+  const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+  worker.on("error", (error: Error) => {
+    fail(error);
+    onCrash(error);
+  });
+  let isOpen = false;
+  void ended.then(() => {
+    if (isClosing || crash !== null) return;
+    const error = new Error("The store's thread has ended.");
+    fail(error);
+    if (isOpen) onCrash(error);
+  });
+  await opened.promise;
+  isOpen = true;
+  return {
+    run(ops) {
+      if (crash !== null) return Promise.reject(crash);
+      return new Promise((resolve, reject) => {
+        settle = { resolve, reject };
+        worker.postMessage(packOps(ops));
+      });
+    },
+    async backUp(path) {
+      if (crash !== null) throw crash;
+      if (backedUp !== null) throw new Refusal("Conflict", "A backup is being made already.");
+      const done = Promise.withResolvers<string | null>();
+      backedUp = done.resolve;
+      worker.postMessage({ backUpTo: path });
+      const reason = await done.promise;
+      backedUp = null;
+      if (reason !== null) throw new Error(reason);
+    },
+    async close() {
+      isClosing = true;
+      worker.postMessage(null);
+      await ended;
+    },
+  };
+}
+
+export function openInline(engine: SqliteEngine): Engine {
+  return {
+    run: async (ops) => engine.run(ops),
+    close: async () => engine.close(),
+  };
+}
+
+function serve(port: NonNullable<typeof parentPort>): void {
+  const say = (from: FromThread) => port.postMessage(from);
+  let engine: SqliteEngine;
+  try {
+    engine = new SqliteEngine(workerData.options as SqliteOptions);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    say({ kind: "refused", code: error.code, reason: error.message });
+    port.close();
+    return;
+  }
+  port.on("message", (told: unknown[] | { readonly backUpTo: string } | null) => {
+    if (told === null) {
+      engine.close();
+      port.close();
+    } else if (Array.isArray(told)) {
+      say({ kind: "round", round: packRound(engine.run(unpackOps(told))) });
+    } else {
+      engine.backUp(told.backUpTo).then(
+        () => say({ kind: "backedUp", reason: null }),
+        (error) => say({ kind: "backedUp", reason: String(error) }),
+      );
+    }
+  });
+  say({ kind: "open" });
+}
+
+if (!isMainThread && parentPort !== null && workerData?.role === role) serve(parentPort);

@@ -1,0 +1,120 @@
+// Forgetting, a little at a time: what is old and settled, then for want of room what is settled,
+// then what was given up on, the oldest of each first; never what is open
+// (core/story/chronicle.ts).
+
+import type { DatabaseSync } from "node:sqlite";
+import type { Instant } from "../../core/ports.ts";
+import type { Cursor, Retention } from "../../core/story/chronicle.ts";
+import { pragma } from "../sqlite/database.ts";
+import type { Ids } from "./ids.ts";
+import type { Rolls } from "./rolls.ts";
+import type { SqlRow, StoryStatements } from "./statements.ts";
+
+/** How often it is looked whether room enough has been made. */
+const rowsBetweenLooks = 100;
+const vacuumPagesMax = 500;
+
+export const beginning: Cursor = { at: Number.MIN_SAFE_INTEGER, place: 0 };
+
+export interface OblivionGround {
+  readonly database: DatabaseSync;
+  readonly statements: StoryStatements;
+  readonly retention: Retention;
+  readonly ids: Ids;
+  readonly rolls: Rolls;
+}
+
+export class Oblivion {
+  readonly #ground: OblivionGround;
+  readonly #pageBytes: number;
+  /** Behind it everything settled has been forgotten. */
+  #floor: Cursor = beginning;
+
+  constructor(ground: OblivionGround) {
+    this.#ground = ground;
+    this.#pageBytes = pragma(ground.database, "page_size");
+  }
+
+  /** Something settled may lie behind what has been looked through. */
+  heed({ at, place }: Cursor): void {
+    const { at: floorAt, place: floorPlace } = this.#floor;
+    if (at < floorAt || (at === floorAt && place <= floorPlace)) {
+      this.#floor = { at, place: place - 1 };
+    }
+  }
+
+  /** The transaction has failed: what was forgotten is there again. */
+  undo(): void {
+    this.#floor = beginning;
+  }
+
+  /** `cut`: how many went of what was given up on. */
+  step(now: Instant, rowsMax: number): { readonly cut: number; readonly more: boolean } {
+    const { database, retention } = this.#ground;
+    const settled = this.#forgetSettled(now, rowsMax);
+    // Only when nothing settled is left.
+    const cut = settled < rowsMax && this.#isFull() ? this.#forgetGivenUp(rowsMax) : 0;
+    if (pragma(database, "page_count") * this.#pageBytes > retention.bytesMax) {
+      database.exec(`PRAGMA incremental_vacuum(${vacuumPagesMax})`);
+    }
+    return { cut, more: settled >= rowsMax || cut >= rowsMax };
+  }
+
+  #isFull(): boolean {
+    const { database, retention } = this.#ground;
+    const used = pragma(database, "page_count") - pragma(database, "freelist_count");
+    return used * this.#pageBytes > retention.bytesMax;
+  }
+
+  /** How many were looked through. */
+  #forgetSettled(now: Instant, rowsMax: number): number {
+    const before = now - this.#ground.retention.keptMs;
+    let isFull = this.#isFull();
+    let looked = 0;
+    let removed = 0;
+    for (const row of this.#oldest(before, isFull, rowsMax)) {
+      const at = row.accepted_at as number;
+      if (!isFull && at >= before) break;
+      looked += 1;
+      this.#floor = { at, place: row.number as number };
+      if (row.rank !== 0) continue;
+      this.#remove(row);
+      removed += 1;
+      if (removed % rowsBetweenLooks === 0) isFull = this.#isFull();
+    }
+    return looked;
+  }
+
+  /** Mostly none: then one row is looked at. */
+  #oldest(before: Instant, isFull: boolean, rowsMax: number): SqlRow[] {
+    const { after } = this.#ground.statements;
+    const { at, place } = this.#floor;
+    if (isFull) return after.all(at, place, rowsMax) as SqlRow[];
+    const rows: SqlRow[] = [];
+    for (const row of after.iterate(at, place, rowsMax) as Iterable<SqlRow>) {
+      if ((row.accepted_at as number) >= before) break;
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  #forgetGivenUp(rowsMax: number): number {
+    let cut = 0;
+    for (const row of this.#ground.statements.oldestGivenUp.all(rowsMax) as SqlRow[]) {
+      this.#remove(row);
+      cut += 1;
+      if (cut % rowsBetweenLooks === 0 && !this.#isFull()) break;
+    }
+    return cut;
+  }
+
+  #remove(row: SqlRow): void {
+    const { statements, ids, rolls } = this.#ground;
+    const number = row.number as number;
+    statements.removeEntry.run(number);
+    statements.removeParts.run(number);
+    ids.remove(number, row.event as string);
+    ids.remove(number, row.id as string);
+    rolls.removeText(number);
+  }
+}

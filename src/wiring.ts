@@ -1,0 +1,227 @@
+// The floor plan: joins the rooms on whatever ground it is given, real (broker.ts) or simulated
+// (test/sim). Here is who knows whom: the catalog in force, the roster that serves it, the desk
+// that changes it, and the way in. What is real and what is not is decided by whoever lays the
+// ground.
+
+import { Expiry } from "./control/expiry.ts";
+import { Handshakes } from "./control/handshake/handshakes.ts";
+import type { Called, HandshakeDesk } from "./control/handshake/port.ts";
+import { Operator } from "./control/operator.ts";
+import type { AzureResources } from "./core/azure/resources.ts";
+import type { HealthRules } from "./core/delivery/health.ts";
+import type { PolicyDefaults } from "./core/delivery/policy.ts";
+import type { ProfileName } from "./core/delivery/profile.ts";
+import { type HandshakeRules, handshakeRules } from "./core/handshake/handshake.ts";
+import type { Ask } from "./core/handshake/question.ts";
+import type { Catalog, Chance, Clock, Ids, Log, Meter, Sink, WholeStore } from "./core/ports.ts";
+import type { Refusal } from "./core/refusal.ts";
+import type { Route } from "./core/request.ts";
+import type { Evaluations } from "./core/routing/audience.ts";
+import { type Directory, openDirectory } from "./core/routing/route.ts";
+import type { Switchboard } from "./core/steering.ts";
+import type { Chronicle } from "./core/story/chronicle.ts";
+import type { DeadLetterDestination, SubscriptionId } from "./core/subscription.ts";
+import type { Tracer } from "./core/tracing/span.ts";
+import { Roster } from "./dispatch/roster.ts";
+import { type ModulePublishGround, modulePublishRoutes } from "./edge/publish.ts";
+import { withNotices } from "./ingress/blob-notice.ts";
+import { publishRoutes, tellTurnedAway, topicRoutes } from "./ingress/publish.ts";
+
+/** Everything a broker stands on. */
+export interface Ground {
+  readonly store: WholeStore;
+  readonly sink: Sink;
+  readonly deadLetterSink: Sink<DeadLetterDestination> | null;
+  /** What the file says of Azure's resources; without it there are none. */
+  readonly azure?: AzureResources;
+  /** Without it endpoints are neither asked nor told anything beside events. */
+  readonly ask?: Ask;
+  /** Null when a bearer token may publish, else why not. Without it none may. */
+  readonly whyNoBearer?: (token: string) => Promise<string | null>;
+  /** Whether it is a key of the IoT Edge module; without it there are none. */
+  readonly isModuleKey?: (key: string) => boolean;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly meter: Meter;
+  /** Without it no stories are kept. */
+  readonly chronicle?: Chronicle;
+  /** Without it nothing is recorded as a span. */
+  readonly tracer?: Tracer;
+}
+
+/** The few settings the rooms need. */
+export interface HouseRules {
+  readonly profile: ProfileName;
+  readonly auth: boolean;
+  readonly defaults: PolicyDefaults;
+  readonly endpointSendsMax: number;
+  /** When endpoints count as sick; without it the usual rules. */
+  readonly health?: HealthRules;
+  /** Null: every subscription is in force at once, and no endpoint is asked. */
+  readonly handshake?: HandshakeRules | null;
+}
+
+export interface House {
+  readonly routes: readonly Route[];
+  /** For a port on which one topic alone is published to. */
+  routesOf(topic: string): readonly Route[];
+  /** What was refused at the edge, if it was a publish. */
+  turnedAway(path: string, refusal: Refusal): void;
+  /** Tells of the catalog in force whenever it has changed. */
+  watch(listener: (catalog: Catalog) => void): void;
+  readonly desk: HandshakeDesk;
+  readonly operator: Operator;
+  readonly switchboard: Switchboard;
+  /** As it was last read. */
+  catalog(): Catalog;
+  /** How often each subscription's advanced filters were asked, since the start. */
+  readonly evaluations: Evaluations;
+  /** Goes on with the handshakes that a restart interrupted, once we can be called. */
+  resume(called: Called): Promise<void>;
+  /** Resolves when every change of topics and subscriptions made before the call is in effect. */
+  refresh(): Promise<void>;
+  /** Null, or why publishes are not accepted. */
+  whyNotReady(): string | null;
+  /** Refuses new publishes and lets sends under way end until the signal aborts. */
+  close(signal: AbortSignal): Promise<void>;
+}
+
+const catalogRetryMs = 1_000;
+const unasked: Ask = () => Promise.resolve({ kind: "noReply", why: "Nobody is asked." });
+
+export async function assemble(ground: Ground, rules: HouseRules): Promise<House> {
+  const { store } = ground;
+  let catalog: Catalog = { topics: [], subscriptions: [] };
+  let directory: Directory = openDirectory(catalog);
+  const evaluations: Evaluations = new Map();
+  let isClosing = false;
+  const roster = new Roster({
+    ground,
+    sink: ground.sink,
+    deadLetterSink:
+      ground.deadLetterSink &&
+      withNotices(ground.deadLetterSink, { ...ground, directory: () => directory }),
+    profile: rules.profile,
+    defaults: rules.defaults,
+    sendsMax: rules.endpointSendsMax,
+    ...(rules.health !== undefined && { health: rules.health }),
+    onDrained: (subscription) => operator.drained(subscription),
+  });
+  const reload = async () => {
+    const read = await store.catalog();
+    if (isClosing) return;
+    catalog = read;
+    const inForce = expiry.sift(read);
+    directory = openDirectory(inForce, evaluations);
+    roster.sync(inForce);
+    for (const listener of watchers) listener(inForce);
+  };
+  const watchers: ((catalog: Catalog) => void)[] = [];
+  const pursuit = openPursuit(reload, ground);
+  const { refresh, follow } = pursuit;
+  const { ask = unasked } = ground;
+  const handshakes = new Handshakes({
+    ...ground,
+    registry: store,
+    catalog: () => catalog,
+    ask,
+    isAsking: ask !== unasked && rules.handshake !== null,
+    refresh,
+    rules: rules.handshake ?? handshakeRules,
+  });
+  const expiry = new Expiry({
+    ...ground,
+    registry: store,
+    refresh: follow,
+    tellDeleted: (subscription) => handshakes.tellDeleted(subscription),
+  });
+  const operator = new Operator({
+    ...ground,
+    catalog: () => catalog,
+    refresh,
+    switchboard: roster,
+  });
+  await operator.recall();
+  store.onChange(follow);
+  store.onDropped((subscription, count) => tellDropped(ground, subscription, count));
+  await refresh();
+  const publishing: ModulePublishGround = {
+    ...ground,
+    directory: () => directory,
+    auth: rules.auth,
+    isOpen: () => !isClosing,
+  };
+  return {
+    routes: [
+      ...publishRoutes(publishing),
+      ...modulePublishRoutes(publishing),
+      ...handshakes.routes,
+    ],
+    routesOf: (topic) => topicRoutes(publishing, topic),
+    turnedAway: (path, refusal) => tellTurnedAway(publishing, path, refusal),
+    watch: (listener) => void watchers.push(listener),
+    desk: handshakes,
+    operator,
+    switchboard: roster,
+    catalog: () => catalog,
+    evaluations,
+    resume: (called) => handshakes.resume(called),
+    refresh,
+    whyNotReady() {
+      if (isClosing) return "The broker is stopping.";
+      return roster.broken > 0
+        ? "A dispatcher has stopped; see dispatcher.broken in the log."
+        : null;
+    },
+    async close(signal) {
+      isClosing = true;
+      pursuit.stop();
+      expiry.close();
+      await handshakes.close();
+      await pursuit.idle();
+      await roster.close(signal);
+    },
+  };
+}
+
+/** Keeps up with the catalog. One reload at a time: an older one never replaces a newer one. */
+function openPursuit(reload: () => Promise<void>, { clock, log }: Ground) {
+  let isStopping = false;
+  let reloading = Promise.resolve();
+  let callOff = () => {};
+  const refresh = () => {
+    const next = reloading.then(reload);
+    reloading = next.catch(() => {});
+    return next;
+  };
+  // A change that cannot be read is read again: nobody would tell of it a second time.
+  const follow = () => {
+    refresh().catch((error) => {
+      log.fact("error", "catalog.failed", { error: String(error) });
+      callOff();
+      if (!isStopping) callOff = clock.after(catalogRetryMs, follow);
+    });
+  };
+  return {
+    refresh,
+    follow,
+    /** Nothing is read again after a failure. */
+    stop() {
+      isStopping = true;
+      callOff();
+    },
+    idle: () => reloading,
+  };
+}
+
+function tellDropped(ground: Ground, subscription: SubscriptionId, count: number): void {
+  const { clock, log, meter, chronicle } = ground;
+  const reason = "SubscriptionDeleted";
+  const words = `${reason}: the subscription was removed while it waited; dropped`;
+  const cleared = { subscription, stage: null, through: null, reason, words };
+  chronicle?.note({ kind: "cleared", at: clock.now(), ...cleared });
+  meter.count("posthorn_dropped_events_total", { reason }, count);
+  log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { subscription, count, reason });
+}
