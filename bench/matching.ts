@@ -5,7 +5,7 @@
 
 import type { EventFields } from "../src/core/event.ts";
 import { clausesOf, holdAll } from "../src/core/routing/filter/clause.ts";
-import { openSight } from "../src/core/routing/filter/event-values.ts";
+import { openEventValues } from "../src/core/routing/filter/event-values.ts";
 import { type Filter, filterForAll } from "../src/core/routing/filter.ts";
 import { openDirectory } from "../src/core/routing/route.ts";
 import { plainSubscription, type Subscription } from "../src/core/subscription.ts";
@@ -94,8 +94,8 @@ function measure(wish: Wish): { one: number; indexed: number; naive: number } {
   const directory = openDirectory({ topics: [topic], subscriptions: all });
   const filters = all.map(({ filter }) => holdAll(clausesOf(filter)));
   const askAll = (event: EventFields) => {
-    const sight = openSight(event);
-    return filters.filter((matches) => matches(sight)).length;
+    const values = openEventValues(event);
+    return filters.filter((matches) => matches(values)).length;
   };
   const ways = {
     one: () => time((event) => alone.route("orders", event).length, sameEvents),

@@ -1,7 +1,7 @@
 // Topics and subscriptions by the routes of Azure Resource Manager, which the broker speaks as
 // Azure does. Only what the portal's forms read and write is typed.
 
-import { localPlace } from "../src/core/topic.ts";
+import { localGroup } from "../src/core/topic.ts";
 import { ask, type Method } from "./api.ts";
 import type { SubscriptionName } from "./route.ts";
 
@@ -20,7 +20,7 @@ export type TopicKind = "topic" | "domain";
 
 /** Where the portal puts what it makes: names alone tell topics apart here. */
 export function newTopicId(kind: TopicKind, name: string): string {
-  const { subscriptionId, resourceGroup } = localPlace;
+  const { subscriptionId, resourceGroup } = localGroup;
   const group = `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}`;
   return `${group}/providers/Microsoft.EventGrid/${kind}s/${name}`;
 }
@@ -43,7 +43,7 @@ export interface ArmTopic {
   };
 }
 
-export function putTopic(id: string, properties: object, location = localPlace.location) {
+export function putTopic(id: string, properties: object, location = localGroup.location) {
   return askArm<ArmTopic>("PUT", id, { location, properties });
 }
 

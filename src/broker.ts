@@ -1,22 +1,22 @@
-// The broker: lays the real ground (environment.ts), has the rooms joined on it (wiring.ts), puts
-// the desk beside them (routes.ts), and opens the doors; closes everything in reverse.
+// The broker: lays the real ground (environment.ts), has the stack joined on it (wiring.ts), puts
+// the control beside them (routes.ts), and opens the doors; closes everything in reverse.
 
 import { join, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
-import { recollect } from "./control/recover-stories.ts";
-import { tellIdle } from "./control/unused-settings.ts";
+import { recoverStories } from "./control/recover-stories.ts";
+import { logUnusedSettings } from "./control/unused-settings.ts";
 import type { Route } from "./core/request.ts";
 import { publishLimits } from "./core/schema/limits.ts";
-import { type Ending, layGround, type Outside, type RealGround } from "./environment.ts";
+import { type Ending, type Outside, openEnvironment, type RealEnvironment } from "./environment.ts";
 import { greet } from "./greeting.ts";
 import { portsIn, rulesOf, versionOf } from "./room-options.ts";
-import { type OpenDesk, openDesk } from "./routes.ts";
+import { type OpenRoutes, openRoutes } from "./routes.ts";
 import { givenCertificates, keptCertificates } from "./runtime/access/certificate.ts";
-import { leaveText } from "./runtime/access/kept-file.ts";
-import { openFrontage } from "./runtime/http/listeners.ts";
+import { writeKept } from "./runtime/access/kept-file.ts";
+import { openListeners } from "./runtime/http/listeners.ts";
 import { makeKey } from "./runtime/ids.ts";
-import { assemble, type House } from "./wiring.ts";
+import { assemble, type Rooms } from "./wiring.ts";
 
 export interface Broker {
   /** Where it listens; null where it does not. */
@@ -31,22 +31,22 @@ export interface Broker {
  * Refusal: InvalidSetting, naming the setting.
  */
 export async function openBroker(config: Config, outside: Outside): Promise<Broker> {
-  await using rooms = new AsyncDisposableStack();
+  await using stack = new AsyncDisposableStack();
   const ending: Ending = { signal: AbortSignal.abort() };
   const stopping = new AbortController();
-  const catalog = () => house.catalog();
-  const ground = await layGround(config, outside, { rooms, ending, catalog });
-  await declare(config, ground);
-  const house = await assemble(ground, rulesOf(config));
-  rooms.defer(() => house.close(ending.signal));
-  recollectMissing(ground, house, stopping.signal);
-  const desk = openDesk({ config, ground, house, rooms }, stopping.signal);
-  const doors = await openDoors(config, { ground, house, rooms }, [
-    ...house.routes,
-    ...desk.routes,
+  const catalog = () => rooms.catalog();
+  const environment = await openEnvironment(config, outside, { stack, ending, catalog });
+  await declare(config, environment);
+  const rooms = await assemble(environment, rulesOf(config));
+  stack.defer(() => rooms.close(ending.signal));
+  recollectMissing(environment, rooms, stopping.signal);
+  const control = openRoutes({ config, environment, rooms, stack }, stopping.signal);
+  const doors = await openDoors(config, { environment, rooms, stack }, [
+    ...rooms.routes,
+    ...control.routes,
   ]);
-  await welcome(config, { ground, house, desk, doors });
-  const opened = rooms.move();
+  await welcome(config, { environment, rooms, control, doors });
+  const opened = stack.move();
   const { http, https } = doors;
   return {
     http,
@@ -60,7 +60,7 @@ export async function openBroker(config: Config, outside: Outside): Promise<Brok
 }
 
 /** What the file declares is in force before the first event comes. */
-async function declare(config: Config, { store, azure, openLog }: RealGround): Promise<void> {
+async function declare(config: Config, { store, azure, openLog }: RealEnvironment): Promise<void> {
   const { topics, domains, storageAccounts, auth, profile } = config;
   if ((topics ?? domains ?? storageAccounts) === null) return;
   await applyDeclaration(
@@ -71,10 +71,14 @@ async function declare(config: Config, { store, azure, openLog }: RealGround): P
 }
 
 /** Beside everything else: nobody waits for it. */
-function recollectMissing(ground: RealGround, { catalog }: House, signal: AbortSignal): void {
-  const { missing, chronicle, store: ledger, clock, openLog: log } = ground;
+function recollectMissing(
+  environment: RealEnvironment,
+  { catalog }: Rooms,
+  signal: AbortSignal,
+): void {
+  const { missing, chronicle, store: ledger, clock, openLog: log } = environment;
   if (missing === null) return;
-  void recollect({ chronicle, ledger, catalog, clock, log, signal, ...missing });
+  void recoverStories({ chronicle, ledger, catalog, clock, log, signal, ...missing });
 }
 
 interface Doors {
@@ -87,29 +91,29 @@ interface Doors {
 async function openDoors(
   config: Config,
   site: {
-    readonly ground: RealGround;
-    readonly house: House;
-    readonly rooms: AsyncDisposableStack;
+    readonly environment: RealEnvironment;
+    readonly rooms: Rooms;
+    readonly stack: AsyncDisposableStack;
   },
   routes: readonly Route[],
 ): Promise<Doors> {
-  const { ground, house, rooms } = site;
-  const { openLog: log, ids } = ground;
+  const { environment, rooms, stack } = site;
+  const { openLog: log, ids } = environment;
   const certificates = certificatesOf(config);
-  const frontage = rooms.adopt(
-    await openFrontage({
+  const listeners = stack.adopt(
+    await openListeners({
       ...{ http: config.http, https: config.https, certificates, routes, log, ids },
-      routesOf: house.routesOf,
-      onTurnedAway: house.turnedAway,
+      routesOf: rooms.routesOf,
+      onTurnedAway: rooms.turnedAway,
       bodyBytesMax: publishLimits.requestBytesMax,
     }),
     (open) => open.close(),
   );
-  const { http, https } = frontage;
+  const { http, https } = listeners;
   // How the command line finds a broker on its machine.
-  rooms.defer(leaveText(join(config.dataFolder, "address"), http ?? https ?? ""));
-  await frontage.offer(portsIn(house.catalog()));
-  house.watch((catalog) => void frontage.offer(portsIn(catalog)));
+  stack.defer(writeKept(join(config.dataFolder, "address"), http ?? https ?? ""));
+  await listeners.offer(portsIn(rooms.catalog()));
+  rooms.watch((catalog) => void listeners.offer(portsIn(catalog)));
   return { http, https, ca: https && certificates.caFile };
 }
 
@@ -117,21 +121,21 @@ async function openDoors(
 async function welcome(
   config: Config,
   site: {
-    readonly ground: RealGround;
-    readonly house: House;
-    readonly desk: OpenDesk;
+    readonly environment: RealEnvironment;
+    readonly rooms: Rooms;
+    readonly control: OpenRoutes;
     readonly doors: Doors;
   },
 ): Promise<void> {
-  const { house, desk, doors } = site;
-  const { openLog: log } = site.ground;
+  const { rooms, control, doors } = site;
+  const { openLog: log } = site.environment;
   const baseUrl = doors.http ?? doors.https ?? "http://localhost";
   for (const key of config.idleKeys) log.fact("warn", "setting.idle", { ...key });
-  tellIdle(house.catalog(), config.profile, log);
-  await house.resume({ baseUrl });
+  logUnusedSettings(rooms.catalog(), config.profile, log);
+  await rooms.resume({ baseUrl });
   const { dataFolder: data, store, profile, clock, auth } = config;
-  const started = { ...doors, data, store, profile, clock, auth, portal: desk.link(baseUrl) };
-  const topics = house.catalog().topics.length;
+  const started = { ...doors, data, store, profile, clock, auth, portal: control.link(baseUrl) };
+  const topics = rooms.catalog().topics.length;
   log.announce("broker.started", started, greet({ ...started, version: versionOf(), topics }));
 }
 

@@ -21,7 +21,7 @@ import { realChance, seededChance } from "./runtime/chance.ts";
 import { realActivity, realClock } from "./runtime/clock/real.ts";
 import { VirtualClock } from "./runtime/clock/virtual.ts";
 import {
-  type FailureGround,
+  type FailureDeps,
   type FailureLog,
   openFailureLog,
   openLines,
@@ -29,13 +29,13 @@ import {
 import { makeKey, realIds } from "./runtime/ids.ts";
 import { type LogStream, type OpenLog, openLog } from "./runtime/log.ts";
 import { type OpenMeter, openMeter } from "./runtime/metrics/meter.ts";
-import { openVitals, type Vitals } from "./runtime/metrics/process.ts";
-import { openTally, type Tally } from "./runtime/metrics/totals.ts";
+import { openProcessFacts, type ProcessFacts } from "./runtime/metrics/process.ts";
+import { openTotals, type Totals } from "./runtime/metrics/totals.ts";
 import { tellSuccesses } from "./runtime/successes.ts";
 import { openTelemetry, type Telemetry } from "./runtime/telemetry/open.ts";
 import type { Env } from "./runtime/telemetry/settings.ts";
 import { type OpenChronicle, type OpenStore, openChronicle, openStore } from "./stores.ts";
-import type { Ground } from "./wiring.ts";
+import type { Environment } from "./wiring.ts";
 
 /** What the process brings along. */
 export interface Outside {
@@ -48,7 +48,7 @@ export interface Outside {
   readonly onNote?: (note: StoryNote) => void;
 }
 
-export interface RealGround extends Ground {
+export interface RealEnvironment extends Environment {
   readonly store: OpenStore;
   readonly deadLetterSink: DeadLetters;
   readonly azure: AzureResources;
@@ -62,8 +62,8 @@ export interface RealGround extends Ground {
   readonly openLog: OpenLog;
   readonly openMeter: OpenMeter;
   readonly telemetry: Telemetry;
-  readonly vitals: Vitals;
-  readonly tally: () => Tally;
+  readonly vitals: ProcessFacts;
+  readonly tally: () => Totals;
   readonly tokens: Tokens;
 }
 
@@ -73,21 +73,21 @@ export interface Ending {
 }
 
 /** Refusal: InvalidSetting, naming the setting. */
-export async function layGround(
+export async function openEnvironment(
   config: Config,
   outside: Outside,
   hands: {
-    readonly rooms: AsyncDisposableStack;
+    readonly stack: AsyncDisposableStack;
     readonly ending: Ending;
     /** Of the house that is to stand here. */
     readonly catalog: () => Catalog;
   },
-): Promise<RealGround> {
-  const { rooms } = hands;
+): Promise<RealEnvironment> {
+  const { stack } = hands;
   const virtual = virtualClockOf(config, outside.startedAt);
   const clock = virtual ?? realClock();
   const activity = virtual ?? realActivity;
-  const log = rooms.adopt(
+  const log = stack.adopt(
     openLog({
       ...{ level: config.logLevel, format: config.logFormat, stream: outside.stdout },
       now: () => clock.now(),
@@ -97,27 +97,27 @@ export async function layGround(
   );
   const meter = openMeter();
   const version = versionOf();
-  const telemetry = rooms.adopt(
+  const telemetry = stack.adopt(
     await openTelemetry({ log, version, env: outside.env ?? {} }),
     (open) => open.close(),
   );
-  const vitals = rooms.adopt(openVitals({ version }), (open) => open.close());
-  const { tally, counted } = openTally(meter);
-  const store = rooms.adopt(
+  const vitals = stack.adopt(openProcessFacts({ version }), (open) => open.close());
+  const { tally, counted } = openTotals(meter);
+  const store = stack.adopt(
     await openStore(config, { clock, activity, meter, ...outside }),
     (open) => open.close(),
   );
   const { chronicle, missing } = await openChronicle(config, { clock, activity, log });
-  rooms.defer(() => chronicle.close());
+  stack.defer(() => chronicle.close());
   if (outside.onNote !== undefined) chronicle.listen(outside.onNote);
   const ids = realIds();
   const azure = parseAzure(config);
-  const ways = openWays(config, { clock, activity, ids, azure }, hands);
+  const ways = openSinks(config, { clock, activity, ids, azure }, hands);
   const tokens = openTokens({ adminKey: adminKeyOf(config), entra: entraOf(config), log });
   const failures = openFailures(config, { log, clock, catalog: hands.catalog });
   if (failures !== null) {
-    rooms.defer(chronicle.listen((note) => failures.note(note)));
-    rooms.adopt(failures, (open) => open.close());
+    stack.defer(chronicle.listen((note) => failures.note(note)));
+    stack.adopt(failures, (open) => open.close());
   }
   const facts = config.tellsSuccesses ? tellSuccesses(log) : log;
   const moduleKeys = config.moduleKeysEnabled ? [config.moduleKey1, config.moduleKey2] : [];
@@ -139,27 +139,27 @@ function virtualClockOf(config: Config, startedAt: number): VirtualClock | null 
 }
 
 /** The ways out: to endpoints, to dead letters, and for questions of our own. */
-function openWays(
+function openSinks(
   config: Config,
-  ground: Pick<RealGround, "clock" | "ids" | "azure"> & { readonly activity: Activity },
-  { rooms, ending }: { readonly rooms: AsyncDisposableStack; readonly ending: Ending },
+  environment: Pick<RealEnvironment, "clock" | "ids" | "azure"> & { readonly activity: Activity },
+  { stack, ending }: { readonly stack: AsyncDisposableStack; readonly ending: Ending },
 ) {
-  const { azure } = ground;
+  const { azure } = environment;
   const ca = (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8"));
   trustAlso(ca);
   const trust = trustOf(config);
   const sendsMax = config.endpointSendsMax;
-  const webhook = rooms.adopt(
-    openWebhook({ ...ground, connectionsMax: sendsMax, lateMax: sendsMax, ca, trust }),
+  const webhook = stack.adopt(
+    openWebhook({ ...environment, connectionsMax: sendsMax, lateMax: sendsMax, ca, trust }),
     (open) => open.close(),
   );
-  const sink = rooms.adopt(openDestinations({ ...ground, webhook, azure }), (open) =>
+  const sink = stack.adopt(openDestinations({ ...environment, webhook, azure }), (open) =>
     open.close(ending.signal),
   );
-  const { ask } = rooms.adopt(openAsk({ ...ground, ca, trust }), (open) => open.close());
+  const { ask } = stack.adopt(openAsk({ ...environment, ca, trust }), (open) => open.close());
   // Also where there is no account: what waits for one that has been taken out is kept a while.
-  const deadLetterSink = rooms.adopt(
-    openDeadLetters({ ...ground, accounts: azure.storageAccounts }),
+  const deadLetterSink = stack.adopt(
+    openDeadLetters({ ...environment, accounts: azure.storageAccounts }),
     (open) => open.close(),
   );
   return { sink, ask, deadLetterSink };
@@ -173,10 +173,10 @@ function adminKeyOf({ adminKey, auth, dataFolder }: Config): string {
 
 function openFailures(
   { failureLog }: Config,
-  { log, ...ground }: FailureGround & { readonly log: OpenLog },
+  { log, ...environment }: FailureDeps & { readonly log: OpenLog },
 ): FailureLog | null {
   if (failureLog === "off") return null;
   return failureLog === "stdout"
-    ? openFailureLog({ write: log.line, close: async () => {} }, ground)
-    : openFailureLog(openLines(failureLog), ground);
+    ? openFailureLog({ write: log.line, close: async () => {} }, environment)
+    : openFailureLog(openLines(failureLog), environment);
 }

@@ -12,9 +12,9 @@ import type { SettingView } from "./core/view.ts";
 import type { ModuleRules } from "./edge/rules.ts";
 import type { Trust } from "./egress/http/connections.ts";
 import type { OwnPort } from "./runtime/http/topic-ports.ts";
-import type { HouseRules } from "./wiring.ts";
+import type { RoomRules } from "./wiring.ts";
 
-export function rulesOf(config: Config): HouseRules {
+export function rulesOf(config: Config): RoomRules {
   const ttlMs = config.defaultEventTimeToLiveMs;
   return {
     profile: config.profile,

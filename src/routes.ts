@@ -1,15 +1,15 @@
-// The desk as a broker has it: every route that is not the way in, put together on the real ground.
-// Who may do what is decided here once, by a lock that all share.
+// The control as a broker has it: every route that is not the way in, put together on the real
+// ground. Who may do what is decided here once, by a lock that all share.
 
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import { type Api, openApi } from "./control/api/api.ts";
 import { endpointViews } from "./control/api/endpoints.ts";
 import { descriptionRoutes } from "./control/api/openapi.ts";
-import type { ArmGround } from "./control/arm/find-topic.ts";
+import type { ArmDeps } from "./control/arm/find-topic.ts";
 import { armRoutes } from "./control/arm/routes.ts";
 import { clockRoutes } from "./control/clock.ts";
-import { watchReach } from "./control/container-check.ts";
+import { checkContainers } from "./control/container-check.ts";
 import { Redrives } from "./control/deadletters/redrives.ts";
 import { readGauges } from "./control/gauges.ts";
 import { portalRoutes } from "./control/portal.ts";
@@ -19,7 +19,7 @@ import {
   isSignedIn,
   linkOf,
   linkRoutes,
-  type SessionGround,
+  type SessionDeps,
   sessionRoutes,
 } from "./control/signin/session.ts";
 import { statusRoutes } from "./control/status.ts";
@@ -28,7 +28,7 @@ import type { Route } from "./core/request.ts";
 import { isLoopback } from "./core/text/setting-kinds.ts";
 import type { Counts } from "./core/view.ts";
 import { moduleRoutes } from "./edge/routes.ts";
-import type { RealGround } from "./environment.ts";
+import type { RealEnvironment } from "./environment.ts";
 import { moduleRulesOf, retentionOf, rulesOf, settingsOf, versionOf } from "./room-options.ts";
 import { openSessions, sessionLifeMs } from "./runtime/access/sessions.ts";
 import { tokenLifeMs } from "./runtime/access/tokens.ts";
@@ -37,13 +37,13 @@ import { startBeat } from "./runtime/clock/beat.ts";
 import { openAssets } from "./runtime/http/assets.ts";
 import { makeKey } from "./runtime/ids.ts";
 import { textOf } from "./runtime/metrics/meter.ts";
-import type { Tally } from "./runtime/metrics/totals.ts";
-import type { House } from "./wiring.ts";
+import type { Totals } from "./runtime/metrics/totals.ts";
+import type { Rooms } from "./wiring.ts";
 
 /** Built when the package is installed; see portal/build.ts. */
 const portalFolder = join(import.meta.dirname, "../portal/dist");
 
-export interface OpenDesk {
+export interface OpenRoutes {
   readonly routes: readonly Route[];
   /** A link that signs a browser in to the portal, once. */
   link(baseUrl: string): string;
@@ -51,17 +51,17 @@ export interface OpenDesk {
 
 interface Site {
   readonly config: Config;
-  readonly ground: RealGround;
-  readonly house: House;
-  readonly rooms: AsyncDisposableStack;
+  readonly environment: RealEnvironment;
+  readonly rooms: Rooms;
+  readonly stack: AsyncDisposableStack;
 }
 
 /** `stop`: answers that are held back are given when it aborts. */
-export function openDesk(site: Site, stop: AbortSignal): OpenDesk {
-  const { config, ground, house } = site;
-  const { virtual, tokens, openLog: log } = ground;
+export function openRoutes(site: Site, stop: AbortSignal): OpenRoutes {
+  const { config, environment, rooms } = site;
+  const { virtual, tokens, openLog: log } = environment;
   const look = lookOf(site);
-  ground.telemetry.exportMetrics(look);
+  environment.telemetry.exportMetrics(look);
   const api = openOwnApi(site);
   const redrives = openRedrives(site, api);
   const door = doorOf(site);
@@ -74,8 +74,8 @@ export function openDesk(site: Site, stop: AbortSignal): OpenDesk {
   const quiet = virtual && (() => virtual.nextDueAt());
   const metrics = async () => textOf(await look());
   const routes = [
-    ...statusRoutes({ whyNotReady: house.whyNotReady, metrics }),
-    ...(virtual === null ? [] : clockRoutes({ clock: virtual, tally: ground.tally })),
+    ...statusRoutes({ whyNotReady: rooms.whyNotReady, metrics }),
+    ...(virtual === null ? [] : clockRoutes({ clock: virtual, tally: environment.tally })),
     ...portalRoutes({
       assets: openAssets(portalFolder),
       makeNonce: makeKey,
@@ -91,44 +91,44 @@ export function openDesk(site: Site, stop: AbortSignal): OpenDesk {
     ...requireAdmin([...api.routes, ...redrives.routes, ...linkRoutes(door, baseUrlOf)], lock),
     ...moduleRoutes(
       { ...arm, rules: moduleRulesOf(config) },
-      { ...lock, isModuleKey: ground.isModuleKey },
+      { ...lock, isModuleKey: environment.isModuleKey },
     ),
     ...requireAdmin(armRoutes(arm, { quiet, stop }), lock),
   ];
   return { routes, link: (baseUrl) => linkOf(door, baseUrl) };
 }
 
-function endpointsOf({ ground, house }: Site) {
-  return () => endpointViews({ ...house, ledger: ground.store });
+function endpointsOf({ environment, rooms }: Site) {
+  return () => endpointViews({ ...rooms, ledger: environment.store });
 }
 
 /** Everything that is measured, as of now. */
 function lookOf(site: Site) {
-  const { ground, house } = site;
-  const { store: ledger, clock } = ground;
+  const { environment, rooms } = site;
+  const { store: ledger, clock } = environment;
   const endpoints = endpointsOf(site);
   return async () => {
-    const gauges = await readGauges({ ...house, ledger, endpoints, clock });
-    return ground.openMeter.read([...gauges, ...ground.vitals.samples()]);
+    const gauges = await readGauges({ ...rooms, ledger, endpoints, clock });
+    return environment.openMeter.read([...gauges, ...environment.vitals.samples()]);
   };
 }
 
-function lettersOf({ ground }: Site) {
-  return { reader: ground.deadLetterSink.reader, accounts: ground.azure.storageAccounts };
+function lettersOf({ environment }: Site) {
+  return { reader: environment.deadLetterSink.reader, accounts: environment.azure.storageAccounts };
 }
 
 function openOwnApi(site: Site): Api {
-  const { config, ground, house, rooms } = site;
-  const { store, clock, chronicle, openLog: log } = ground;
-  const { catalog, refresh, operator, switchboard, whyNotReady } = house;
+  const { config, environment, rooms, stack } = site;
+  const { store, clock, chronicle, openLog: log } = environment;
+  const { catalog, refresh, operator, switchboard, whyNotReady } = rooms;
   const { profile, defaults, health, endpointSendsMax } = rulesOf(config);
   const api = openApi({
     ...{ registry: store, ledger: store, backups: store.backups, redriven: store },
-    ...{ catalog, refresh, operator, switchboard, whyNotReady, handshakes: house.desk },
+    ...{ catalog, refresh, operator, switchboard, whyNotReady, handshakes: rooms.handshakes },
     ...{ clock, log, chronicle, retention: retentionOf(config), ...lettersOf(site) },
     ...{ profile, defaults, store: config.store, clockKind: config.clock },
     ...{ makeKey, every: startBeat, startedAt: clock.now(), version: versionOf() },
-    sums: () => countsOf(ground.tally()),
+    sums: () => countsOf(environment.tally()),
     endpoints: endpointsOf(site),
     settings: settingsOf(config),
     simulation: {
@@ -136,32 +136,32 @@ function openOwnApi(site: Site): Api {
       ...(health !== undefined && { rules: health }),
     },
   });
-  rooms.defer(() => api.close());
-  house.watch(() => api.live.tell({ kind: "catalog" }));
-  const tellReach = watchReach({ ...lettersOf(site), log });
+  stack.defer(() => api.close());
+  rooms.watch(() => api.live.tell({ kind: "catalog" }));
+  const tellReach = checkContainers({ ...lettersOf(site), log });
   tellReach(catalog());
-  house.watch(tellReach);
+  rooms.watch(tellReach);
   return api;
 }
 
 function openRedrives(site: Site, { live }: Api): Redrives {
-  const { config, ground, house, rooms } = site;
-  const { store, chronicle, sink, clock, ids, meter, openLog: log } = ground;
+  const { config, environment, rooms, stack } = site;
+  const { store, chronicle, sink, clock, ids, meter, openLog: log } = environment;
   const redrives = new Redrives(
     {
       ...lettersOf(site),
       ...{ redriven: store, deliveries: store, chronicle, sink, clock, ids, log, meter },
-      ...{ catalog: house.catalog, profile: config.profile },
+      ...{ catalog: rooms.catalog, profile: config.profile },
     },
     (redrive) => live.tell({ kind: "redrive", redrive }),
   );
-  rooms.defer(() => redrives.close());
+  stack.defer(() => redrives.close());
   return redrives;
 }
 
-function armGroundOf({ config, ground, house }: Site): ArmGround {
-  const { store, clock, ids, azure, openLog: log } = ground;
-  const { catalog, refresh, desk: handshakes } = house;
+function armGroundOf({ config, environment, rooms }: Site): ArmDeps {
+  const { store, clock, ids, azure, openLog: log } = environment;
+  const { catalog, refresh, handshakes } = rooms;
   return {
     ...{ registry: store, catalog, refresh, handshakes, clock, ids, log },
     ...{ makeKey, profile: config.profile, azure, baseUrl: baseUrlOf },
@@ -169,16 +169,16 @@ function armGroundOf({ config, ground, house }: Site): ArmGround {
 }
 
 /** Sessions last as long as the data folder does, whatever the store. */
-function doorOf({ config, ground }: Site): SessionGround {
+function doorOf({ config, environment }: Site): SessionDeps {
   const { auth, dataFolder, http, https } = config;
   const path = auth ? join(dataFolder, "sessions.json") : null;
   const isLocal = [http, https].every((address) => address === null || isLoopback(address.host));
   return {
     ...{ sessions: openSessions({ path }), lifeMs: sessionLifeMs, auth, isLocal },
-    ...{ isAdminKey: ground.tokens.isAdminKey, log: ground.openLog },
+    ...{ isAdminKey: environment.tokens.isAdminKey, log: environment.openLog },
   };
 }
 
-function countsOf({ attempts, ...tally }: Tally): Counts {
+function countsOf({ attempts, ...tally }: Totals): Counts {
   return { ...tally, failed: Math.max(0, attempts - tally.delivered - tally.deadLettered) };
 }

@@ -6,7 +6,7 @@ import type { Config } from "./config/config.ts";
 import type { Activity, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
 import type { Chronicle } from "./core/story/chronicle.ts";
 import { retentionOf } from "./room-options.ts";
-import { type BackupShelf, openBackups } from "./runtime/backups.ts";
+import { type BackupFolder, openBackups } from "./runtime/backups.ts";
 import { startWatch } from "./runtime/clock/stopwatch.ts";
 import { MemoryStore } from "./store/memory.ts";
 import { storeFile } from "./store/sqlite/backup.ts";
@@ -25,13 +25,13 @@ const storyGatherMs = 250;
 
 export type OpenStore = WholeStore & {
   /** Null: what is kept in memory cannot be backed up. */
-  readonly backups: BackupShelf | null;
+  readonly backups: BackupFolder | null;
   close(): Promise<void>;
 };
 
 export async function openStore(
   config: Config,
-  ground: {
+  deps: {
     readonly clock: Clock;
     readonly activity: Activity;
     readonly meter: Meter;
@@ -42,12 +42,12 @@ export async function openStore(
     return Object.assign(new MemoryStore(), { backups: null, close: async () => {} });
   }
   const path = join(config.dataFolder, storeFile);
-  const thread = await openThread({ path, onCrash: ground.onCrash });
+  const thread = await openThread({ path, onCrash: deps.onCrash });
   const folder = resolve(config.dataFolder, "backups");
   const backups = openBackups({ folder, copyTo: (copy) => thread.backUp(copy) });
   const front = new FrontStore({
-    ...ground,
-    engine: measured(thread, ground.meter),
+    ...deps,
+    engine: measured(thread, deps.meter),
     // A clock that stands still cannot end a wait for company.
     gatherMs: config.clock === "virtual" ? 0 : gatherMs,
     waitingCharsMax: config.publishQueueBytesMax,
@@ -79,20 +79,20 @@ export interface OpenChronicle {
 
 export async function openChronicle(
   config: Config,
-  ground: { readonly clock: Clock; readonly activity: Activity; readonly log: Log },
+  deps: { readonly clock: Clock; readonly activity: Activity; readonly log: Log },
 ): Promise<OpenChronicle> {
   const retention = retentionOf(config);
   if (!config.story) return { chronicle: openForgetful(), missing: null };
   if (config.store === "memory") {
-    const onCut = (events: number) => ground.log.fact("warn", "story.cut", { events });
-    const { clock } = ground;
+    const onCut = (events: number) => deps.log.fact("warn", "story.cut", { events });
+    const { clock } = deps;
     return { chronicle: new MemoryChronicle({ clock, retention, onCut }), missing: null };
   }
   const link = await openStoryThread({ path: join(config.dataFolder, "story.db"), retention });
   const gatherMs = config.clock === "virtual" ? 0 : storyGatherMs;
   const { wasClosed, lastStored } = link;
   return {
-    chronicle: new StoryFront({ ...ground, link, gatherMs }),
+    chronicle: new StoryFront({ ...deps, link, gatherMs }),
     missing: { lastStored, isAfterCrash: !wasClosed },
   };
 }

@@ -5,7 +5,7 @@
 
 import { Expiry } from "./control/expiry.ts";
 import { Handshakes } from "./control/handshake/handshakes.ts";
-import type { Called, HandshakeDesk } from "./control/handshake/port.ts";
+import type { CallerUrl, HandshakePort } from "./control/handshake/port.ts";
 import { Operator } from "./control/operator.ts";
 import type { AzureResources } from "./core/azure/resources.ts";
 import type { HealthRules } from "./core/delivery/health.ts";
@@ -23,12 +23,12 @@ import type { Chronicle } from "./core/story/chronicle.ts";
 import type { DeadLetterDestination, SubscriptionId } from "./core/subscription.ts";
 import type { Tracer } from "./core/tracing/span.ts";
 import { Roster } from "./dispatch/roster.ts";
-import { type ModulePublishGround, modulePublishRoutes } from "./edge/publish.ts";
+import { type ModulePublishDeps, modulePublishRoutes } from "./edge/publish.ts";
 import { withNotices } from "./ingress/blob-notice.ts";
 import { publishRoutes, tellTurnedAway, topicRoutes } from "./ingress/publish.ts";
 
 /** Everything a broker stands on. */
-export interface Ground {
+export interface Environment {
   readonly store: WholeStore;
   readonly sink: Sink;
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
@@ -52,7 +52,7 @@ export interface Ground {
 }
 
 /** The few settings the rooms need. */
-export interface HouseRules {
+export interface RoomRules {
   readonly profile: ProfileName;
   readonly auth: boolean;
   readonly defaults: PolicyDefaults;
@@ -63,7 +63,7 @@ export interface HouseRules {
   readonly handshake?: HandshakeRules | null;
 }
 
-export interface House {
+export interface Rooms {
   readonly routes: readonly Route[];
   /** For a port on which one topic alone is published to. */
   routesOf(topic: string): readonly Route[];
@@ -71,7 +71,7 @@ export interface House {
   turnedAway(path: string, refusal: Refusal): void;
   /** Tells of the catalog in force whenever it has changed. */
   watch(listener: (catalog: Catalog) => void): void;
-  readonly desk: HandshakeDesk;
+  readonly handshakes: HandshakePort;
   readonly operator: Operator;
   readonly switchboard: Switchboard;
   /** As it was last read. */
@@ -79,7 +79,7 @@ export interface House {
   /** How often each subscription's advanced filters were asked, since the start. */
   readonly evaluations: Evaluations;
   /** Goes on with the handshakes that a restart interrupted, once we can be called. */
-  resume(called: Called): Promise<void>;
+  resume(called: CallerUrl): Promise<void>;
   /** Resolves when every change of topics and subscriptions made before the call is in effect. */
   refresh(): Promise<void>;
   /** Null, or why publishes are not accepted. */
@@ -91,18 +91,18 @@ export interface House {
 const catalogRetryMs = 1_000;
 const unasked: Ask = () => Promise.resolve({ kind: "noReply", why: "Nobody is asked." });
 
-export async function assemble(ground: Ground, rules: HouseRules): Promise<House> {
-  const { store } = ground;
+export async function assemble(deps: Environment, rules: RoomRules): Promise<Rooms> {
+  const { store } = deps;
   let catalog: Catalog = { topics: [], subscriptions: [] };
   let directory: Directory = openDirectory(catalog);
   const evaluations: Evaluations = new Map();
   let isClosing = false;
   const roster = new Roster({
-    ground,
-    sink: ground.sink,
+    deps,
+    sink: deps.sink,
     deadLetterSink:
-      ground.deadLetterSink &&
-      withNotices(ground.deadLetterSink, { ...ground, directory: () => directory }),
+      deps.deadLetterSink &&
+      withNotices(deps.deadLetterSink, { ...deps, directory: () => directory }),
     profile: rules.profile,
     defaults: rules.defaults,
     sendsMax: rules.endpointSendsMax,
@@ -119,11 +119,11 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     for (const listener of watchers) listener(inForce);
   };
   const watchers: ((catalog: Catalog) => void)[] = [];
-  const pursuit = openPursuit(reload, ground);
+  const pursuit = openPursuit(reload, deps);
   const { refresh, follow } = pursuit;
-  const { ask = unasked } = ground;
+  const { ask = unasked } = deps;
   const handshakes = new Handshakes({
-    ...ground,
+    ...deps,
     registry: store,
     catalog: () => catalog,
     ask,
@@ -132,23 +132,23 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     rules: rules.handshake ?? handshakeRules,
   });
   const expiry = new Expiry({
-    ...ground,
+    ...deps,
     registry: store,
     refresh: follow,
     tellDeleted: (subscription) => handshakes.tellDeleted(subscription),
   });
   const operator = new Operator({
-    ...ground,
+    ...deps,
     catalog: () => catalog,
     refresh,
     switchboard: roster,
   });
   await operator.recall();
   store.onChange(follow);
-  store.onDropped((subscription, count) => tellDropped(ground, subscription, count));
+  store.onDropped((subscription, count) => tellDropped(deps, subscription, count));
   await refresh();
-  const publishing: ModulePublishGround = {
-    ...ground,
+  const publishing: ModulePublishDeps = {
+    ...deps,
     directory: () => directory,
     auth: rules.auth,
     isOpen: () => !isClosing,
@@ -162,7 +162,7 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
     routesOf: (topic) => topicRoutes(publishing, topic),
     turnedAway: (path, refusal) => tellTurnedAway(publishing, path, refusal),
     watch: (listener) => void watchers.push(listener),
-    desk: handshakes,
+    handshakes,
     operator,
     switchboard: roster,
     catalog: () => catalog,
@@ -187,7 +187,7 @@ export async function assemble(ground: Ground, rules: HouseRules): Promise<House
 }
 
 /** Keeps up with the catalog. One reload at a time: an older one never replaces a newer one. */
-function openPursuit(reload: () => Promise<void>, { clock, log }: Ground) {
+function openPursuit(reload: () => Promise<void>, { clock, log }: Environment) {
   let isStopping = false;
   let reloading = Promise.resolve();
   let callOff = () => {};
@@ -216,8 +216,8 @@ function openPursuit(reload: () => Promise<void>, { clock, log }: Ground) {
   };
 }
 
-function tellDropped(ground: Ground, subscription: SubscriptionId, count: number): void {
-  const { clock, log, meter, chronicle } = ground;
+function tellDropped(deps: Environment, subscription: SubscriptionId, count: number): void {
+  const { clock, log, meter, chronicle } = deps;
   const reason = "SubscriptionDeleted";
   const words = `${reason}: the subscription was removed while it waited; dropped`;
   const cleared = { subscription, stage: null, through: null, reason, words };

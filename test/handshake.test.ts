@@ -15,19 +15,19 @@ import {
 
 test("an endpoint that says the code back gets events from then on, and none from before", async (t) => {
   const { reaction, say, asked } = hold();
-  const { desk, endpoint } = await openPair(t, { reaction });
-  const { verdict, subscription } = await desk.create({ url: endpoint.url });
+  const { broker, endpoint } = await openPair(t, { reaction });
+  const { verdict, subscription } = await broker.create({ url: endpoint.url });
   const code = await asked;
   assert.equal(code, subscription.handshake?.code);
-  assert.deepEqual(await stateOf(desk), ["Creating", false]);
-  await desk.publish("before");
+  assert.deepEqual(await stateOf(broker), ["Creating", false]);
+  await broker.publish("before");
   say({ status: 200, body: JSON.stringify({ validationResponse: code }) });
   assert.deepEqual(await verdict, { state: "Succeeded" });
-  assert.deepEqual(await stateOf(desk), ["Succeeded", true]);
-  await desk.publish("after");
-  await desk.advance(0);
+  assert.deepEqual(await stateOf(broker), ["Succeeded", true]);
+  await broker.publish("after");
+  await broker.advance(0);
   assert.deepEqual(endpoint.ids(), ["after"]);
-  const record = await desk.record();
+  const record = await broker.record();
   assert.deepEqual(
     record?.handshake?.exchanges.map(({ request, verdict }) => [request, verdict]),
     [[`POST ${endpoint.url}`, "The endpoint said the code back."]],
@@ -35,82 +35,82 @@ test("an endpoint that says the code back gets events from then on, and none fro
 });
 
 test("a person may agree within ten minutes, by the URL in the validation event", async (t) => {
-  const { desk, endpoint } = await openPair(t, { reaction: silent });
-  const { verdict } = await desk.create({ url: endpoint.url });
+  const { broker, endpoint } = await openPair(t, { reaction: silent });
+  const { verdict } = await broker.create({ url: endpoint.url });
   assert.deepEqual(await verdict, { state: "AwaitingManualAction" });
-  assert.deepEqual(await stateOf(desk), ["AwaitingManualAction", false]);
-  await desk.publish("early");
-  await desk.advance(10 * minutes - 1);
+  assert.deepEqual(await stateOf(broker), ["AwaitingManualAction", false]);
+  await broker.publish("early");
+  await broker.advance(10 * minutes - 1);
   const [asked] = endpoint.asked;
   assert.ok(asked);
   const head = await fetch(asked.url, { method: "HEAD" });
   assert.equal(head.status, 200);
-  assert.deepEqual(await stateOf(desk), ["AwaitingManualAction", false], "only looked at");
+  assert.deepEqual(await stateOf(broker), ["AwaitingManualAction", false], "only looked at");
   const answer = await fetch(asked.url);
   assert.equal(answer.status, 200);
   assert.match(await answer.text(), /successfully validated/);
-  assert.deepEqual(await stateOf(desk), ["Succeeded", true]);
-  await desk.publish("late");
-  await desk.advance(0);
+  assert.deepEqual(await stateOf(broker), ["Succeeded", true]);
+  await broker.publish("late");
+  await broker.advance(0);
   assert.deepEqual(endpoint.ids(), ["late"]);
   assert.equal((await fetch(asked.url)).status, 200, "to agree twice is no error");
   assert.equal(endpoint.asked.length, 1);
 });
 
 test("after ten minutes it has failed, and nobody can agree any more", async (t) => {
-  const { desk, endpoint } = await openPair(t, { reaction: silent });
-  await (await desk.create({ url: endpoint.url })).verdict;
-  await desk.advance(10 * minutes);
-  assert.deepEqual(await stateOf(desk), ["Failed", false]);
+  const { broker, endpoint } = await openPair(t, { reaction: silent });
+  await (await broker.create({ url: endpoint.url })).verdict;
+  await broker.advance(10 * minutes);
+  assert.deepEqual(await stateOf(broker), ["Failed", false]);
   const answer = await fetch(endpoint.asked[0]?.url ?? "");
   assert.equal(answer.status, 410);
-  assert.deepEqual(await stateOf(desk), ["Failed", false]);
-  const record = await desk.record();
+  assert.deepEqual(await stateOf(broker), ["Failed", false]);
+  const record = await broker.record();
   assert.equal(
     record?.handshake?.exchanges.at(-1)?.verdict,
     "The validation URL was not called within 10 min.",
   );
-  await desk.publish("never");
+  await broker.publish("never");
   endpoint.react(echo);
-  await (await desk.create({ url: endpoint.url, name: "other" })).verdict;
-  await desk.publish("later");
-  await desk.advance(0);
+  await (await broker.create({ url: endpoint.url, name: "other" })).verdict;
+  await broker.publish("later");
+  await broker.advance(0);
   assert.deepEqual(endpoint.ids(), ["later"]);
 });
 
 test("an endpoint may call the URL before it answers, and then need not say the code", async (t) => {
-  const { desk, endpoint } = await openPair(t, {
+  const { broker, endpoint } = await openPair(t, {
     async reaction({ url }) {
       const { status } = await fetch(url);
       return { status };
     },
   });
-  const { verdict } = await desk.create({ url: endpoint.url });
+  const { verdict } = await broker.create({ url: endpoint.url });
   assert.deepEqual(await verdict, { state: "Succeeded" });
-  assert.deepEqual(await stateOf(desk), ["Succeeded", true]);
-  await desk.publish("one");
-  await desk.advance(0);
+  assert.deepEqual(await stateOf(broker), ["Succeeded", true]);
+  await broker.publish("one");
+  await broker.advance(0);
   assert.deepEqual(endpoint.ids(), ["one"]);
 });
 
 test("calling the URL and saying the code together is one success", async (t) => {
-  const { desk, endpoint } = await openPair(t, {
+  const { broker, endpoint } = await openPair(t, {
     async reaction(asked) {
       await fetch(asked.url);
       return echo(asked);
     },
   });
-  assert.deepEqual(await (await desk.create({ url: endpoint.url })).verdict, {
+  assert.deepEqual(await (await broker.create({ url: endpoint.url })).verdict, {
     state: "Succeeded",
   });
-  await desk.advance(20 * minutes);
-  assert.deepEqual(await stateOf(desk), ["Succeeded", true]);
+  await broker.advance(20 * minutes);
+  assert.deepEqual(await stateOf(broker), ["Succeeded", true]);
   assert.equal(endpoint.asked.length, 1);
 });
 
 test("a URL with another code, another subscription or none agrees to nothing", async (t) => {
-  const { desk, endpoint } = await openPair(t, { reaction: silent });
-  await (await desk.create({ url: endpoint.url })).verdict;
+  const { broker, endpoint } = await openPair(t, { reaction: silent });
+  await (await broker.create({ url: endpoint.url })).verdict;
   const good = new URL(endpoint.asked[0]?.url ?? "");
   for (const [name, value] of [
     ["id", "00000000-0000-0000-0000-000000000000"],
@@ -123,24 +123,24 @@ test("a URL with another code, another subscription or none agrees to nothing", 
     assert.equal((await fetch(bad)).status, 404, `${name}=${value}`);
   }
   assert.equal((await fetch(good.origin + good.pathname)).status, 404);
-  assert.deepEqual(await stateOf(desk), ["AwaitingManualAction", false]);
+  assert.deepEqual(await stateOf(broker), ["AwaitingManualAction", false]);
   assert.equal((await fetch(good)).status, 200);
 });
 
 test("an endpoint that comes up a little later is asked again until it agrees", async (t) => {
   let count = 0;
-  const { desk, endpoint } = await openPair(t, {
+  const { broker, endpoint } = await openPair(t, {
     reaction: (asked) => (++count < 4 ? { status: 503 } : echo(asked)),
   });
-  const { verdict } = await desk.create({ url: endpoint.url });
-  await desk.advance(35 * seconds);
+  const { verdict } = await broker.create({ url: endpoint.url });
+  await broker.advance(35 * seconds);
   assert.deepEqual(await verdict, { state: "Succeeded" });
   assert.deepEqual(
     endpoint.asked.map(({ atMs }) => atMs),
     [0, 5 * seconds, 15 * seconds, 35 * seconds],
   );
   assert.equal(new Set(endpoint.asked.map(({ code }) => code)).size, 1);
-  const record = await desk.record();
+  const record = await broker.record();
   assert.deepEqual(
     record?.handshake?.exchanges.map(({ answer }) => answer.slice(0, 3)),
     ["503", "503", "503", "200"],
@@ -148,43 +148,45 @@ test("an endpoint that comes up a little later is asked again until it agrees", 
 });
 
 test("an endpoint that fails for two minutes has failed, and may be asked anew", async (t) => {
-  const { desk, endpoint } = await openPair(t, {
+  const { broker, endpoint } = await openPair(t, {
     reaction: () => ({ status: 404, body: "no hook" }),
   });
-  const { verdict, subscription } = await desk.create({ url: `${endpoint.url}?code=secret` });
-  await desk.advance(2 * minutes);
+  const { verdict, subscription } = await broker.create({ url: `${endpoint.url}?code=secret` });
+  await broker.advance(2 * minutes);
   assert.deepEqual(await verdict, {
     state: "Failed",
     why: "Http POST request failed with response code 404.",
   });
-  assert.deepEqual(await stateOf(desk), ["Failed", false]);
+  assert.deepEqual(await stateOf(broker), ["Failed", false]);
   assert.equal(endpoint.asked.at(-1)?.atMs, 2 * minutes);
-  const exchanges = (await desk.record())?.handshake?.exchanges ?? [];
+  const exchanges = (await broker.record())?.handshake?.exchanges ?? [];
   assert.equal(exchanges.length, 6);
   assert.equal(exchanges[0]?.request, `POST ${endpoint.url}`, "without the query");
   assert.equal(exchanges[0]?.answer, "404 no hook");
   endpoint.react(echo);
-  const again = await desk.house.desk.rerun(subscription.id, { baseUrl: desk.url });
+  const again = await broker.rooms.handshakes.rerun(subscription.id, { baseUrl: broker.url });
   assert.deepEqual(again, { state: "Succeeded" });
-  assert.deepEqual(await stateOf(desk), ["Succeeded", true]);
+  assert.deepEqual(await stateOf(broker), ["Succeeded", true]);
   assert.notEqual(endpoint.asked.at(-1)?.code, endpoint.asked[0]?.code);
 });
 
 test("what is not there cannot be asked anew", async (t) => {
-  const { desk } = await openPair(t);
-  await assert.rejects(desk.house.desk.rerun(77, { baseUrl: desk.url }), { code: "NotFound" });
+  const { broker } = await openPair(t);
+  await assert.rejects(broker.rooms.handshakes.rerun(77, { baseUrl: broker.url }), {
+    code: "NotFound",
+  });
 });
 
 test("an endpoint that does not answer is given up on and asked again", async (t) => {
-  const { desk, endpoint } = await openPair(t, {
+  const { broker, endpoint } = await openPair(t, {
     patienceMs: 50,
     reaction: () => new Promise(() => {}),
   });
-  const { verdict } = await desk.create({ url: endpoint.url });
+  const { verdict } = await broker.create({ url: endpoint.url });
   await endpoint.reached(1);
-  await desk.advance(30 * seconds);
+  await broker.advance(30 * seconds);
   endpoint.react(echo);
-  await desk.advance(5 * seconds);
+  await broker.advance(5 * seconds);
   assert.deepEqual(await verdict, { state: "Succeeded" });
   assert.deepEqual(
     endpoint.asked.map(({ atMs }) => atMs),
@@ -195,11 +197,11 @@ test("an endpoint that does not answer is given up on and asked again", async (t
 const cloudEvents = { deliverySchema: "CloudEventSchemaV1_0" } as const;
 
 test("a CloudEvents endpoint agrees by its header, for our origin or for all", async (t) => {
-  const { desk, endpoint } = await openPair(t);
+  const { broker, endpoint } = await openPair(t);
   for (const [index, origin] of ["eventgrid.azure.net", "*"].entries()) {
     endpoint.react(() => ({ status: 200, headers: { "WebHook-Allowed-Origin": origin } }));
     const name = `sub-${index}`;
-    const { verdict } = await desk.create({ url: endpoint.url, name, ...cloudEvents });
+    const { verdict } = await broker.create({ url: endpoint.url, name, ...cloudEvents });
     assert.deepEqual(await verdict, { state: "Succeeded" });
   }
   const [asked] = endpoint.asked;
@@ -213,21 +215,21 @@ test("a CloudEvents endpoint agrees by its header, for our origin or for all", a
 });
 
 test("a CloudEvents endpoint that withholds its header may call back later, and set a rate", async (t) => {
-  const { desk, endpoint } = await openPair(t, { reaction: silent });
-  const { verdict } = await desk.create({ url: endpoint.url, ...cloudEvents });
+  const { broker, endpoint } = await openPair(t, { reaction: silent });
+  const { verdict } = await broker.create({ url: endpoint.url, ...cloudEvents });
   assert.deepEqual(await verdict, { state: "AwaitingManualAction" });
-  await desk.advance(3 * minutes);
+  await broker.advance(3 * minutes);
   const headers = { "WebHook-Allowed-Rate": "90" };
   const answer = await fetch(endpoint.asked[0]?.url ?? "", { method: "POST", headers });
   assert.equal(answer.status, 200);
-  assert.deepEqual(await stateOf(desk), ["Succeeded", true]);
-  assert.equal((await desk.record())?.handshake?.allowedRate, 90);
+  assert.deepEqual(await stateOf(broker), ["Succeeded", true]);
+  assert.equal((await broker.record())?.handshake?.allowedRate, 90);
 });
 
 test("a CloudEvents endpoint that does not know OPTIONS has failed after two minutes", async (t) => {
-  const { desk, endpoint } = await openPair(t, { reaction: () => ({ status: 405 }) });
-  const { verdict } = await desk.create({ url: endpoint.url, ...cloudEvents });
-  await desk.advance(2 * minutes);
+  const { broker, endpoint } = await openPair(t, { reaction: () => ({ status: 405 }) });
+  const { verdict } = await broker.create({ url: endpoint.url, ...cloudEvents });
+  await broker.advance(2 * minutes);
   assert.deepEqual(await verdict, {
     state: "Failed",
     why: "Http OPTIONS request failed with response code 405.",
@@ -236,10 +238,10 @@ test("a CloudEvents endpoint that does not know OPTIONS has failed after two min
 
 test("no more requests a minute are sent than the endpoint allowed", async (t) => {
   const headers = { "WebHook-Allowed-Origin": "*", "WebHook-Allowed-Rate": "30" };
-  const { desk, endpoint } = await openPair(t, { reaction: () => ({ status: 200, headers }) });
-  await (await desk.create({ url: endpoint.url, ...cloudEvents })).verdict;
-  await desk.publish("a", "b", "c", "d", "e");
-  await desk.advance(1 * minutes);
+  const { broker, endpoint } = await openPair(t, { reaction: () => ({ status: 200, headers }) });
+  await (await broker.create({ url: endpoint.url, ...cloudEvents })).verdict;
+  await broker.publish("a", "b", "c", "d", "e");
+  await broker.advance(1 * minutes);
   assert.deepEqual(endpoint.events, [
     { id: "a", atMs: 0 },
     { id: "b", atMs: 2_000 },
@@ -247,16 +249,16 @@ test("no more requests a minute are sent than the endpoint allowed", async (t) =
     { id: "d", atMs: 6_000 },
     { id: "e", atMs: 8_000 },
   ]);
-  await desk.publish("f");
-  await desk.advance(0);
+  await broker.publish("f");
+  await broker.advance(0);
   assert.deepEqual(endpoint.events.at(-1), { id: "f", atMs: 60_000 });
 });
 
 test("every question and every verdict is a fact in the log, without code or query", async (t) => {
-  const { desk, endpoint } = await openPair(t);
-  const { verdict } = await desk.create({ url: `${endpoint.url}?code=secret` });
+  const { broker, endpoint } = await openPair(t);
+  const { verdict } = await broker.create({ url: `${endpoint.url}?code=secret` });
   await verdict;
-  const facts = desk.facts.filter(({ name }) => name.startsWith("handshake."));
+  const facts = broker.facts.filter(({ name }) => name.startsWith("handshake."));
   assert.deepEqual(
     facts.map(({ name }) => name),
     ["handshake.attempted", "handshake.decided"],
@@ -270,7 +272,7 @@ test("every question and every verdict is a fact in the log, without code or que
     verdict: "The endpoint said the code back.",
     decision: "succeed",
   });
-  const told = JSON.stringify(desk.facts);
+  const told = JSON.stringify(broker.facts);
   assert.ok(!told.includes(endpoint.asked[0]?.code ?? "?"));
   assert.ok(!told.includes("secret"));
 });

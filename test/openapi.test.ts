@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { type ApiGround, openApi } from "../src/control/api/api.ts";
+import { type ApiDeps, openApi } from "../src/control/api/api.ts";
 import { type Operation, openapi, operations } from "../src/control/api/openapi.ts";
-import type { RedriveGround } from "../src/control/deadletters/redrive.ts";
+import type { RedriveDeps } from "../src/control/deadletters/redrive.ts";
 import { Redrives } from "../src/control/deadletters/redrives.ts";
 import { type Program, startProgram } from "./fixtures/program.ts";
 
@@ -56,8 +56,8 @@ test("every route that is there is described", () => {
   // The routes are made without relying on any answer of their ground's.
   const nothing: unknown = new Proxy(() => nothing, { get: () => nothing });
   const routes = [
-    ...openApi(nothing as ApiGround).routes,
-    ...new Redrives(nothing as RedriveGround).routes,
+    ...openApi(nothing as ApiDeps).routes,
+    ...new Redrives(nothing as RedriveDeps).routes,
   ];
   const known = operations.map(({ method, path }) => `${method} /api/v1${path}`);
   for (const { method, path } of routes) {

@@ -23,7 +23,7 @@ async function openHouse(store: WholeStore = new MemoryStore()) {
   const counted: [string, number][] = [];
   await store.putTopic(topicDraft());
   const { id } = await store.putSubscription(subscriptionDraft());
-  const house = await assemble(
+  const rooms = await assemble(
     {
       store,
       sink: { send: async () => ({ kind: "answered", status: 200 }) },
@@ -45,7 +45,7 @@ async function openHouse(store: WholeStore = new MemoryStore()) {
       clock.now(),
     );
   };
-  return { house, store, clock, facts, counted, id, flowNow, publish };
+  return { rooms, store, clock, facts, counted, id, flowNow, publish };
 }
 
 /** A write by someone else, which changes nothing but the revision. */
@@ -65,19 +65,19 @@ test("a pause and a change by someone else at the same time both hold", async ()
       return await super.putSubscription(draft, revision);
     }
   }
-  const { house, store, id } = await openHouse(new Busy());
-  await house.operator.pause(id);
+  const { rooms, store, id } = await openHouse(new Busy());
+  await rooms.operator.pause(id);
   const [record] = (await store.catalog()).subscriptions;
   assert.deepEqual([record?.flow.kind, record?.labels], ["paused", ["mine"]]);
 });
 
 test("the end of a drain does not undo a pause that came meanwhile", async () => {
   for (const isPauseFirst of [true, false]) {
-    const { house, clock, id, flowNow } = await openHouse();
-    await house.operator.drain(id, 5);
-    const pausing = isPauseFirst ? house.operator.pause(id) : null;
-    house.operator.drained(id);
-    await (pausing ?? house.operator.pause(id));
+    const { rooms, clock, id, flowNow } = await openHouse();
+    await rooms.operator.drain(id, 5);
+    const pausing = isPauseFirst ? rooms.operator.pause(id) : null;
+    rooms.operator.drained(id);
+    await (pausing ?? rooms.operator.pause(id));
     await clock.advance({ byMs: 0 });
     assert.equal(await flowNow(), "paused");
   }
@@ -90,8 +90,8 @@ test("what others change all the time is a conflict in words", async () => {
       return await super.putSubscription(draft, revision);
     }
   }
-  const { house, id } = await openHouse(new Restless());
-  await assert.rejects(house.operator.pause(id), (error: unknown) => {
+  const { rooms, id } = await openHouse(new Restless());
+  await assert.rejects(rooms.operator.pause(id), (error: unknown) => {
     assert.ok(error instanceof Refusal);
     assert.equal(error.code, "Conflict");
     return true;
@@ -109,14 +109,14 @@ test("a skip that the disk interrupts tells what is gone, and may be repeated", 
       return { ...done, next: next as null };
     }
   }
-  const { house, facts, counted, id, publish } = await openHouse(new Failing());
-  await house.operator.pause(id);
+  const { rooms, facts, counted, id, publish } = await openHouse(new Failing());
+  await rooms.operator.pause(id);
   await publish("a", "b", "c");
-  await assert.rejects(house.operator.skip(id), /after 3 were skipped.*Try again/);
+  await assert.rejects(rooms.operator.skip(id), /after 3 were skipped.*Try again/);
   const told = () => facts.filter(({ name }) => name === "deliveries.dropped");
   assert.deepEqual(told().at(-1)?.fields.count, 3);
   assert.deepEqual(counted, [["posthorn_dropped_events_total Skipped", 3]]);
-  assert.equal(await house.operator.skip(id), 0);
+  assert.equal(await rooms.operator.skip(id), 0);
 });
 
 test("a drain whose end cannot be written goes on, and ends the next time", async () => {
@@ -128,10 +128,10 @@ test("a drain whose end cannot be written goes on, and ends the next time", asyn
     }
   }
   const store = new Refusing();
-  const { house, clock, facts, id, flowNow, publish } = await openHouse(store);
-  await house.operator.pause(id);
+  const { rooms, clock, facts, id, flowNow, publish } = await openHouse(store);
+  await rooms.operator.pause(id);
   await publish("a", "b");
-  await house.operator.drain(id, 1);
+  await rooms.operator.drain(id, 1);
   store.isBroken = true;
   await clock.advance({ byMs: 10_000 });
   assert.equal(await flowNow(), "draining");
@@ -143,28 +143,28 @@ test("a drain whose end cannot be written goes on, and ends the next time", asyn
 });
 
 test("what is gone cannot be steered", async () => {
-  const { house, store, id } = await openHouse();
+  const { rooms, store, id } = await openHouse();
   await store.removeSubscription(id);
-  await house.refresh();
-  for (const act of [house.operator.pause(id), house.operator.skip(id)]) {
+  await rooms.refresh();
+  for (const act of [rooms.operator.pause(id), rooms.operator.skip(id)]) {
     await assert.rejects(act, /no such subscription/);
   }
-  await assert.rejects(house.operator.hasten(id, null), /no such subscription/);
+  await assert.rejects(rooms.operator.hasten(id, null), /no such subscription/);
 });
 
 test("a closed endpoint stays closed for whoever subscribes with it later", async () => {
-  const { house, store, clock, id } = await openHouse();
+  const { rooms, store, clock, id } = await openHouse();
   const endpoint = "http://127.0.0.1:9/hook";
-  await house.operator.close(endpoint, "gone fishing");
+  await rooms.operator.close(endpoint, "gone fishing");
   await store.removeSubscription(id);
-  await house.refresh();
-  assert.deepEqual([...house.operator.closures().keys()], [endpoint]);
+  await rooms.refresh();
+  assert.deepEqual([...rooms.operator.closures().keys()], [endpoint]);
   const { id: later } = await store.putSubscription(subscriptionDraft({ name: "later" }));
-  await house.refresh();
+  await rooms.refresh();
   await store.append([{ event: makeEvent("x"), to: [later] }], clock.now());
   await clock.advance({ byMs: 60_000 });
   assert.equal((await store.counts())[0]?.waiting, 1);
-  await house.operator.open(endpoint, "");
+  await rooms.operator.open(endpoint, "");
   await clock.advance({ byMs: 0 });
   assert.deepEqual(await store.counts(), []);
 });

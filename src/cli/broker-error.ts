@@ -4,7 +4,7 @@
 import type { Members } from "../core/text/members.ts";
 import { isObject } from "./import/expression.ts";
 
-export class Complaint extends Error {
+export class BrokerError extends Error {
   override readonly name = "Complaint";
   readonly status: number;
   /** `ResourceNotFound` */

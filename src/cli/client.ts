@@ -6,9 +6,9 @@ import type { Chance } from "../core/ports.ts";
 import type { OpenReceiver } from "../core/receiver.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Members } from "../core/text/members.ts";
-import { Complaint, wordsOf } from "./broker-error.ts";
+import { BrokerError, wordsOf } from "./broker-error.ts";
 import { type ServerSent, serverSent } from "./events/server-sent-events.ts";
-import { findBroker, type Whereabouts } from "./find-broker.ts";
+import { type BrokerAddress, findBroker } from "./find-broker.ts";
 import { isObject } from "./import/expression.ts";
 import type { Secrets } from "./import/same-as.ts";
 import { signingOf } from "./import/signing-secrets.ts";
@@ -49,7 +49,7 @@ export interface Outside extends Wire {
   readonly onSignal: (listener: (signal: string) => void) => () => void;
 }
 
-export interface Answer {
+export interface BrokerReply {
   readonly status: number;
   readonly body: Members;
   /** Where to ask how it goes on. */
@@ -58,12 +58,12 @@ export interface Answer {
 
 export interface Client {
   readonly server: string;
-  ask(method: string, path: string, body?: object): Promise<Answer>;
+  ask(method: string, path: string, body?: object): Promise<BrokerReply>;
   /** What an answer holds whose status says yes. Throws Complaint for any other. */
   get(path: string): Promise<Members>;
-  send(method: string, path: string, body?: object): Promise<Answer>;
+  send(method: string, path: string, body?: object): Promise<BrokerReply>;
   /** As anyone could, without the admin key: for publishing. */
-  post(path: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer>;
+  post(path: string, headers: Readonly<Record<string, string>>, body: string): Promise<BrokerReply>;
   /** Server-sent events, as they come, until the signal aborts. Throws Complaint. */
   stream(path: string, signal: AbortSignal): AsyncIterable<ServerSent>;
   /** What is not JSON, as it comes. Throws Complaint. */
@@ -71,7 +71,7 @@ export interface Client {
   /** All pages of a list. Refusal: Unavailable. */
   list(path: string): Promise<readonly Members[]>;
   /** Waits for what a write began; null when all went well, else why not. */
-  follow(answer: Answer): Promise<string | null>;
+  follow(answer: BrokerReply): Promise<string | null>;
 }
 
 /** Beside ours, which has its version in its path. */
@@ -82,7 +82,7 @@ const pollMs = 1_000;
 const pagesMax = 10_000;
 
 /** Refusal: InvalidSetting. */
-export function openClient(given: Whereabouts, outside: Outside): Client {
+export function openClient(given: BrokerAddress, outside: Outside): Client {
   const { base, key } = findBroker(given, outside);
   const call = async (path: string, init: RequestInit): Promise<Response> => {
     const url = new URL(`${base}${path}`);
@@ -108,7 +108,7 @@ export function openClient(given: Whereabouts, outside: Outside): Client {
     );
   const send: Client["send"] = async (method, path, body) => {
     const answer = await ask(method, path, body);
-    if (answer.status >= 300) throw new Complaint(answer.status, answer.body);
+    if (answer.status >= 300) throw new BrokerError(answer.status, answer.body);
     return answer;
   };
   return {
@@ -124,7 +124,7 @@ export function openClient(given: Whereabouts, outside: Outside): Client {
       try {
         const response = await call(path, { headers: { accept: "text/event-stream" }, signal });
         if (response.status >= 300) {
-          throw new Complaint(response.status, parseBody(await response.text()));
+          throw new BrokerError(response.status, parseBody(await response.text()));
         }
         yield* serverSent(textIn(response, base));
       } catch (error) {
@@ -135,7 +135,7 @@ export function openClient(given: Whereabouts, outside: Outside): Client {
     async download(path) {
       const response = await call(path, { headers: { accept: "*/*" } });
       if (response.status >= 300 || response.body === null) {
-        throw new Complaint(response.status, parseBody(await response.text()));
+        throw new BrokerError(response.status, parseBody(await response.text()));
       }
       return response.body;
     },
@@ -161,7 +161,7 @@ async function listAll(ask: Asking, base: string, path: string): Promise<readonl
 async function followTo(
   ask: Asking,
   base: string,
-  { answer, sleep }: { readonly answer: Answer; readonly sleep: Wire["sleep"] },
+  { answer, sleep }: { readonly answer: BrokerReply; readonly sleep: Wire["sleep"] },
 ): Promise<string | null> {
   if (answer.operation === null) return null;
   const path = pathOf(answer.operation, base);
@@ -175,7 +175,7 @@ async function followTo(
   return "it has not ended yet; look at its provisioningState later";
 }
 
-async function answerOf(response: Response): Promise<Answer> {
+async function answerOf(response: Response): Promise<BrokerReply> {
   const text = await response.text().catch((error: unknown) => {
     const words = `the answer of ${new URL(response.url).origin} was broken off`;
     throw new Refusal("Unavailable", words, { cause: error });

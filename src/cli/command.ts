@@ -3,7 +3,7 @@
 // docs/cli.md are made from it.
 
 import type { Outside } from "./client.ts";
-import type { Given, Operands, Options } from "./option.ts";
+import type { Operands, Options, ParsedOptions } from "./option.ts";
 
 export interface Command {
   /** `topic event-subscription create` */
@@ -28,7 +28,7 @@ export interface Command {
   readonly load: () => Promise<Run>;
 }
 
-export type Run = (given: Given, outside: CommandOutside) => Promise<Result>;
+export type Run = (given: ParsedOptions, outside: CommandOutside) => Promise<Result>;
 
 export interface CommandOutside extends Outside {
   readonly form: Form;

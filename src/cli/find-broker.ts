@@ -11,13 +11,13 @@ const serverDefault = "http://127.0.0.1:5888";
 const dataDefault = "./posthorn-data";
 
 /** The options that say it. */
-export interface Whereabouts {
+export interface BrokerAddress {
   one(name: "server" | "key" | "data" | "ca"): string | null;
 }
 
 /** Refusal: InvalidSetting. */
 export function findBroker(
-  given: Whereabouts,
+  given: BrokerAddress,
   outside: Outside,
 ): { readonly base: string; readonly key: string | null } {
   const { env } = outside;

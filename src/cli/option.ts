@@ -36,7 +36,7 @@ export interface Operands {
   readonly about: string;
 }
 
-export interface Given<Name extends string = string> {
+export interface ParsedOptions<Name extends string = string> {
   /** What is no option. */
   readonly operands: readonly string[];
   has(name: Name): boolean;
@@ -56,7 +56,7 @@ export function readOptions<Name extends string>(
   args: readonly string[],
   options: Readonly<Record<Name, Option>>,
   operands: Operands | null = null,
-): Given<Name> {
+): ParsedOptions<Name> {
   const found = new Map<string, string[][]>();
   const rest: string[] = [];
   const words = [...args];
@@ -180,7 +180,7 @@ function checkOperands(given: readonly string[], operands: Operands | null): voi
 function givenOf<Name extends string>(
   found: ReadonlyMap<string, readonly string[][]>,
   operands: readonly string[],
-): Given<Name> {
+): ParsedOptions<Name> {
   const groups = (name: Name) => found.get(name) ?? [];
   const one = (name: Name) => groups(name).at(-1)?.at(-1) ?? null;
   return {

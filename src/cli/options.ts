@@ -59,7 +59,7 @@ export const resourceGroup: Option = {
   about: "The group. AZURE_DEFAULTS_GROUP, else posthorn.",
 };
 /** Where a resource would be in Azure. */
-export const place: Options = { "resource-group": resourceGroup, subscription };
+export const deploymentOptions: Options = { "resource-group": resourceGroup, subscription };
 export const location: Option = {
   takes: "NAME",
   aliases: ["-l"],

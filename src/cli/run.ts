@@ -4,12 +4,12 @@
 
 import { Refusal } from "../core/refusal.ts";
 import { listed } from "../core/text/setting-kinds.ts";
-import { Complaint } from "./broker-error.ts";
+import { BrokerError } from "./broker-error.ts";
 import type { Outside } from "./client.ts";
 import { type Command, type Form, forms } from "./command.ts";
 import { commands } from "./commands.ts";
 import { helpFor, isNoun, meantBy, optionsOf, reference, wordsAfter } from "./help.ts";
-import { type Given, readOptions } from "./option.ts";
+import { type ParsedOptions, readOptions } from "./option.ts";
 import { isColoured } from "./print/color.ts";
 import { checkQuery, textOf } from "./print/output.ts";
 
@@ -19,7 +19,7 @@ export async function runCommand(args: readonly string[], outside: Outside): Pro
     return await obey(args, outside);
   } catch (error) {
     outside.complain(`posthorn: ${wordsOf(error)}\n`);
-    if (error instanceof Complaint) return error.exitCode;
+    if (error instanceof BrokerError) return error.exitCode;
     return error instanceof Refusal && error.code === "InvalidSetting" ? 2 : 1;
   }
 }
@@ -83,7 +83,7 @@ function refuseWord(name: string, word: string): Refusal {
 }
 
 /** What is asked for, else what az was told to use, else what suits whoever reads. */
-function formIn(given: Given, { prints }: Command, { env, isTerminal }: Outside): Form {
+function formIn(given: ParsedOptions, { prints }: Command, { env, isTerminal }: Outside): Form {
   const usual = isTerminal ? "table" : "json";
   const asked = given.one("output");
   if (asked !== null) return asked as Form;
@@ -95,7 +95,7 @@ function formIn(given: Given, { prints }: Command, { env, isTerminal }: Outside)
   throw new Refusal("InvalidSetting", words);
 }
 
-function withManners(given: Given, outside: Outside): Outside {
+function withManners(given: ParsedOptions, outside: Outside): Outside {
   const isQuiet = given.isOn("only-show-errors") === true;
   const isVerbose = given.isOn("verbose") === true || given.isOn("debug") === true;
   return {
@@ -120,6 +120,6 @@ function wordsOf(error: unknown): string {
   if ("code" in error && error.code === "EADDRINUSE") {
     return `${error.message}: end what listens there, or choose another with --port`;
   }
-  const isKnown = error instanceof Refusal || error instanceof Complaint || "syscall" in error;
+  const isKnown = error instanceof Refusal || error instanceof BrokerError || "syscall" in error;
   return isKnown ? error.message.replace(/\s*\n\s*/g, " ") : (error.stack ?? error.message);
 }

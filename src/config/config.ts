@@ -8,7 +8,12 @@
 import { Refusal } from "../core/refusal.ts";
 import { isLoopback } from "../core/text/setting-kinds.ts";
 import { refuseName, refuseValue } from "../core/text/wording.ts";
-import { type IdleKey, idleKeysIn, moduleKeyIn, tlsDefaults } from "../edge/environment-keys.ts";
+import {
+  moduleKeyIn,
+  tlsDefaults,
+  type UnusedKey,
+  unusedKeysIn,
+} from "../edge/environment-keys.ts";
 import type { Setting } from "./setting.ts";
 import { settingList, settings } from "./settings.ts";
 
@@ -21,7 +26,7 @@ export type Config = {
   readonly [K in Section]: unknown;
 } & {
   /** Keys of the IoT Edge module that are set and change nothing. */
-  readonly idleKeys: readonly IdleKey[];
+  readonly idleKeys: readonly UnusedKey[];
   /** Each setting as it was given, and where. */
   readonly rows: readonly ConfigRow[];
 };
@@ -124,7 +129,7 @@ function survey(given: ConfigInput): Survey {
     const section = file.declared[name];
     if (section !== null) rows.push({ name, value: namesIn(section), from: "file" });
   }
-  const idleKeys = idleKeysIn(input.env);
+  const idleKeys = unusedKeysIn(input.env);
   const whole: unknown = { ...values, ...file.declared, idleKeys, rows };
   const config = Object.freeze(whole) as Config;
   if (problems.length === 0) problems.push(...contradictionsIn(config));

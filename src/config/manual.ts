@@ -1,7 +1,7 @@
 // What the table of settings says, for people: the help of the command line and the page
 // docs/configuration.md. Both are made here from the table, so that neither can grow old.
 
-import { idleKeys } from "../edge/environment-keys.ts";
+import { unusedKeys } from "../edge/environment-keys.ts";
 import type { Setting } from "./setting.ts";
 import { settingList } from "./settings.ts";
 
@@ -148,7 +148,7 @@ Letter case does not count in them, and \`:\` is as good as \`__\`. What means n
 
 | name | why it has no effect |
 | --- | --- |
-${idleKeys.map(({ name, why }) => `| \`${name}\` | ${why} |`).join("\n")}
+${unusedKeys.map(({ name, why }) => `| \`${name}\` | ${why} |`).join("\n")}
 
 ## Topics and subscriptions in the file
 

@@ -23,13 +23,16 @@ export interface Setting<T> {
   readonly isKey: boolean;
 }
 
-type Given<T, D extends string | null> = Pick<Setting<T>, "name" | "kind" | "example" | "about"> &
+type SettingInput<T, D extends string | null> = Pick<
+  Setting<T>,
+  "name" | "kind" | "example" | "about"
+> &
   Partial<Setting<T>> & { readonly default: D };
 
 export function setting<T, D extends string | null>(
-  given: Given<T, D>,
+  given: SettingInput<T, D>,
 ): Setting<D extends null ? T | null : T>;
-export function setting<T>(given: Given<T, string | null>): Setting<T> {
+export function setting<T>(given: SettingInput<T, string | null>): Setting<T> {
   return {
     env: `POSTHORN_${given.name.toUpperCase().replaceAll("-", "_")}`,
     isSecret: false,

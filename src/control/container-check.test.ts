@@ -4,7 +4,7 @@ import { subscriptionDraft } from "../../test/contract/fixture.ts";
 import { parseStorageAccounts, storageArmId } from "../core/azure/storage.ts";
 import type { BlobContainer } from "../core/deadletter/letter-store.ts";
 import type { Catalog } from "../core/ports.ts";
-import { watchReach } from "./container-check.ts";
+import { checkContainers } from "./container-check.ts";
 
 const group = { subscriptionId: "s", resourceGroup: "rg" };
 
@@ -24,7 +24,7 @@ function catalogOf(...places: readonly (readonly [name: string, account: string]
 test("a container that cannot be reached is told of once while it is named", async () => {
   const told: unknown[] = [];
   const asked: BlobContainer[] = [];
-  const tell = watchReach({
+  const tell = checkContainers({
     accounts: parseStorageAccounts({ good: { folder: "/a" }, bad: { folder: "/b" } }),
     reader: {
       list: assert.fail,

@@ -7,14 +7,18 @@ import { containerOf } from "../core/deadletter/letter-query.ts";
 import type { DeadLetterReader } from "../core/deadletter/letter-store.ts";
 import type { Catalog, Log } from "../core/ports.ts";
 
-export interface ReachGround {
+export interface ContainerCheckDeps {
   readonly reader: DeadLetterReader;
   readonly accounts: readonly StorageAccount[];
   readonly log: Log;
 }
 
 /** To be told of every catalog in force; each container is tried once while it is named. */
-export function watchReach({ reader, accounts, log }: ReachGround): (catalog: Catalog) => void {
+export function checkContainers({
+  reader,
+  accounts,
+  log,
+}: ContainerCheckDeps): (catalog: Catalog) => void {
   let tried = new Set<string>();
   const attempt = async (subscription: Catalog["subscriptions"][number]) => {
     const { deadLetter, topic, name } = subscription;

@@ -157,15 +157,15 @@ function topicsOfDomain({ topics }: Members, field: string) {
 
 function parseSubscriptions(
   { subscriptions }: Members,
-  spot: {
+  at: {
     readonly topic: DeclaredTopic;
     readonly domainTopic: string | null;
     readonly field: string;
   },
   rules: DeclarationRules,
 ): SubscriptionDraft[] {
-  const { topic, domainTopic } = spot;
-  const field = `${spot.field}.subscriptions`;
+  const { topic, domainTopic } = at;
+  const field = `${at.field}.subscriptions`;
   return namedIn(subscriptions ?? {}, field, subscriptionNameRule).map(([name, given]) => ({
     ...plainSubscription,
     ...checkTerms(given, `${field}.${name}`, {

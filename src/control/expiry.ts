@@ -7,7 +7,7 @@ import type { Catalog, Clock, Log, Registry } from "../core/ports.ts";
 import type { Subscription, SubscriptionId } from "../core/subscription.ts";
 import { isoInstant } from "../core/text/time.ts";
 
-export interface ExpiryGround {
+export interface ExpiryDeps {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly log: Log;
@@ -19,19 +19,19 @@ export interface ExpiryGround {
 const retryMs = 1_000;
 
 export class Expiry {
-  readonly #ground: ExpiryGround;
+  readonly #deps: ExpiryDeps;
   /** Until a catalog without them was seen: one that was read earlier may come later. */
   readonly #retiring = new Set<SubscriptionId>();
   #callOff = () => {};
   #isClosed = false;
 
-  constructor(ground: ExpiryGround) {
-    this.#ground = ground;
+  constructor(deps: ExpiryDeps) {
+    this.#deps = deps;
   }
 
   /** The catalog without what has expired; that is removed by and by. */
   sift(catalog: Catalog): Catalog {
-    const { clock } = this.#ground;
+    const { clock } = this.#deps;
     const now = clock.now();
     const { inForce, expired, nextAt } = siftExpired(catalog, now);
     this.#callOff();
@@ -48,7 +48,7 @@ export class Expiry {
   }
 
   async #retire(subscription: Subscription): Promise<void> {
-    const { registry, log, tellDeleted } = this.#ground;
+    const { registry, log, tellDeleted } = this.#deps;
     const { id, topic, name, expiresAt } = subscription;
     if (this.#retiring.has(id)) return;
     this.#retiring.add(id);
@@ -73,6 +73,6 @@ export class Expiry {
 
   #lookAgainIn(ms: number): void {
     this.#callOff();
-    if (!this.#isClosed) this.#callOff = this.#ground.clock.after(ms, this.#ground.refresh);
+    if (!this.#isClosed) this.#callOff = this.#deps.clock.after(ms, this.#deps.refresh);
   }
 }

@@ -4,7 +4,7 @@ import { subscriptionDraft } from "../../test/contract/fixture.ts";
 import type { QueueCount, Sample } from "../core/ports.ts";
 import type { Subscription } from "../core/subscription.ts";
 import type { EndpointView } from "../core/view.ts";
-import { type GaugeGround, readGauges } from "./gauges.ts";
+import { type GaugeDeps, readGauges } from "./gauges.ts";
 
 const now = 1_000_000;
 const deadLetter = { kind: "blob", resourceId: "/a", container: "dead" } as const;
@@ -41,11 +41,11 @@ const endpoint: EndpointView = {
 const linesOf = (samples: readonly Sample[]) =>
   samples.map(({ name, labels, value }) => `${name} ${JSON.stringify(labels)} ${value}`);
 
-const ground = (changes: Partial<GaugeGround> = {}): GaugeGround => ({
+const deps = (changes: Partial<GaugeDeps> = {}): GaugeDeps => ({
   ledger: {
     counts: async () => queues,
     waiting: async () => [],
-  } as unknown as GaugeGround["ledger"],
+  } as unknown as GaugeDeps["ledger"],
   catalog: () => ({ topics: [], subscriptions }),
   endpoints: async () => [endpoint],
   evaluations: new Map([[3, { count: 12 }]]),
@@ -55,7 +55,7 @@ const ground = (changes: Partial<GaugeGround> = {}): GaugeGround => ({
 });
 
 test("what waits is told with its age, and what does not as none", async () => {
-  const lines = linesOf(await readGauges(ground()));
+  const lines = linesOf(await readGauges(deps()));
   const s1 = '{"topic":"orders","subscription":"s1","stage":"deliver"}';
   const s2 = '{"topic":"orders","subscription":"s2","stage":"deadLetter"}';
   const s3 = '{"topic":"shop","subscription":"s3","domain_topic":"eu","stage":"deadLetter"}';
@@ -74,7 +74,7 @@ test("what waits is told with its age, and what does not as none", async () => {
 });
 
 test("an endpoint is told by its subscriptions and its state, never by its URL", async () => {
-  const lines = linesOf(await readGauges(ground()));
+  const lines = linesOf(await readGauges(deps()));
   assert.deepEqual(
     lines.filter((line) => line.startsWith("posthorn_endpoint_state")),
     [
@@ -87,15 +87,15 @@ test("an endpoint is told by its subscriptions and its state, never by its URL",
 });
 
 test("advanced filters are told under Azure's label for subscriptions", async () => {
-  const lines = linesOf(await readGauges(ground()));
+  const lines = linesOf(await readGauges(deps()));
   const labels = '{"topic":"shop","domain_topic":"eu","event_subscription_name":"s3"}';
   assert.ok(lines.includes(`eventgrid_advanced_filter_evaluation_count_total ${labels} 12`));
 });
 
 test("a store that does not answer leaves out what it would have told", async () => {
   const failing = { counts: () => Promise.reject(new Error("the disk")) };
-  const ledger = failing as unknown as GaugeGround["ledger"];
-  const lines = linesOf(await readGauges(ground({ ledger, whyNotReady: () => "The disk." })));
+  const ledger = failing as unknown as GaugeDeps["ledger"];
+  const lines = linesOf(await readGauges(deps({ ledger, whyNotReady: () => "The disk." })));
   assert.ok(lines.includes("posthorn_ready {} 0"));
   assert.ok(lines.includes("posthorn_subscriptions {} 3"));
   assert.ok(!lines.some((line) => line.startsWith("posthorn_waiting")), "not that nothing waits");

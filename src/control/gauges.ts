@@ -8,7 +8,7 @@ import type { Catalog, Clock, Instant, Ledger, QueueCount, Sample } from "../cor
 import type { Subscription, SubscriptionId } from "../core/subscription.ts";
 import type { EndpointView } from "../core/view.ts";
 
-export interface GaugeGround {
+export interface GaugeDeps {
   readonly ledger: Ledger;
   readonly catalog: () => Catalog;
   readonly endpoints: () => Promise<readonly EndpointView[]>;
@@ -21,18 +21,18 @@ export interface GaugeGround {
 const stages = ["deliver", "deadLetter"] as const;
 
 /** A store that does not answer leaves its own out: the rest may tell why. */
-export async function readGauges(ground: GaugeGround): Promise<readonly Sample[]> {
-  const { topics, subscriptions } = ground.catalog();
+export async function readGauges(deps: GaugeDeps): Promise<readonly Sample[]> {
+  const { topics, subscriptions } = deps.catalog();
   const [queues, endpoints] = await Promise.all([
-    ground.ledger.counts().catch(() => null),
-    ground.endpoints().catch(() => []),
+    deps.ledger.counts().catch(() => null),
+    deps.endpoints().catch(() => []),
   ]);
   return [
-    one("posthorn_ready", ground.whyNotReady() === null ? 1 : 0),
+    one("posthorn_ready", deps.whyNotReady() === null ? 1 : 0),
     one("posthorn_topics", topics.length),
     one("posthorn_subscriptions", subscriptions.length),
-    ...(queues === null ? [] : ofQueues(queues, subscriptions, ground.clock.now())),
-    ...ofFilters(ground.evaluations, subscriptions),
+    ...(queues === null ? [] : ofQueues(queues, subscriptions, deps.clock.now())),
+    ...ofFilters(deps.evaluations, subscriptions),
     ...endpoints.flatMap(ofEndpoint),
     one(
       "posthorn_sends_under_way",
@@ -68,7 +68,7 @@ function ofQueues(
 }
 
 function ofFilters(
-  evaluations: GaugeGround["evaluations"],
+  evaluations: GaugeDeps["evaluations"],
   subscriptions: readonly Subscription[],
 ): readonly Sample[] {
   return subscriptions.flatMap((subscription) => {

@@ -6,7 +6,7 @@
 // from: whoever comes second sees what the first has done. That an endpoint is closed is a note in
 // the store. So both outlive a restart. Everything done here is a fact in the log.
 
-import { type Course, type Flow, goOn, pause } from "../core/delivery/flow.ts";
+import { type Flow, type FlowState, goOn, pause } from "../core/delivery/flow.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
 import type { Catalog, Clock, Instant, Log, Meter, Queue, WholeStore } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
@@ -16,7 +16,7 @@ import { endpointOf, type Subscription, type SubscriptionId } from "../core/subs
 import { isoInstant } from "../core/text/time.ts";
 import { shownAs } from "../core/text/wording.ts";
 
-export interface OperatorGround {
+export interface OperatorDeps {
   readonly store: WholeStore;
   /** As it was last read. */
   readonly catalog: () => Catalog;
@@ -31,25 +31,25 @@ export interface OperatorGround {
 /** Writes by others that may come between. */
 const triesMax = 5;
 /** Under which the store keeps that an endpoint is closed. */
-const closureNote = "endpoint.closed";
+const closureMemo = "endpoint.closed";
 
 export class Operator {
-  readonly #ground: OperatorGround;
+  readonly #deps: OperatorDeps;
   /** Closed endpoints, whether or not anyone sends there. */
   readonly #closures = new Map<string, Closure>();
   /** Subscriptions whose drain is just being ended. */
   readonly #drained = new Set<SubscriptionId>();
 
-  constructor(ground: OperatorGround) {
-    this.#ground = ground;
+  constructor(deps: OperatorDeps) {
+    this.#deps = deps;
   }
 
   /** Before anything is sent: what was closed before a restart stays closed. */
   async recall(): Promise<void> {
-    for (const { key, record } of await this.#ground.store.notes(closureNote)) {
+    for (const { key, record } of await this.#deps.store.notes(closureMemo)) {
       const { at = 0, because = "" } = record as Partial<Closure>;
       this.#closures.set(key, { at, because });
-      this.#ground.switchboard.closeEndpoint(key, { at, because });
+      this.#deps.switchboard.closeEndpoint(key, { at, because });
     }
   }
 
@@ -60,16 +60,16 @@ export class Operator {
   }
 
   resume(id: SubscriptionId): Promise<Subscription> {
-    return this.#steer(id, "subscription.resumed", (course, now) =>
-      course.flow.kind === "running" ? course : goOn(course, { kind: "running" }, now),
+    return this.#steer(id, "subscription.resumed", (flowState, now) =>
+      flowState.flow.kind === "running" ? flowState : goOn(flowState, { kind: "running" }, now),
     );
   }
 
   drain(id: SubscriptionId, perSecond: number): Promise<Subscription> {
     const flow: Flow = { kind: "draining", perSecond };
-    return this.#steer(id, "subscription.draining", (course, now) => {
-      const isSame = course.flow.kind === "draining" && course.flow.perSecond === perSecond;
-      return isSame ? course : goOn(course, flow, now);
+    return this.#steer(id, "subscription.draining", (flowState, now) => {
+      const isSame = flowState.flow.kind === "draining" && flowState.flow.perSecond === perSecond;
+      return isSame ? flowState : goOn(flowState, flow, now);
     });
   }
 
@@ -77,12 +77,12 @@ export class Operator {
   drained(id: SubscriptionId): void {
     if (this.#drained.has(id)) return;
     this.#drained.add(id);
-    this.#steer(id, "subscription.drained", (course, now) =>
-      course.flow.kind === "draining" ? goOn(course, { kind: "running" }, now) : course,
+    this.#steer(id, "subscription.drained", (flowState, now) =>
+      flowState.flow.kind === "draining" ? goOn(flowState, { kind: "running" }, now) : flowState,
     )
       .catch((error) => {
         // It goes on draining, and the next time that nothing is due it is tried again.
-        this.#ground.log.fact("warn", "subscription.undrained", { error: String(error) });
+        this.#deps.log.fact("warn", "subscription.undrained", { error: String(error) });
       })
       .finally(() => this.#drained.delete(id));
   }
@@ -90,9 +90,9 @@ export class Operator {
   async #steer(
     id: SubscriptionId,
     fact: string,
-    change: (course: Course, now: Instant) => Course,
+    change: (flowState: FlowState, now: Instant) => FlowState,
   ): Promise<Subscription> {
-    const { store, refresh, clock, log } = this.#ground;
+    const { store, refresh, clock, log } = this.#deps;
     for (let tried = 1; ; tried++) {
       const record = this.#need(id);
       const changed = change(record, clock.now());
@@ -123,7 +123,7 @@ export class Operator {
    * fails midway: what was dropped until then is told in it.
    */
   async skip(id: SubscriptionId): Promise<number> {
-    const { store, switchboard } = this.#ground;
+    const { store, switchboard } = this.#deps;
     const subscription = this.#need(id);
     const release = switchboard.hold(id);
     let count = 0;
@@ -146,7 +146,7 @@ export class Operator {
   }
 
   #tellSkipped(subscription: Subscription, count: number, through: number | null): void {
-    const { log, meter, clock, chronicle } = this.#ground;
+    const { log, meter, clock, chronicle } = this.#deps;
     const reason = "Skipped";
     const names = namesOf(subscription);
     const labels = { topic: names.topic, subscription: names.subscription, reason };
@@ -164,7 +164,7 @@ export class Operator {
    * it is paused or its endpoint closed; NotFound, when that event does not wait there.
    */
   async hasten(id: SubscriptionId, systemId: string | null): Promise<number> {
-    const { store, switchboard, clock, log } = this.#ground;
+    const { store, switchboard, clock, log } = this.#deps;
     const subscription = this.#need(id);
     this.#refuseHeld(subscription);
     const now = clock.now();
@@ -199,7 +199,7 @@ export class Operator {
   async #find(systemId: string): Promise<number> {
     for (let after: number | null = 0; after !== null; ) {
       const { event, next }: { event: number | null; next: number | null } =
-        await this.#ground.store.find(systemId, after);
+        await this.#deps.store.find(systemId, after);
       if (event !== null) return event;
       after = next;
     }
@@ -207,7 +207,7 @@ export class Operator {
   }
 
   async #tellHastened(subscription: Subscription, event: number, at: Instant): Promise<void> {
-    const { store, chronicle } = this.#ground;
+    const { store, chronicle } = this.#deps;
     if (chronicle === undefined) return;
     const [delivery = null] = await store.look([{ event, subscription: subscription.id }]);
     if (delivery === null) return;
@@ -225,10 +225,10 @@ export class Operator {
 
   /** Nothing is sent there until it is opened or reset. Refusal: NotFound. */
   async close(endpoint: string, because: string): Promise<void> {
-    const { store, switchboard } = this.#ground;
+    const { store, switchboard } = this.#deps;
     this.#refuseUnknown(endpoint);
     const closure = this.#closures.get(endpoint) ?? this.#order(because);
-    await store.putNote(closureNote, endpoint, closure);
+    await store.putMemo(closureMemo, endpoint, closure);
     this.#closures.set(endpoint, closure);
     this.#tellOrder("closed", endpoint, because);
     switchboard.closeEndpoint(endpoint, closure);
@@ -238,28 +238,28 @@ export class Operator {
   async open(endpoint: string, because: string): Promise<void> {
     await this.#reopen(endpoint);
     this.#tellOrder("opened", endpoint, because);
-    this.#ground.switchboard.openEndpoint(endpoint, this.#order(because));
+    this.#deps.switchboard.openEndpoint(endpoint, this.#order(because));
   }
 
   /** Opened, and what it went through is forgotten. Refusal: NotFound. */
   async reset(endpoint: string, because: string): Promise<void> {
     await this.#reopen(endpoint);
     this.#tellOrder("reset", endpoint, because);
-    this.#ground.switchboard.resetEndpoint(endpoint, this.#order(because));
+    this.#deps.switchboard.resetEndpoint(endpoint, this.#order(because));
   }
 
   async #reopen(endpoint: string): Promise<void> {
     this.#refuseUnknown(endpoint);
-    await this.#ground.store.putNote(closureNote, endpoint, null);
+    await this.#deps.store.putMemo(closureMemo, endpoint, null);
     this.#closures.delete(endpoint);
   }
 
   #order(because: string): Closure {
-    return { at: this.#ground.clock.now(), because };
+    return { at: this.#deps.clock.now(), because };
   }
 
   #refuseUnknown(endpoint: string): void {
-    const { subscriptions } = this.#ground.catalog();
+    const { subscriptions } = this.#deps.catalog();
     if (this.#closures.has(endpoint)) return;
     if (subscriptions.some(({ destination }) => endpointOf(destination) === endpoint)) return;
     throw new Refusal("NotFound", `No subscription has the endpoint ${shownAs(endpoint)}.`);
@@ -267,11 +267,11 @@ export class Operator {
 
   #tellOrder(order: "closed" | "opened" | "reset", endpoint: string, because: string): void {
     const why = because === "" ? {} : { because };
-    this.#ground.log.fact("info", `endpoint.${order}`, { endpoint, ...why });
+    this.#deps.log.fact("info", `endpoint.${order}`, { endpoint, ...why });
   }
 
   #need(id: SubscriptionId): Subscription {
-    const found = this.#ground.catalog().subscriptions.find((one) => one.id === id);
+    const found = this.#deps.catalog().subscriptions.find((one) => one.id === id);
     if (found !== undefined) return found;
     throw new Refusal("NotFound", "There is no such subscription any more.");
   }

@@ -8,7 +8,7 @@
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Request, Route } from "../core/request.ts";
 
-export interface PortalGround {
+export interface PortalDeps {
   readonly assets: {
     find(name: string, accepts: string): PortalAsset | null;
   };
@@ -25,8 +25,8 @@ interface PortalAsset {
 
 const yearSeconds = 31_536_000;
 
-export function portalRoutes(ground: PortalGround): Route[] {
-  const page = (request: Request) => servePage(ground, request);
+export function portalRoutes(deps: PortalDeps): Route[] {
+  const page = (request: Request) => servePage(deps, request);
   return [
     { method: "GET", path: "/", handle: page },
     { method: "GET", path: "/portal", handle: page },
@@ -36,22 +36,22 @@ export function portalRoutes(ground: PortalGround): Route[] {
       handle(request) {
         const name = request.params["*"] ?? "";
         const isFile = name.startsWith("assets/") || name === "licenses.md";
-        return isFile ? serveFile(ground, request, name) : page(request);
+        return isFile ? serveFile(deps, request, name) : page(request);
       },
     },
   ];
 }
 
-function servePage(ground: PortalGround, request: Request): Reply {
-  if (!ground.isSignedIn(request)) {
+function servePage(deps: PortalDeps, request: Request): Reply {
+  if (!deps.isSignedIn(request)) {
     return { status: 303, headers: { location: "/signin", "cache-control": "no-store" } };
   }
-  const page = ground.assets.find("index.html", "");
+  const page = deps.assets.find("index.html", "");
   if (page === null) {
     const words = "The portal has not been built: run `npm run portal` where Posthorn is installed";
     throw new Refusal("NotFound", `${words}, and start it again.`);
   }
-  const nonce = ground.makeNonce().replaceAll(/[^A-Za-z0-9+/=]/g, "");
+  const nonce = deps.makeNonce().replaceAll(/[^A-Za-z0-9+/=]/g, "");
   return {
     status: 200,
     headers: {
@@ -80,12 +80,12 @@ function policyWith(nonce: string): string {
 }
 
 /** Their names hold a hash of what is in them: under one name there is never anything else. */
-function serveFile(ground: PortalGround, request: Request, name: string): Reply {
-  if (!ground.isSignedIn(request)) {
+function serveFile(deps: PortalDeps, request: Request, name: string): Reply {
+  if (!deps.isSignedIn(request)) {
     throw new Refusal("Unauthorized", "Sign in first: the portal is for whoever holds a link.");
   }
   const accepts = (request.headers["accept-encoding"] ?? "").toString();
-  const asset = ground.assets.find(name, accepts);
+  const asset = deps.assets.find(name, accepts);
   if (asset === null) throw new Refusal("NotFound", `The portal has no file ${name}.`);
   const lastsSeconds = name.startsWith("assets/") ? yearSeconds : 0;
   return {

@@ -11,7 +11,7 @@ import {
 import { accepted } from "../../test/fixtures/notes.ts";
 import { MemoryStore } from "../store/memory.ts";
 import { MemoryChronicle } from "../store/story/memory.ts";
-import { recollect } from "./recover-stories.ts";
+import { recoverStories } from "./recover-stories.ts";
 
 async function openScene() {
   const store = new MemoryStore();
@@ -27,7 +27,7 @@ async function openScene() {
     lastStored: number,
     { signal = new AbortController().signal, isAfterCrash = true } = {},
   ) =>
-    recollect({
+    recoverStories({
       ...{ chronicle, ledger: store, catalog: () => catalog, clock, lastStored, signal },
       isAfterCrash,
       log: { fact: (level, name, fields) => void log.fact(level, name, fields) },

@@ -10,7 +10,7 @@ import type { Catalog, Clock, Ledger, Log, Seen } from "../core/ports.ts";
 import { type Chronicle, isOpen } from "../core/story/chronicle.ts";
 import type { DeliveryState } from "../core/view.ts";
 
-export interface RecollectionGround {
+export interface RecoverStoriesDeps {
   readonly chronicle: Pick<Chronicle, "note" | "search">;
   readonly ledger: Ledger;
   readonly catalog: () => Catalog;
@@ -26,19 +26,19 @@ export interface RecollectionGround {
 const pageMax = 500;
 const openStates: readonly DeliveryState[] = ["waiting", "deadLettering"];
 
-export async function recollect(ground: RecollectionGround): Promise<void> {
+export async function recoverStories(deps: RecoverStoriesDeps): Promise<void> {
   try {
-    const lost = ground.isAfterCrash ? await noteLost(ground) : 0;
-    const recalled = await recall(ground);
-    if (lost + recalled > 0) ground.log.fact("info", "story.recollected", { recalled, lost });
+    const lost = deps.isAfterCrash ? await noteLost(deps) : 0;
+    const recalled = await recall(deps);
+    if (lost + recalled > 0) deps.log.fact("info", "story.recollected", { recalled, lost });
   } catch (error) {
-    if (ground.signal.aborted) return;
-    ground.log.fact("warn", "story.unrecollected", { error: String(error) });
+    if (deps.signal.aborted) return;
+    deps.log.fact("warn", "story.unrecollected", { error: String(error) });
   }
 }
 
 /** Before anything is recalled: what is known is compared with what is true. */
-async function noteLost({ chronicle, ledger, clock, signal }: RecollectionGround) {
+async function noteLost({ chronicle, ledger, clock, signal }: RecoverStoriesDeps) {
   let lost = 0;
   for (const state of openStates) {
     let after: string | null = "";
@@ -68,8 +68,8 @@ async function noteLost({ chronicle, ledger, clock, signal }: RecollectionGround
   return lost;
 }
 
-async function recall(ground: RecollectionGround): Promise<number> {
-  const { chronicle, ledger, catalog, lastStored, signal } = ground;
+async function recall(deps: RecoverStoriesDeps): Promise<number> {
+  const { chronicle, ledger, catalog, lastStored, signal } = deps;
   const subscriptions = new Map(catalog().subscriptions.map((each) => [each.id, each]));
   let recalled = 0;
   for (const { subscription: id, stage } of await ledger.counts()) {

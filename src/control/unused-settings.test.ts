@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { plainSubscription } from "../core/subscription.ts";
 import { plainTopic } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
-import { tellIdle } from "./unused-settings.ts";
+import { logUnusedSettings } from "./unused-settings.ts";
 
 test("settings that a new profile does not know are told, and stay as they are (P-6, P-9)", async () => {
   const store = new MemoryStore();
@@ -23,9 +23,9 @@ test("settings that a new profile does not know are told, and stay as they are (
   const told: unknown[] = [];
   const log = { fact: (...fact: unknown[]) => void told.push(fact) };
   const catalog = await store.catalog();
-  tellIdle(catalog, "azure", log);
+  logUnusedSettings(catalog, "azure", log);
   assert.deepEqual(told, []);
-  tellIdle(catalog, "ga-2018", log);
+  logUnusedSettings(catalog, "ga-2018", log);
   const words =
     "the profile ga-2018 does not know a number of attempts per subscription; " +
     "the profile ga-2018 does not know batches";

@@ -2,19 +2,23 @@
 // is written; but the broker's profile is chosen anew with every start, and a file may change a
 // topic's. Nothing is changed then, and nothing is silent either.
 
-import { idleUnder, wordsOfIdle } from "../core/delivery/allowance.ts";
+import { unusedUnder, whyUnused } from "../core/delivery/allowance.ts";
 import type { ProfileName } from "../core/delivery/profile.ts";
 import type { Catalog, Log } from "../core/ports.ts";
 
 /** `usual`: of topics that have none of their own. */
-export function tellIdle({ topics, subscriptions }: Catalog, usual: ProfileName, log: Log): void {
+export function logUnusedSettings(
+  { topics, subscriptions }: Catalog,
+  usual: ProfileName,
+  log: Log,
+): void {
   for (const subscription of subscriptions) {
     const { topic: name, name: own } = subscription;
     const topic = topics.find((each) => each.name.toLowerCase() === name.toLowerCase());
     const profile = topic?.profile ?? usual;
-    const idle = idleUnder(profile, subscription);
+    const idle = unusedUnder(profile, subscription);
     if (idle.length === 0) continue;
-    const words = idle.map((each) => wordsOfIdle(profile, each)).join("; ");
+    const words = idle.map((each) => whyUnused(profile, each)).join("; ");
     const members = idle.map((each) => each.members[0]);
     log.fact("warn", "subscription.idle", { topic: name, subscription: own, members, words });
   }

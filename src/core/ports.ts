@@ -9,7 +9,7 @@
 import type { Redriven } from "./deadletter/letter-store.ts";
 import type { Outcome } from "./delivery/outcome.ts";
 import type { Event } from "./event.ts";
-import type { Notebook, Steering } from "./steering.ts";
+import type { Memos, Steering } from "./steering.ts";
 import type {
   Destination,
   Subscription,
@@ -198,7 +198,7 @@ export interface QueueCount extends Queue {
 }
 
 /** All that a store does. */
-export type WholeStore = Store & Ledger & Steering & Registry & Notebook & Redriven;
+export type WholeStore = Store & Ledger & Steering & Registry & Memos & Redriven;
 
 // ── Topics and subscriptions ──────────────────────────────────────────────────────────────────
 

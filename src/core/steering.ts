@@ -77,13 +77,13 @@ export interface Switchboard {
 }
 
 /** Small records for whoever needs to remember something: few, and each of a kind. */
-export interface Notebook {
-  notes(kind: string): Promise<readonly Note[]>;
+export interface Memos {
+  notes(kind: string): Promise<readonly Memo[]>;
   /** Null removes it. Durable when it resolves. */
-  putNote(kind: string, key: string, record: object | null): Promise<void>;
+  putMemo(kind: string, key: string, record: object | null): Promise<void>;
 }
 
-export interface Note {
+export interface Memo {
   readonly key: string;
   /** As it was put. */
   readonly record: object;

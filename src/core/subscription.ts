@@ -1,7 +1,7 @@
 // The event subscription: who wants which events of a topic, where they go and how hard we try.
 
 import type { BatchPolicy } from "./delivery/batch.ts";
-import { type Course, plainCourse } from "./delivery/flow.ts";
+import { type FlowState, runningFlow } from "./delivery/flow.ts";
 import type { Signing } from "./delivery/signing.ts";
 import type { DeliverySchema } from "./event.ts";
 import type { Instant } from "./ports.ts";
@@ -97,7 +97,7 @@ export interface SubscriptionTerms {
 }
 
 /** How it runs is the operator's to say, and no part of its terms. */
-export interface SubscriptionDraft extends SubscriptionTerms, Course {
+export interface SubscriptionDraft extends SubscriptionTerms, FlowState {
   /** Name of its topic or domain. */
   readonly topic: string;
   /** Within a domain: the one topic it listens to; null: the topic, or the whole domain. */
@@ -169,7 +169,7 @@ export const plainSubscription = {
   signing: [],
   labels: [],
   expiresAt: null,
-  ...plainCourse,
+  ...runningFlow,
   isActive: true,
   state: "Succeeded",
   handshake: null,

@@ -25,7 +25,7 @@ export interface TopicDraft {
   readonly inboundIpRules: readonly string[];
   /** A port on which this topic alone is published to, for clients that keep only host and port. */
   readonly port: number | null;
-  readonly place: ArmPlace;
+  readonly place: ArmGroup;
   /** Of a domain only. */
   readonly domain: DomainTerms | null;
   /** Who keeps it: what a configuration file declared, that file may also take away. */
@@ -35,7 +35,7 @@ export interface TopicDraft {
 export type Origin = "file" | "api";
 
 /** Where Azure would have it. */
-export interface ArmPlace {
+export interface ArmGroup {
   readonly subscriptionId: string;
   readonly resourceGroup: string;
   readonly location: string;
@@ -64,7 +64,7 @@ export const topicNameRule = /^[A-Za-z0-9-]{2,50}$/;
 export const domainTopicNameRule = /^[A-Za-z0-9._~-]{3,128}$/;
 
 /** Where things are that were made without saying where. */
-export const localPlace: ArmPlace = {
+export const localGroup: ArmGroup = {
   subscriptionId: "00000000-0000-0000-0000-000000000000",
   resourceGroup: "posthorn",
   location: "local",
@@ -81,7 +81,7 @@ export const plainTopic = {
   publicNetworkAccess: true,
   inboundIpRules: [],
   port: null,
-  place: localPlace,
+  place: localGroup,
   domain: null,
 } as const satisfies Omit<TopicDraft, "name" | "key1" | "key2" | "origin">;
 

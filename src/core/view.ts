@@ -288,12 +288,12 @@ export interface DeliveryStory {
   readonly attemptsLeft: number | null;
   readonly reason: string | null;
   readonly endedAt: IsoInstant | null;
-  readonly deadLetter: DeadLetterPlace | null;
+  readonly deadLetter: DeadLetterLocation | null;
   /** What people did about it: hastened, skipped or sent it again. */
   readonly remarks: readonly { readonly at: IsoInstant; readonly words: string }[];
 }
 
-export interface DeadLetterPlace {
+export interface DeadLetterLocation {
   readonly account: string;
   readonly container: string;
   readonly blob: string;
@@ -359,7 +359,7 @@ export interface EndpointView {
 
 // ── Dead letters ──────────────────────────────────────────────────────────────────────────────
 
-export interface DeadLetterView extends DeadLetterPlace {
+export interface DeadLetterView extends DeadLetterLocation {
   /** Of this record, to be named in a redrive; good in a path. */
   readonly id: string;
   /** The name in the blob's path, in upper case. */

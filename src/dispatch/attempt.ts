@@ -62,7 +62,7 @@ export interface End {
 }
 
 /** By which laws, and for whom, a batch is decided. */
-export interface Bench {
+export interface DecisionRules {
   readonly subscription: string;
   readonly policy: Policy;
   readonly chance: Chance;
@@ -74,7 +74,7 @@ export function decideBatch(
   batch: readonly Delivery[],
   outcome: Outcome,
   { now, sentAt, health, isLate }: Times,
-  { subscription, policy, chance, valve }: Bench,
+  { subscription, policy, chance, valve }: DecisionRules,
 ): End[] {
   const [first] = batch as [Delivery];
   // One draw for the batch, so that what failed together is due together; none for a success.

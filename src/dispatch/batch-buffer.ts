@@ -5,7 +5,7 @@ import { type BatchPolicy, formBatches } from "../core/delivery/batch.ts";
 import type { Delivery } from "../core/ports.ts";
 import { Suspects } from "./suspects.ts";
 
-export class Hand {
+export class BatchBuffer {
   readonly #batch: BatchPolicy | null;
   readonly #suspects = new Suspects();
   #deliveries: Delivery[] = [];

@@ -20,7 +20,7 @@
 // a pause or a stop between the halves costs the memory of how far it was halved, and nothing else.
 
 import type { BatchPolicy } from "../core/delivery/batch.ts";
-import type { Course } from "../core/delivery/flow.ts";
+import type { FlowState } from "../core/delivery/flow.ts";
 import type { Gate } from "../core/delivery/health.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Policy } from "../core/delivery/policy.ts";
@@ -43,8 +43,8 @@ import type { Chronicle } from "../core/story/chronicle.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { attemptEnd, attemptSpan, type Tracer } from "../core/tracing/span.ts";
 import { sharedTrace } from "../core/tracing/trace.ts";
-import { type Bench, decideBatch, settlementOf, type Times } from "./attempt.ts";
-import { Hand } from "./batch-buffer.ts";
+import { type DecisionRules, decideBatch, settlementOf, type Times } from "./attempt.ts";
+import { BatchBuffer } from "./batch-buffer.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { Report } from "./report.ts";
 import { storeRetryMs, Underway } from "./underway.ts";
@@ -61,7 +61,7 @@ const expiredPageMax = 500;
 const never = Number.POSITIVE_INFINITY;
 const shut: Gate = { kind: "closed", until: never };
 
-export interface DispatchGround {
+export interface DispatchDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -72,7 +72,7 @@ export interface DispatchGround {
 }
 
 /** How a queue's parcels leave the house. */
-export type Way = (
+export type Send = (
   parcel: Parcel,
   limits: { readonly waitMs: number; readonly lateMs: number; readonly signal: AbortSignal },
 ) => Promise<Outcome>;
@@ -83,12 +83,12 @@ export interface DispatcherOptions {
   readonly policy: Policy;
   readonly batch: BatchPolicy | null;
   /** Null: nowhere any more, so that what waits is dropped. */
-  readonly way: Way | null;
+  readonly send: Send | null;
   readonly endpoint: Endpoint;
   readonly sendsMax: number;
-  readonly ground: DispatchGround;
+  readonly deps: DispatchDeps;
   /** How it is let run from the start; see `steer`. */
-  readonly course: Course;
+  readonly flowState: FlowState;
   /** Told when a drain has come to its end: nothing is due any more. */
   readonly onDrained: () => void;
   /** Told once, when a bug of ours has stopped this dispatcher. */
@@ -101,9 +101,9 @@ export class Dispatcher {
   readonly #valve: Valve;
   readonly #window: number;
   readonly #leaseMs: number;
-  readonly #hand: Hand;
+  readonly #buffer: BatchBuffer;
   readonly #underway: Underway;
-  readonly #bench: Bench;
+  readonly #bench: DecisionRules;
   /** How many the store may still lease to our standing claim. */
   #standing = 0;
   /** When something is due at the latest; null: nothing waits. At first we do not know. */
@@ -126,19 +126,19 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { policy, batch, sendsMax, subscription, ground, endpoint } = options;
-    this.#report = new Report(subscription, ground);
-    this.#hand = new Hand(batch);
+    const { policy, batch, sendsMax, subscription, deps, endpoint } = options;
+    this.#report = new Report(subscription, deps);
+    this.#buffer = new BatchBuffer(batch);
     this.#window = 2 * Math.max(sendsMax, batch?.maxEvents ?? 1);
     this.#leaseMs = handMs + policy.profile.waitMs + settleMs;
-    this.#valve = new Valve(ground.clock, () => this.#look());
-    this.#valve.set(options.course);
+    this.#valve = new Valve(deps.clock, () => this.#look());
+    this.#valve.set(options.flowState);
     this.#bench = {
       ...{ policy, subscription: subscription.name },
-      ...{ chance: ground.chance, valve: this.#valve },
+      ...{ chance: deps.chance, valve: this.#valve },
     };
     this.#underway = new Underway(this.#report, {
-      ground,
+      deps,
       signal: this.#breakOff.signal,
       onEnded: () => this.#look(),
       onBroken: (error) => this.#break(error),
@@ -160,8 +160,8 @@ export class Dispatcher {
   }
 
   /** Lets it run otherwise from now on. Sends under way end as they would have. */
-  steer(course: Course): void {
-    this.#valve.set(course);
+  steer(flowState: FlowState): void {
+    this.#valve.set(flowState);
     this.#look();
   }
 
@@ -181,8 +181,8 @@ export class Dispatcher {
    * we have any. `dueAt`: of what was made due. Answers whether the endpoint's turn has come so.
    */
   hasten(dueAt: Instant | null): boolean {
-    const { endpoint, ground } = this.#options;
-    const now = ground.clock.now();
+    const { endpoint, deps } = this.#options;
+    const now = deps.clock.now();
     if (dueAt !== null) this.#nextDueAt = earlier(this.#nextDueAt, dueAt);
     const isDue = (this.#nextDueAt ?? never) <= now;
     const isTested = isDue && endpoint.hasten(now);
@@ -199,7 +199,7 @@ export class Dispatcher {
       this.#isClosed = true;
       this.#leaveEndpoint();
       this.#valve.close();
-      this.#underway.giveBack(this.#hand.takeAll());
+      this.#underway.giveBack(this.#buffer.takeAll());
       this.#nudge?.();
     }
     await this.#loop;
@@ -212,9 +212,9 @@ export class Dispatcher {
   // Claiming and resting.
 
   async #run(): Promise<void> {
-    const { queue, ground } = this.#options;
+    const { queue, deps } = this.#options;
     while (!this.#isClosed) {
-      const plan = this.#plan(ground.clock.now());
+      const plan = this.#plan(deps.clock.now());
       if (typeof plan === "number") {
         await this.#rest(plan);
         continue;
@@ -222,13 +222,13 @@ export class Dispatcher {
       this.#heardAt = null;
       const holds = this.#holds;
       try {
-        const claim = await ground.store.claim(queue, plan);
+        const claim = await deps.store.claim(queue, plan);
         // What was claimed before a hold may have been done away with in it.
         if (holds === this.#holds) this.#claimed(plan, claim);
         else this.#disclaim(claim);
       } catch (error) {
         this.#report.storeFailed("claim", error);
-        await this.#rest(ground.clock.now() + storeRetryMs);
+        await this.#rest(deps.clock.now() + storeRetryMs);
       }
     }
   }
@@ -238,7 +238,7 @@ export class Dispatcher {
     const { endpoint, policy, batch } = this.#options;
     const gate = this.#valve.isShut ? shut : endpoint.gate(now);
     const dueAt = this.#nextDueAt ?? never;
-    const mine = this.#hand.size + this.#underway.size;
+    const mine = this.#buffer.size + this.#underway.size;
     const isDoubtful = this.#isDoubtful && mine === 0;
     if (gate.kind === "closed") {
       // A standing claim would go on bringing what cannot be sent.
@@ -254,23 +254,23 @@ export class Dispatcher {
     }
     const window = isProbe ? 1 : Math.min(this.#window, 2 * gate.atOnce);
     const ahead = Math.min(endpoint.ahead * (batch?.maxEvents ?? 1), this.#valve.ahead);
-    const room = Math.min(window - mine, ahead - this.#hand.size);
+    const room = Math.min(window - mine, ahead - this.#buffer.size);
     // A claim for every single place would be many; for half a window at a time they are few.
     const isWorthIt = mine === 0 || room * 2 >= Math.min(window, ahead);
     const isWanted = isDue || isDoubtful || (this.#standing === 0 && !isProbe);
-    if (room > 0 && isWorthIt && isWanted && this.#hand.chars < charsInHandMax) {
+    if (room > 0 && isWorthIt && isWanted && this.#buffer.chars < charsInHandMax) {
       return this.#want(room, now);
     }
     return isDue ? never : dueAt;
   }
 
   #want(max: number, now: Instant): Want {
-    const charsMax = Math.max(1, charsInHandMax - this.#hand.chars);
+    const charsMax = Math.max(1, charsInHandMax - this.#buffer.chars);
     return { max, charsMax, now, leaseMs: this.#leaseMs };
   }
 
   #claimed(want: Want, claim: Claim): void {
-    this.#isDoubtful = claim.deliveries.length + this.#hand.size + this.#underway.size > 0;
+    this.#isDoubtful = claim.deliveries.length + this.#buffer.size + this.#underway.size > 0;
     this.#nextDueAt =
       this.#heardAt === null ? claim.nextDueAt : earlier(claim.nextDueAt, this.#heardAt);
     this.#standing = 0;
@@ -290,7 +290,7 @@ export class Dispatcher {
   }
 
   async #rest(until: Instant): Promise<void> {
-    const { clock } = this.#options.ground;
+    const { clock } = this.#options.deps;
     const rested = Promise.withResolvers<void>();
     const waitMs = until - clock.now();
     const cancel = waitMs === never ? () => {} : clock.after(Math.max(0, waitMs), rested.resolve);
@@ -308,7 +308,7 @@ export class Dispatcher {
   #look(): void {
     this.#fill();
     if (this.#nudge === null) return;
-    if (this.#plan(this.#options.ground.clock.now()) !== this.#restsUntil) this.#nudge();
+    if (this.#plan(this.#options.deps.clock.now()) !== this.#restsUntil) this.#nudge();
   }
 
   // Sending.
@@ -318,29 +318,29 @@ export class Dispatcher {
       this.#underway.giveBack(deliveries);
       return;
     }
-    this.#hand.add(deliveries);
+    this.#buffer.add(deliveries);
     this.#fill();
   }
 
   #fill(): void {
-    if (this.#hand.size === 0 || this.#isClosed) return;
-    const { endpoint, way, ground } = this.#options;
+    if (this.#buffer.size === 0 || this.#isClosed) return;
+    const { endpoint, send, deps } = this.#options;
     if (this.#valve.isShut) {
-      this.#underway.giveBack(this.#hand.takeAll());
+      this.#underway.giveBack(this.#buffer.takeAll());
       return;
     }
-    const now = ground.clock.now();
-    if (way === null) {
-      this.#underway.strand(this.#hand.takeAll());
+    const now = deps.clock.now();
+    if (send === null) {
+      this.#underway.strand(this.#buffer.takeAll());
       return;
     }
-    while (this.#hand.size > 0 && endpoint.room(now) > 0 && this.#valve.room(now) > 0) {
-      const next = this.#hand.takeBatch(this.#valve.room(now));
+    while (this.#buffer.size > 0 && endpoint.room(now) > 0 && this.#valve.room(now) > 0) {
+      const next = this.#buffer.takeBatch(this.#valve.room(now));
       const batch = next.filter((delivery) => this.#isRipe(delivery, now));
-      if (batch.length > 0) void this.#send(way, batch, now).catch((error) => this.#break(error));
+      if (batch.length > 0) void this.#send(send, batch, now).catch((error) => this.#break(error));
     }
-    if (this.#hand.size > 0 && endpoint.gate(now).kind === "closed") {
-      this.#expireOrGiveBack(this.#hand.takeAll(), now);
+    if (this.#buffer.size > 0 && endpoint.gate(now).kind === "closed") {
+      this.#expireOrGiveBack(this.#buffer.takeAll(), now);
     }
   }
 
@@ -361,15 +361,15 @@ export class Dispatcher {
     const heldMs = this.#valve.heldMs(since, now);
     const decision = expire({ stage, attempts, since, heldMs, policy }, now);
     if (decision === null) return true;
-    this.#hand.clear(delivery);
+    this.#buffer.clear(delivery);
     this.#underway.finish([settlementOf(delivery, decision, null, now)], ([counts]) => {
       if (counts) this.#report.expired(delivery, decision, now);
     });
     return false;
   }
 
-  async #send(way: Way, batch: readonly Delivery[], sentAt: Instant): Promise<void> {
-    const { endpoint, policy, subscription, queue, ground } = this.#options;
+  async #send(cached: Send, batch: readonly Delivery[], sentAt: Instant): Promise<void> {
+    const { endpoint, policy, subscription, queue, deps } = this.#options;
     const { waitMs, lateMs } = policy.profile;
     this.#underway.begin(batch.length);
     endpoint.begin(sentAt);
@@ -377,13 +377,13 @@ export class Dispatcher {
     const health = endpoint.words;
     const signal = this.#breakOff.signal;
     const { stage } = queue;
-    const span = ground.tracer?.begin(
+    const span = deps.tracer?.begin(
       attemptSpan({ subscription, deliveries: batch, stage, startedAt: sentAt }),
     );
     const trace = span?.trace ?? sharedTrace(batch.map(({ event }) => event.trace));
     const parcel = { subscription, deliveries: batch, trace };
-    const outcome = await way(parcel, { waitMs, lateMs, signal });
-    const now = ground.clock.now();
+    const outcome = await cached(parcel, { waitMs, lateMs, signal });
+    const now = deps.clock.now();
     const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
     const isDelivered = isSuccess(policy.profile, outcome);
     span?.end(now, attemptEnd(outcome, outcomeName(outcome, policy.profile), isDelivered));
@@ -410,7 +410,7 @@ export class Dispatcher {
 
   /** The halves are claimed again, and are the same attempt. */
   #halve(batch: readonly Delivery[], outcome: Outcome): void {
-    this.#hand.suspect(batch);
+    this.#buffer.suspect(batch);
     this.#report.halved(batch, outcome);
     this.#underway.giveBack(batch);
   }
@@ -419,7 +419,7 @@ export class Dispatcher {
   async #conclude(batch: readonly Delivery[], outcome: Outcome, times: Times): Promise<void> {
     const ends = decideBatch(batch, outcome, times, this.#bench);
     for (const { delivery, decision } of ends) {
-      if (decision.kind !== "retry") this.#hand.clear(delivery);
+      if (decision.kind !== "retry") this.#buffer.clear(delivery);
     }
     const settlements = ends.map(({ delivery, decision, attempt }) =>
       settlementOf(delivery, decision, attempt, times.now),
@@ -437,10 +437,10 @@ export class Dispatcher {
     late: Promise<Outcome | null>,
     { sentAt, health }: Times,
   ): Promise<void> {
-    const { endpoint, policy, ground } = this.#options;
+    const { endpoint, policy, deps } = this.#options;
     const outcome = await late;
     if (outcome === null || !isSuccess(policy.profile, outcome)) return;
-    const times = { now: ground.clock.now(), sentAt, health, isLate: true };
+    const times = { now: deps.clock.now(), sentAt, health, isLate: true };
     endpoint.endLate(times);
     await this.#conclude(batch, outcome, times);
   }

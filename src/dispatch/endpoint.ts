@@ -11,15 +11,15 @@ import {
   type HealthFact,
   type HealthRules,
   healthRules,
+  healthSentence,
   healthyStart,
-  sayHealth,
 } from "../core/delivery/health.ts";
 import {
   type Closure,
+  closureText,
   type HealthChange,
   type HealthKind,
-  tellChange,
-  tellOrder,
+  healthChangeText,
 } from "../core/delivery/health-text.ts";
 import { changePace, type Pace, readyAhead, takeTurn, turnAt } from "../core/delivery/rate.ts";
 import type { Clock, Instant, Log } from "../core/ports.ts";
@@ -65,7 +65,7 @@ export class Endpoint {
 
   /** How it is, in a few words. */
   get words(): string {
-    return this.#options.delayedDelivery ? sayHealth(this.#health) : "not watched";
+    return this.#options.delayedDelivery ? healthSentence(this.#health) : "not watched";
   }
 
   gate(now: Instant): Gate {
@@ -145,7 +145,7 @@ export class Endpoint {
   close(closure: Closure): void {
     const before = this.#kind;
     this.#closure = closure;
-    this.#note(before, closure.at, tellOrder("closed", closure.because));
+    this.#note(before, closure.at, closureText("closed", closure.because));
     this.#tell();
   }
 
@@ -172,7 +172,7 @@ export class Endpoint {
     const before = this.#kind;
     this.#closure = null;
     this.#health = healthyStart;
-    this.#note(before, at, tellOrder(order, because));
+    this.#note(before, at, closureText(order, because));
     this.#tell();
   }
 
@@ -216,6 +216,6 @@ export class Endpoint {
     const before = this.#health;
     this.#health = fold(before, fact, this.#rules);
     if (before.kind === this.#health.kind || this.#closure !== null) return;
-    this.#note(before.kind, now, tellChange(before, this.#health, this.#rules));
+    this.#note(before.kind, now, healthChangeText(before, this.#health, this.#rules));
   }
 }

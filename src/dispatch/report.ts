@@ -9,7 +9,7 @@ import type { Subscription } from "../core/subscription.ts";
 import { isoInstant } from "../core/text/time.ts";
 import { Measure } from "./measure.ts";
 
-export interface ReportGround {
+export interface ReportDeps {
   readonly log: Log;
   readonly meter: Meter;
   readonly chronicle?: Pick<Chronicle, "note">;
@@ -22,10 +22,10 @@ export class Report {
   readonly #subscription: Subscription;
   readonly #names: { readonly topic: string; readonly subscription: string };
 
-  constructor(subscription: Subscription, ground: ReportGround) {
-    this.#log = ground.log;
-    this.#measure = new Measure(subscription, ground.meter);
-    this.#chronicle = ground.chronicle;
+  constructor(subscription: Subscription, deps: ReportDeps) {
+    this.#log = deps.log;
+    this.#measure = new Measure(subscription, deps.meter);
+    this.#chronicle = deps.chronicle;
     this.#subscription = subscription;
     this.#names = { topic: subscription.topic, subscription: subscription.name };
   }

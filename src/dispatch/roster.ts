@@ -4,7 +4,7 @@
 // themselves, while the new one is already at work.
 
 import type { BatchPolicy } from "../core/delivery/batch.ts";
-import { type Course, plainCourse } from "../core/delivery/flow.ts";
+import { type FlowState, runningFlow } from "../core/delivery/flow.ts";
 import type { HealthRules } from "../core/delivery/health.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
 import { type PolicyDefaults, policyOf } from "../core/delivery/policy.ts";
@@ -17,11 +17,11 @@ import {
   type Subscription,
   type SubscriptionId,
 } from "../core/subscription.ts";
-import { Dispatcher, type DispatchGround, type Way } from "./dispatcher.ts";
+import { type DispatchDeps, Dispatcher, type Send } from "./dispatcher.ts";
 import { Endpoint } from "./endpoint.ts";
 
 export interface RosterOptions {
-  readonly ground: DispatchGround;
+  readonly deps: DispatchDeps;
   readonly sink: Sink;
   /** Where dead letters go; null where nothing can take them. */
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
@@ -62,7 +62,7 @@ export class Roster implements Switchboard {
 
   constructor(options: RosterOptions) {
     this.#options = options;
-    options.ground.store.onWake((wake) => this.#wake(wake));
+    options.deps.store.onWake((wake) => this.#wake(wake));
   }
 
   /** Dispatchers that a bug of ours has stopped. */
@@ -169,7 +169,7 @@ export class Roster implements Switchboard {
       return;
     }
     // Leased to a dispatcher that has gone meanwhile. If this fails, the leases end by themselves.
-    this.#options.ground.store
+    this.#options.deps.store
       .settle(deliveries.map(({ id, lease }) => ({ kind: "back", delivery: id, lease })))
       .catch(() => {});
   }
@@ -187,23 +187,23 @@ export class Roster implements Switchboard {
   }
 
   #start(subscription: Subscription, profileName: ProfileName): Post["dispatchers"] {
-    const { ground, sink, deadLetterSink, defaults, sendsMax } = this.#options;
+    const { deps, sink, deadLetterSink, defaults, sendsMax } = this.#options;
     const profile = profiles[profileName];
     const { deadLetter, destination } = subscription;
     const open = (queue: {
       stage: Stage;
-      way: Way | null;
+      send: Send | null;
       endpoint: Endpoint;
       batch: BatchPolicy | null;
       sendsMax: number;
-      course: Course;
+      flowState: FlowState;
     }) =>
       new Dispatcher({
         ...queue,
         queue: { subscription: subscription.id, stage: queue.stage },
         subscription: knownUnder(profile, subscription),
         policy: policyOf(subscription, profile, defaults),
-        ground,
+        deps,
         onDrained: () => this.#options.onDrained?.(subscription.id),
         onBroken: () => {
           this.#broken += 1;
@@ -212,23 +212,23 @@ export class Roster implements Switchboard {
     return {
       deliver: open({
         stage: "deliver",
-        way: (parcel, limits) => sink.send(parcel, destination, limits),
+        send: (parcel, limits) => sink.send(parcel, destination, limits),
         endpoint: this.#endpoint(subscription, profileName),
         batch: profile.batching ? subscription.batch : null,
         sendsMax,
-        course: subscription,
+        flowState: subscription,
       }),
       deadLetter: open({
         stage: "deadLetter",
-        way:
+        send:
           deadLetterSink === null || deadLetter === null
             ? null
             : (parcel, limits) => deadLetterSink.send(parcel, deadLetter, limits),
-        endpoint: quietEndpoint(`dead letters of ${subscription.name}`, ground),
+        endpoint: quietEndpoint(`dead letters of ${subscription.name}`, deps),
         batch: deadLetterBatch,
         sendsMax: deadLetterSendsMax,
         // Dead letters are written whatever becomes of the rest.
-        course: plainCourse,
+        flowState: runningFlow,
       }),
     };
   }
@@ -239,12 +239,12 @@ export class Roster implements Switchboard {
     const known = this.#endpoints.get(key);
     if (known !== undefined) return known;
     const name = endpointOf(subscription.destination);
-    const { sendsMax, health, ground } = this.#options;
+    const { sendsMax, health, deps } = this.#options;
     const endpoint = new Endpoint({
       ...{ name, sendsMax, delayedDelivery: profiles[profile].delayedDelivery },
       ...(health !== undefined && { rules: health }),
       closure: this.#closures.get(name) ?? null,
-      ...ground,
+      ...deps,
     });
     this.#endpoints.set(key, endpoint);
     return endpoint;
@@ -264,7 +264,7 @@ function termsOf(subscription: Subscription): string {
 }
 
 /** Dead-letter stores have a schedule and a limit of their own (L-4), and no health. */
-function quietEndpoint(name: string, { clock, log }: DispatchGround): Endpoint {
+function quietEndpoint(name: string, { clock, log }: DispatchDeps): Endpoint {
   return new Endpoint({ name, sendsMax: deadLetterSendsMax, delayedDelivery: false, clock, log });
 }
 

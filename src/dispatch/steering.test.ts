@@ -13,7 +13,7 @@ import {
   start,
   type Ward,
 } from "../../test/fixtures/dispatchers.ts";
-import { type Course, goOn, pause } from "../core/delivery/flow.ts";
+import { type FlowState, goOn, pause } from "../core/delivery/flow.ts";
 import type { Subscription } from "../core/subscription.ts";
 
 const numbered = (count: number, name = "e") =>
@@ -25,7 +25,7 @@ const oneAttempt = { maxDeliveryAttempts: 1, eventTimeToLiveMs: null };
 async function steer(
   ward: Ward,
   subscription: Subscription,
-  change: (course: Course, now: number) => Course,
+  change: (flowState: FlowState, now: number) => FlowState,
 ): Promise<Subscription> {
   const { id: _id, revision: _revision, ...draft } = subscription;
   const changed = change(draft, ward.clock.now());
@@ -36,7 +36,7 @@ async function steer(
   return written;
 }
 
-const run = (course: Course, now: number) => goOn(course, { kind: "running" }, now);
+const run = (flowState: FlowState, now: number) => goOn(flowState, { kind: "running" }, now);
 
 test("a paused subscription gets nothing, loses nothing, and goes on where it was", async () => {
   const ward = await openWard();
@@ -123,7 +123,9 @@ test("a drain sends no more events a second than it is told", async () => {
   const sub = await ward.subscribe();
   const paused = await steer(ward, sub, pause);
   await ward.publish(numbered(12), [sub]);
-  await steer(ward, paused, (course, now) => goOn(course, { kind: "draining", perSecond: 4 }, now));
+  await steer(ward, paused, (flowState, now) =>
+    goOn(flowState, { kind: "draining", perSecond: 4 }, now),
+  );
   await ward.advance(1 * minutes);
   assert.deepEqual(
     times(ward),
@@ -140,8 +142,8 @@ test("a drain counts the events of batches, and goes on through failures", async
   const paused = await steer(ward, sub, pause);
   await ward.publish(numbered(25), [sub]);
   ward.behave(({ atMs }) => (atMs === 0 ? 500 : 200));
-  await steer(ward, paused, (course, now) =>
-    goOn(course, { kind: "draining", perSecond: 10 }, now),
+  await steer(ward, paused, (flowState, now) =>
+    goOn(flowState, { kind: "draining", perSecond: 10 }, now),
   );
   await ward.advance(9 * seconds);
   assert.deepEqual(
@@ -161,8 +163,8 @@ test("a slow drain keeps nothing in hand beyond its lease", async () => {
   const sub = await ward.subscribe();
   const paused = await steer(ward, sub, pause);
   await ward.publish(numbered(3), [sub]);
-  await steer(ward, paused, (course, now) =>
-    goOn(course, { kind: "draining", perSecond: 0.01 }, now),
+  await steer(ward, paused, (flowState, now) =>
+    goOn(flowState, { kind: "draining", perSecond: 0.01 }, now),
   );
   await ward.advance(10 * minutes);
   assert.deepEqual(times(ward), [0, 100 * seconds, 200 * seconds]);

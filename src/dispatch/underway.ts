@@ -9,7 +9,7 @@ import type { Report } from "./report.ts";
 export const storeRetryMs = 1_000;
 
 export interface UnderwayOptions {
-  readonly ground: { readonly store: Store; readonly clock: Clock };
+  readonly deps: { readonly store: Store; readonly clock: Clock };
   /** Nothing is tried again after this. */
   readonly signal: AbortSignal;
   /** Told when some have ended: there may be room for others. */
@@ -62,7 +62,7 @@ export class Underway {
 
   /** There is nowhere to send them any more. */
   strand(deliveries: readonly Delivery[]): void {
-    const { clock } = this.#options.ground;
+    const { clock } = this.#options.deps;
     this.finish(
       deliveries.map(({ id, lease }) => ({ kind: "gone", delivery: id, lease })),
       (counted) => {
@@ -87,14 +87,14 @@ export class Underway {
   }
 
   async settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
-    const { ground, signal } = this.#options;
+    const { deps, signal } = this.#options;
     for (;;) {
       try {
-        return await ground.store.settle(settlements);
+        return await deps.store.settle(settlements);
       } catch (error) {
         this.#report.storeFailed("settle", error);
         if (signal.aborted) return [];
-        await sleep(ground.clock, storeRetryMs, signal);
+        await sleep(deps.clock, storeRetryMs, signal);
       }
     }
   }

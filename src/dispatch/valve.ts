@@ -4,7 +4,7 @@
 //
 // A subscription that runs freely, as nearly all do all the time, costs two comparisons.
 
-import { beganBefore, type Course, heldMs, plainCourse } from "../core/delivery/flow.ts";
+import { beganBefore, type FlowState, heldMs, runningFlow } from "../core/delivery/flow.ts";
 import { type Pace, paceOf, readyAhead, takeTurn, turnAt } from "../core/delivery/rate.ts";
 import type { Clock, Instant } from "../core/ports.ts";
 
@@ -13,7 +13,7 @@ const unlimited = Number.POSITIVE_INFINITY;
 export class Valve {
   readonly #clock: Clock;
   readonly #onTurn: () => void;
-  #course: Course = plainCourse;
+  #flowState: FlowState = runningFlow;
   #pace: Pace | null = null;
   #holds = 0;
   #callOff: (() => void) | null = null;
@@ -24,10 +24,10 @@ export class Valve {
     this.#onTurn = onTurn;
   }
 
-  set(course: Course): void {
-    const { flow } = course;
-    const before = this.#course.flow;
-    this.#course = course;
+  set(flowState: FlowState): void {
+    const { flow } = flowState;
+    const before = this.#flowState.flow;
+    this.#flowState = flowState;
     if (flow.kind !== "draining") this.#pace = null;
     else if (before.kind !== "draining" || before.perSecond !== flow.perSecond) {
       const nextAt = this.#pace?.nextAt ?? 0;
@@ -47,7 +47,7 @@ export class Valve {
 
   /** Whether nothing may be claimed or sent. */
   get isShut(): boolean {
-    return this.#holds > 0 || this.#course.flow.kind === "paused";
+    return this.#holds > 0 || this.#flowState.flow.kind === "paused";
   }
 
   get isDraining(): boolean {
@@ -78,12 +78,12 @@ export class Valve {
 
   /** How much of the time since then was paused. */
   heldMs(since: Instant, now: Instant): number {
-    return heldMs(this.#course, since, now);
+    return heldMs(this.#flowState, since, now);
   }
 
   /** What began at or before this is so old, pauses not counted. */
   beganBefore(ageMs: number, now: Instant): Instant {
-    return beganBefore(this.#course, ageMs, now);
+    return beganBefore(this.#flowState, ageMs, now);
   }
 
   close(): void {

@@ -25,7 +25,7 @@ import type { Destination } from "../core/subscription.ts";
 import { checkMembers, type Members } from "../core/text/members.ts";
 import { listed } from "../core/text/setting-kinds.ts";
 import { refuseValue } from "../core/text/wording.ts";
-import { localPlace } from "../core/topic.ts";
+import { localGroup } from "../core/topic.ts";
 import type { ModuleRules } from "./rules.ts";
 
 export interface DestinationContext {
@@ -232,7 +232,7 @@ function checkQueue(value: unknown, field: string, { azure, stored }: Destinatio
 }
 
 function groupOf({ group }: Declared): AzureGroup {
-  const { subscriptionId, resourceGroup } = localPlace;
+  const { subscriptionId, resourceGroup } = localGroup;
   return group ?? { subscriptionId, resourceGroup };
 }
 

@@ -150,14 +150,14 @@ export const moduleKeys = {
 } as const;
 
 /** A key that changes nothing, and why. */
-export interface IdleKey {
+export interface UnusedKey {
   readonly name: string;
   readonly why: string;
 }
 
 const security = "There is no IoT Edge security daemon to ask";
 
-export const idleKeys: readonly IdleKey[] = [
+export const unusedKeys: readonly UnusedKey[] = [
   {
     name: "inbound__serverAuth__serverCert__source",
     why: `${security}: the certificate is that of \`tls-cert\`, or one of our own.`,
@@ -199,8 +199,10 @@ export function moduleKeyIn(
   return Object.keys(env).find((variable) => isKey(variable, name) && env[variable] !== "");
 }
 
-export function idleKeysIn(env: Readonly<Record<string, string | undefined>>): readonly IdleKey[] {
-  return idleKeys.filter(({ name }) => moduleKeyIn(env, name) !== undefined);
+export function unusedKeysIn(
+  env: Readonly<Record<string, string | undefined>>,
+): readonly UnusedKey[] {
+  return unusedKeys.filter(({ name }) => moduleKeyIn(env, name) !== undefined);
 }
 
 /** What becomes of the listeners that are not set, by the module's policy. */

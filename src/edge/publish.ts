@@ -8,34 +8,34 @@ import type { Published } from "../core/event.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Request, Route } from "../core/request.ts";
 import { shownAs } from "../core/text/wording.ts";
-import { type Manner, type PublishGround, publish } from "../ingress/publish.ts";
+import { type Manner, type PublishDeps, publish } from "../ingress/publish.ts";
 import { checkModuleVersion, replyToModuleRefusal, sasKeyIn } from "./protocol.ts";
 
-export interface ModulePublishGround extends PublishGround {
+export interface ModulePublishDeps extends PublishDeps {
   /** Whether it is one of the module's keys; without it there are none. */
   readonly isModuleKey?: (key: string) => boolean;
 }
 
-export function modulePublishRoutes(ground: ModulePublishGround): readonly Route[] {
+export function modulePublishRoutes(deps: ModulePublishDeps): readonly Route[] {
   return [
     {
       method: "POST",
       path: "/topics/:topic/events",
-      handle: (request) => answer(ground, request, mannerOf(ground)),
+      handle: (request) => answer(deps, request, mannerOf(deps)),
     },
     {
       method: "POST",
       path: "/topics/:topic/events/:eventId",
       handle: (request) =>
-        answer(ground, request, {
-          ...mannerOf(ground),
+        answer(deps, request, {
+          ...mannerOf(deps),
           check: (published) => checkOne(published, request.params.eventId ?? ""),
         }),
     },
   ];
 }
 
-function mannerOf({ isModuleKey }: ModulePublishGround): Manner {
+function mannerOf({ isModuleKey }: ModulePublishDeps): Manner {
   return {
     stampOf: ({ name }) => name,
     asModule: true,
@@ -46,10 +46,10 @@ function mannerOf({ isModuleKey }: ModulePublishGround): Manner {
   };
 }
 
-async function answer(ground: PublishGround, request: Request, manner: Manner) {
+async function answer(deps: PublishDeps, request: Request, manner: Manner) {
   try {
     checkModuleVersion(request);
-    return await publish(ground, { name: request.params.topic ?? "", request, manner });
+    return await publish(deps, { name: request.params.topic ?? "", request, manner });
   } catch (error) {
     if (error instanceof Refusal) return replyToModuleRefusal(error);
     throw error;

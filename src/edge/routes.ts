@@ -5,7 +5,7 @@
 // No endpoint is asked for its consent here, for the module asked none.
 
 import { readValue, wholeBody } from "../control/arm/body.ts";
-import { changing, isSame, tellTopic } from "../control/arm/find-topic.ts";
+import { changing, isSameName, logTopic } from "../control/arm/find-topic.ts";
 import { reply } from "../control/arm/reply.ts";
 import { checkSubscribers } from "../control/arm/topics.ts";
 import { type AdminLock, requireAdmin } from "../control/signin/admin-lock.ts";
@@ -22,7 +22,7 @@ import { checkMembers, type Members } from "../core/text/members.ts";
 import { refuseValue, shownAs } from "../core/text/wording.ts";
 import { plainTopic, type Topic, type TopicDraft, topicNameRule } from "../core/topic.ts";
 import { checkModuleVersion, replyToModuleRefusal, sasKeyIn } from "./protocol.ts";
-import type { ModuleGround } from "./rules.ts";
+import type { ModuleDeps } from "./rules.ts";
 import { respelt } from "./spelling.ts";
 import { checkModuleTerms, renderModuleSubscription } from "./subscription.ts";
 import { checkModuleTopic, renderModuleTopic } from "./topic.ts";
@@ -38,13 +38,13 @@ export interface ModuleLock extends AdminLock {
 }
 
 /** For whoever has a key of the module, or may do everything anyway. */
-export function moduleRoutes(ground: ModuleGround, lock: ModuleLock): readonly Route[] {
+export function moduleRoutes(deps: ModuleDeps, lock: ModuleLock): readonly Route[] {
   const at = (
     method: Route["method"],
     path: string,
-    act: (ground: ModuleGround, request: Request) => Promise<Reply> | Reply,
+    act: (deps: ModuleDeps, request: Request) => Promise<Reply> | Reply,
   ): Route => {
-    const open: Route = { method, path, handle: (request) => act(ground, request) };
+    const open: Route = { method, path, handle: (request) => act(deps, request) };
     const [locked = open] = requireAdmin([open], lock);
     return {
       ...open,
@@ -58,7 +58,7 @@ export function moduleRoutes(ground: ModuleGround, lock: ModuleLock): readonly R
           }
           return await locked.handle(request);
         } catch (error) {
-          if (error instanceof Refusal) return refuse(ground, request, error);
+          if (error instanceof Refusal) return refuse(deps, request, error);
           throw error;
         }
       },
@@ -78,7 +78,7 @@ export function moduleRoutes(ground: ModuleGround, lock: ModuleLock): readonly R
   ];
 }
 
-function refuse({ log }: ModuleGround, { method }: Request, refusal: Refusal): Reply {
+function refuse({ log }: ModuleDeps, { method }: Request, refusal: Refusal): Reply {
   const { code, message } = refusal;
   const level = method === "GET" ? "debug" : "info";
   log.fact(level, "control.refused", { method, code, reason: message });
@@ -90,44 +90,44 @@ function readNamed(request: Request, name: string): Members {
   const known = ["id", "name", "type", "properties"];
   const members = checkMembers(respelt(readValue(request)), wholeBody, known);
   const { name: given = null } = members;
-  if (given === null || (typeof given === "string" && isSame(given, name))) return members;
+  if (given === null || (typeof given === "string" && isSameName(given, name))) return members;
   throw refuseValue({ field: "name", value: given, allowed: `${name}, as in the path` });
 }
 
-function listTopics(ground: ModuleGround, request: Request): Reply {
-  const topics = ground.catalog().topics.filter(({ kind }) => kind === "topic");
+function listTopics(deps: ModuleDeps, request: Request): Reply {
+  const topics = deps.catalog().topics.filter(({ kind }) => kind === "topic");
   return reply(
     200,
-    topics.map((topic) => renderModuleTopic(topic, ground.baseUrl(request))),
+    topics.map((topic) => renderModuleTopic(topic, deps.baseUrl(request))),
   );
 }
 
-function getTopic(ground: ModuleGround, request: Request): Reply {
-  const topic = needTopic(ground.catalog(), request);
-  return reply(200, renderModuleTopic(topic, ground.baseUrl(request)));
+function getTopic(deps: ModuleDeps, request: Request): Reply {
+  const topic = needTopic(deps.catalog(), request);
+  return reply(200, renderModuleTopic(topic, deps.baseUrl(request)));
 }
 
-async function putTopic(ground: ModuleGround, request: Request): Promise<Reply> {
+async function putTopic(deps: ModuleDeps, request: Request): Promise<Reply> {
   const name = request.params.topic ?? "";
   const { properties } = readNamed(request, name);
-  const [stored, written] = await changing(ground, request, async () => {
-    const old = findTopic(ground.catalog(), name);
-    if (old === undefined) checkNewName(ground.catalog(), name);
+  const [stored, written] = await changing(deps, request, async () => {
+    const old = findTopic(deps.catalog(), name);
+    if (old === undefined) checkNewName(deps.catalog(), name);
     const terms = checkModuleTopic(properties, old);
-    checkSubscribers(ground, old, terms);
+    checkSubscribers(deps, old, terms);
     const draft: TopicDraft = {
-      ...(old === undefined ? newTopic(ground, name) : withoutRevision(old)),
+      ...(old === undefined ? newTopic(deps, name) : withoutRevision(old)),
       ...terms,
       origin: "api",
     };
-    return [old, await ground.registry.putTopic(draft, old?.revision ?? 0)] as const;
+    return [old, await deps.registry.putTopic(draft, old?.revision ?? 0)] as const;
   });
-  await ground.refresh();
-  tellTopic(ground, written, stored === undefined ? "created" : "updated");
-  return reply(200, renderModuleTopic(written, ground.baseUrl(request)));
+  await deps.refresh();
+  logTopic(deps, written, stored === undefined ? "created" : "updated");
+  return reply(200, renderModuleTopic(written, deps.baseUrl(request)));
 }
 
-function newTopic({ makeKey }: ModuleGround, name: string): Omit<TopicDraft, "origin"> {
+function newTopic({ makeKey }: ModuleDeps, name: string): Omit<TopicDraft, "origin"> {
   return { ...plainTopic, name, key1: makeKey(), key2: makeKey() };
 }
 
@@ -141,53 +141,53 @@ function checkNewName({ topics }: Catalog, name: string): void {
     const allowed = "2 to 50 letters, digits and hyphens";
     throw refuseValue({ field: "topicName", value: name, allowed });
   }
-  const taken = topics.find((topic) => isSame(topic.name, name));
+  const taken = topics.find((topic) => isSameName(topic.name, name));
   if (taken === undefined) return;
   throw new Refusal("Conflict", `The name ${shownAs(name)} is that of a ${taken.kind}.`);
 }
 
 /** Goes with its subscriptions. */
-async function removeTopic(ground: ModuleGround, request: Request): Promise<Reply> {
-  const topic = needTopic(ground.catalog(), request);
-  const listening = ground.catalog().subscriptions.filter((one) => isSame(one.topic, topic.name));
-  await ground.registry.removeTopic(topic.name);
-  await ground.refresh();
-  for (const subscription of listening) tellDeleted(ground, subscription, topic);
-  tellTopic(ground, topic, "removed");
+async function removeTopic(deps: ModuleDeps, request: Request): Promise<Reply> {
+  const topic = needTopic(deps.catalog(), request);
+  const listening = deps.catalog().subscriptions.filter((one) => isSameName(one.topic, topic.name));
+  await deps.registry.removeTopic(topic.name);
+  await deps.refresh();
+  for (const subscription of listening) tellDeleted(deps, subscription, topic);
+  logTopic(deps, topic, "removed");
   return done;
 }
 
 /** Only an endpoint that was asked for its consent is told of the end. */
-function tellDeleted(ground: ModuleGround, subscription: Subscription, topic?: Topic): void {
-  if (subscription.handshake !== null) ground.handshakes.tellDeleted(subscription, topic);
+function tellDeleted(deps: ModuleDeps, subscription: Subscription, topic?: Topic): void {
+  if (subscription.handshake !== null) deps.handshakes.tellDeleted(subscription, topic);
 }
 
-function listSubscriptions(ground: ModuleGround, request: Request): Reply {
-  const topic = needTopic(ground.catalog(), request);
-  const ofTopic = ground.catalog().subscriptions.filter((one) => isSame(one.topic, topic.name));
+function listSubscriptions(deps: ModuleDeps, request: Request): Reply {
+  const topic = needTopic(deps.catalog(), request);
+  const ofTopic = deps.catalog().subscriptions.filter((one) => isSameName(one.topic, topic.name));
   return reply(
     200,
     ofTopic.map((one) => renderModuleSubscription(one, topic)),
   );
 }
 
-function getSubscription(ground: ModuleGround, request: Request): Reply {
-  const { topic, subscription } = needSubscription(ground.catalog(), request);
+function getSubscription(deps: ModuleDeps, request: Request): Reply {
+  const { topic, subscription } = needSubscription(deps.catalog(), request);
   return reply(200, renderModuleSubscription(subscription, topic));
 }
 
-async function putSubscription(ground: ModuleGround, request: Request): Promise<Reply> {
+async function putSubscription(deps: ModuleDeps, request: Request): Promise<Reply> {
   const name = request.params.subscription ?? "";
   const { properties } = readNamed(request, name);
   if (!subscriptionNameRule.test(name)) {
     const allowed = "2 to 64 letters, digits and hyphens";
     throw refuseValue({ field: "eventSubscriptionName", value: name, allowed });
   }
-  const [topic, stored, written] = await changing(ground, request, async () => {
-    const at = needTopic(ground.catalog(), request);
-    const old = findSubscription(ground.catalog(), at, name);
-    const profile = at.profile ?? ground.profile;
-    const asked = checkModuleTerms(properties, { ...ground, topic: at, profile, stored: old });
+  const [topic, stored, written] = await changing(deps, request, async () => {
+    const at = needTopic(deps.catalog(), request);
+    const old = findSubscription(deps.catalog(), at, name);
+    const profile = at.profile ?? deps.profile;
+    const asked = checkModuleTerms(properties, { ...deps, topic: at, profile, stored: old });
     const draft: SubscriptionDraft = {
       ...plainSubscription,
       ...(old !== undefined && courseOf(old)),
@@ -200,11 +200,11 @@ async function putSubscription(ground: ModuleGround, request: Request): Promise<
       handshake: null,
       origin: "api",
     };
-    const put = await ground.registry.putSubscription(draft, old?.revision ?? 0);
+    const put = await deps.registry.putSubscription(draft, old?.revision ?? 0);
     return [at, old, put] as const;
   });
-  await ground.refresh();
-  tell(ground, written, stored === undefined ? "created" : "updated");
+  await deps.refresh();
+  tell(deps, written, stored === undefined ? "created" : "updated");
   return reply(200, renderModuleSubscription(written, topic));
 }
 
@@ -213,17 +213,17 @@ function courseOf({ flow, pauses }: Subscription): Pick<Subscription, "flow" | "
   return { flow, pauses };
 }
 
-async function removeSubscription(ground: ModuleGround, request: Request): Promise<Reply> {
-  const { subscription } = needSubscription(ground.catalog(), request);
-  await ground.registry.removeSubscription(subscription.id);
-  await ground.refresh();
-  tellDeleted(ground, subscription);
-  tell(ground, subscription, "removed");
+async function removeSubscription(deps: ModuleDeps, request: Request): Promise<Reply> {
+  const { subscription } = needSubscription(deps.catalog(), request);
+  await deps.registry.removeSubscription(subscription.id);
+  await deps.refresh();
+  tellDeleted(deps, subscription);
+  tell(deps, subscription, "removed");
   return done;
 }
 
 function tell(
-  { log }: ModuleGround,
+  { log }: ModuleDeps,
   { topic, name, state }: Subscription,
   change: "created" | "updated" | "removed",
 ): void {
@@ -232,7 +232,7 @@ function tell(
 }
 
 function findTopic({ topics }: Catalog, name: string): Topic | undefined {
-  return topics.find((topic) => topic.kind === "topic" && isSame(topic.name, name));
+  return topics.find((topic) => topic.kind === "topic" && isSameName(topic.name, name));
 }
 
 /** Refusal: NotFound. */
@@ -244,7 +244,9 @@ function needTopic(catalog: Catalog, { params }: Request): Topic {
 }
 
 function findSubscription({ subscriptions }: Catalog, topic: Topic, name: string) {
-  return subscriptions.find((one) => isSame(one.topic, topic.name) && isSame(one.name, name));
+  return subscriptions.find(
+    (one) => isSameName(one.topic, topic.name) && isSameName(one.name, name),
+  );
 }
 
 /** Refusal: NotFound. */

@@ -1,7 +1,7 @@
 // The module's own settings, as far as writing topics and subscriptions by its API goes. They come
 // from the environment keys that its deployments set.
 
-import type { ArmGround } from "../control/arm/find-topic.ts";
+import type { ArmDeps } from "../control/arm/find-topic.ts";
 import type { BatchPolicy } from "../core/delivery/batch.ts";
 
 export interface ModuleRules {
@@ -15,6 +15,6 @@ export interface ModuleRules {
   readonly eventGridHttpsOnly: boolean;
 }
 
-export interface ModuleGround extends ArmGround {
+export interface ModuleDeps extends ArmDeps {
   readonly rules: ModuleRules;
 }

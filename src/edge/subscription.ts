@@ -5,8 +5,8 @@
 // Events are delivered in the schema of their topic, unconverted; there are the twelve operators of
 // 2018, and no filter looks into arrays.
 
-import { isSame } from "../control/arm/find-topic.ts";
-import { idleUnder, wordsOfIdle } from "../core/delivery/allowance.ts";
+import { isSameName } from "../control/arm/find-topic.ts";
+import { unusedUnder, whyUnused } from "../core/delivery/allowance.ts";
 import { type ProfileName, profiles } from "../core/delivery/profile.ts";
 import type { DeliverySchema, InputSchema } from "../core/event.ts";
 import { Refusal } from "../core/refusal.ts";
@@ -71,7 +71,7 @@ export function checkModuleTerms(value: unknown, context: ModuleContext): Module
     filter: checkFilter(members.filter ?? null, `${field}.filter`),
     retryPolicy: checkRetry(members.retryPolicy ?? {}, `${field}.retryPolicy`, profile),
   };
-  refuseIdle(terms, profile);
+  refuseUnused(terms, profile);
   const isPersisted = checkPersistence(members.persistencePolicy, `${field}.persistencePolicy`);
   if (stored !== undefined) checkSamePersistence(isPersisted, stored);
   return { terms, isPersisted: isPersisted ?? stored?.isPersisted ?? null };
@@ -81,7 +81,8 @@ const plainTerms: Omit<SubscriptionTerms, "destination"> = plainSubscription;
 
 /** All names in the path and in the body agree. */
 function checkTopicName(value: unknown, name: string, topic: Topic): void {
-  if ((value ?? null) === null || (typeof value === "string" && isSame(value, topic.name))) return;
+  if ((value ?? null) === null || (typeof value === "string" && isSameName(value, topic.name)))
+    return;
   throw refuseValue({
     field: `properties.${name}`,
     value,
@@ -142,12 +143,12 @@ function checkRetry(value: unknown, field: string, profile: ProfileName): RetryP
 }
 
 /** The topic may have got another profile by our other API. */
-function refuseIdle(terms: SubscriptionTerms, profile: ProfileName): void {
-  const [idle] = idleUnder(profile, terms);
+function refuseUnused(terms: SubscriptionTerms, profile: ProfileName): void {
+  const [idle] = unusedUnder(profile, terms);
   if (idle === undefined) return;
   const member = idle.members[0].replace("eventTimeToLiveInMinutes", "eventExpiryInMinutes");
   const target = `properties.${member}`;
-  const words = `${target} must be left out: ${wordsOfIdle(profile, idle)}`;
+  const words = `${target} must be left out: ${whyUnused(profile, idle)}`;
   throw new Refusal("InvalidSetting", words, { target });
 }
 

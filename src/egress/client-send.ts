@@ -15,39 +15,39 @@ type Limits = Parameters<Sink["send"]>[2];
 /** Never rejects for something the world did. Told by the signal to stop, it may say anything. */
 export type Work = (signal: AbortSignal) => Promise<Outcome>;
 
-export interface ErrandOptions {
+export interface ClientSendOptions {
   readonly clock: Clock;
   readonly activity: Activity;
   /** Errands that may go on after their wait; others are broken off. */
   readonly lateMax: number;
 }
 
-export class Errands {
+export class ClientSends {
   readonly #floor: Floor;
   #isClosed = false;
 
-  constructor(options: ErrandOptions) {
-    this.#floor = { ...options, errands: new Set(), late: 0 };
+  constructor(options: ClientSendOptions) {
+    this.#floor = { ...options, clientSends: new Set(), late: 0 };
   }
 
   run(limits: Limits, work: Work): Promise<Outcome> {
     if (this.#isClosed || limits.signal.aborted) return Promise.resolve(canceled);
-    return new Errand(this.#floor, limits, work).outcome;
+    return new ClientSend(this.#floor, limits, work).outcome;
   }
 
   /** Breaks off what is under way. */
   close(): void {
     this.#isClosed = true;
-    for (const errand of [...this.#floor.errands]) errand.cancel();
+    for (const errand of [...this.#floor.clientSends]) errand.cancel();
   }
 }
 
-interface Floor extends ErrandOptions {
-  readonly errands: Set<Errand>;
+interface Floor extends ClientSendOptions {
+  readonly clientSends: Set<ClientSend>;
   late: number;
 }
 
-class Errand {
+class ClientSend {
   readonly outcome: Promise<Outcome>;
   readonly cancel: () => void = () => this.#end(canceled);
   readonly #floor: Floor;
@@ -67,7 +67,7 @@ class Errand {
     this.#endActivity = floor.activity.begin("outside");
     this.#callOff = floor.clock.after(limits.waitMs, () => this.#waitIsOver());
     limits.signal.addEventListener("abort", this.cancel, { once: true });
-    floor.errands.add(this);
+    floor.clientSends.add(this);
     work(this.#breakOff.signal).then(
       (outcome) => this.#end(outcome),
       (bug: unknown) => this.#fail(bug),
@@ -111,7 +111,7 @@ class Errand {
     this.#state = "over";
     this.#callOff();
     this.#limits.signal.removeEventListener("abort", this.cancel);
-    this.#floor.errands.delete(this);
+    this.#floor.clientSends.delete(this);
     if (state === "late") this.#floor.late -= 1;
     else this.#endActivity();
     this.#breakOff.abort();

@@ -16,7 +16,7 @@ import type { Destination } from "../core/subscription.ts";
 import { openEventHubs } from "./azure/event-hub.ts";
 import { openServiceBus } from "./azure/servicebus.ts";
 import { openQueues } from "./azure/storage-queue.ts";
-import { Errands } from "./client-send.ts";
+import { ClientSends } from "./client-send.ts";
 import { silent } from "./http/exchange.ts";
 import { openAddresses } from "./http/post-address.ts";
 import type { Webhook } from "./http/webhook.ts";
@@ -42,7 +42,7 @@ export interface Destinations extends Sink<Destination> {
 
 export function openDestinations(options: DestinationOptions): Destinations {
   const { clock, webhook, azure } = options;
-  const errands = new Errands({ ...options, lateMax });
+  const clientSends = new ClientSends({ ...options, lateMax });
   const addressOf = openAddresses(azure, clock);
   const queues = keep(openQueues);
   const buses = keep(openServiceBus);
@@ -64,7 +64,7 @@ export function openDestinations(options: DestinationOptions): Destinations {
           const found = find("storageAccounts", destination);
           if (found === null) return unknown(destination);
           const account = queues.of(found.declared);
-          return errands.run(limits, (signal) => account.send(parcel, destination, signal));
+          return clientSends.run(limits, (signal) => account.send(parcel, destination, signal));
         }
         case "serviceBusQueue":
         case "serviceBusTopic":
@@ -73,14 +73,14 @@ export function openDestinations(options: DestinationOptions): Destinations {
           const found = find(isHub ? "eventHubNamespaces" : "serviceBusNamespaces", destination);
           if (found === null) return unknown(destination);
           const bus = (isHub ? hubs : buses).of(found.declared);
-          return errands.run(limits, (signal) => bus.send(parcel, found.entity, signal));
+          return clientSends.run(limits, (signal) => bus.send(parcel, found.entity, signal));
         }
         default:
           return destination satisfies never;
       }
     },
     async close(signal = new AbortController().signal) {
-      errands.close();
+      clientSends.close();
       const said = Promise.all([...buses.all(), ...hubs.all()].map((bus) => bus.close()));
       const enough = Promise.withResolvers<void>();
       const callOff = clock.after(goodbyeMs, enough.resolve);

@@ -15,7 +15,7 @@ import { shownAs } from "../core/text/wording.ts";
 import type { Topic } from "../core/topic.ts";
 import { covers, isSignedWith, parseSasToken, signerOf } from "./sas.ts";
 
-export interface AuthGround {
+export interface AuthDeps {
   /** Signatures expire by it. */
   readonly clock: Clock;
   /** Null when a bearer token is good, else why not, as a sentence without secrets. */
@@ -29,21 +29,21 @@ export type Credential = "key1" | "key2" | "sas key1" | "sas key2" | "bearer";
 export function authorize(
   topic: Topic,
   request: Request,
-  ground: AuthGround,
+  deps: AuthDeps,
 ): Credential | Promise<Credential> {
   const { scheme, credential } = authorizationOf(request);
   if (topic.disableLocalAuth) {
-    if (scheme === "bearer") return checkBearer(credential, ground);
+    if (scheme === "bearer") return checkBearer(credential, deps);
     throw refuse("Local authentication is disabled for this topic: send a bearer token.");
   }
   const key = given(request, "aeg-sas-key");
   if (key !== undefined) return checkKey(topic, request, key);
   const token = given(request, "aeg-sas-token");
-  if (token !== undefined) return checkToken(topic, request, token.value, ground.clock.now());
+  if (token !== undefined) return checkToken(topic, request, token.value, deps.clock.now());
   if (scheme === "sharedaccesssignature") {
-    return checkToken(topic, request, credential, ground.clock.now());
+    return checkToken(topic, request, credential, deps.clock.now());
   }
-  if (scheme === "bearer") return checkBearer(credential, ground);
+  if (scheme === "bearer") return checkBearer(credential, deps);
   throw refuse(
     scheme === ""
       ? "Request must contain one of the following authorization signature: aeg-sas-token, aeg-sas-key."
@@ -60,13 +60,13 @@ function authorizationOf({ headers }: Request) {
     : { scheme: text.slice(0, blank).toLowerCase(), credential: text.slice(blank + 1).trim() };
 }
 
-interface Given {
+interface Credentials {
   readonly value: string;
   readonly isInQuery: boolean;
 }
 
 /** In the header, else in the query, whose names are compared without regard to letter case. */
-function given({ headers, query }: Request, name: string): Given | undefined {
+function given({ headers, query }: Request, name: string): Credentials | undefined {
   const header = headers[name];
   const inHeader = Array.isArray(header) ? header[0] : header;
   if (inHeader !== undefined) return checkGiven(name, { value: inHeader, isInQuery: false });
@@ -77,12 +77,12 @@ function given({ headers, query }: Request, name: string): Given | undefined {
   return undefined;
 }
 
-function checkGiven(name: string, found: Given): Given {
+function checkGiven(name: string, found: Credentials): Credentials {
   if (found.value !== "") return found;
   throw new Refusal("InvalidSas", `The value of ${name} is empty.`);
 }
 
-function checkKey(topic: Topic, request: Request, { value, isInQuery }: Given): Credential {
+function checkKey(topic: Topic, request: Request, { value, isInQuery }: Credentials): Credential {
   const key = keyOf(topic, value);
   if (key !== null) return key;
   // Keys are base64, and a plus sign that nobody encoded is read as a blank.
@@ -118,7 +118,7 @@ function checkToken(topic: Topic, request: Request, text: string, now: Instant):
   return `sas ${signer.name}`;
 }
 
-async function checkBearer(token: string, { whyNoBearer }: AuthGround): Promise<Credential> {
+async function checkBearer(token: string, { whyNoBearer }: AuthDeps): Promise<Credential> {
   if (token === "") throw refuse("The bearer token is empty.");
   if (whyNoBearer === undefined) throw refuse("This broker takes no bearer tokens.");
   const why = await whyNoBearer(token);

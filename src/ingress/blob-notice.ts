@@ -11,22 +11,22 @@ import { noticeOf } from "../core/deadletter/blob-notice.ts";
 import type { Outcome, Written } from "../core/delivery/outcome.ts";
 import type { Parcel, Sink } from "../core/ports.ts";
 import type { DeadLetterDestination } from "../core/subscription.ts";
-import { admit, type PublishGround } from "./publish.ts";
+import { admit, type PublishDeps } from "./publish.ts";
 
-export type NoticeGround = Pick<
-  PublishGround,
+export type NoticeDeps = Pick<
+  PublishDeps,
   "directory" | "store" | "clock" | "ids" | "log" | "meter" | "chronicle"
 >;
 
 export function withNotices(
   sink: Sink<DeadLetterDestination>,
-  ground: NoticeGround,
+  deps: NoticeDeps,
 ): Sink<DeadLetterDestination> {
   return {
     async send(parcel, destination, limits) {
       const tell = async (outcome: Outcome) => {
         const written = outcome.kind === "answered" ? outcome.written : undefined;
-        if (written !== undefined) await notify(ground, { parcel, destination, written });
+        if (written !== undefined) await notify(deps, { parcel, destination, written });
       };
       const outcome = await sink.send(parcel, destination, limits);
       await tell(outcome);
@@ -46,22 +46,22 @@ interface Writing {
   readonly written: Written;
 }
 
-async function notify(ground: NoticeGround, writing: Writing): Promise<void> {
+async function notify(deps: NoticeDeps, writing: Writing): Promise<void> {
   const { parcel, destination, written } = writing;
-  const directory = ground.directory();
+  const directory = deps.directory();
   const topic = directory.topic(parseStorageId(destination.resourceId)?.account ?? "");
   const isNoticeOfNotice = directory.topic(parcel.subscription.topic)?.kind === "storage";
   if (topic?.kind !== "storage" || isNoticeOfNotice) return;
-  const at = ground.clock.now();
-  const notice = noticeOf(written, { topic, id: ground.ids.next(), at });
+  const at = deps.clock.now();
+  const notice = noticeOf(written, { topic, id: deps.ids.next(), at });
   const { length: bytes } = notice.event.text;
   try {
     const admission = { directory, topic, published: [notice], bytes, now: at };
-    await admit(ground, { ...admission, acceptedWith: "notice" });
+    await admit(deps, { ...admission, acceptedWith: "notice" });
   } catch (error) {
     const { container, path } = written;
     const names = { topic: topic.name, container, blob: path };
-    ground.log.fact("warn", "notice.lost", { ...names, error: String(error) });
-    ground.meter.count("posthorn_lost_notices_total", { topic: topic.name });
+    deps.log.fact("warn", "notice.lost", { ...names, error: String(error) });
+    deps.meter.count("posthorn_lost_notices_total", { topic: topic.name });
   }
 }

@@ -15,7 +15,7 @@ import type { Reply } from "../core/request.ts";
 import { filterForAll } from "../core/routing/filter.ts";
 import { noMapping } from "../core/schema/mapping.ts";
 import { longInstant } from "../core/text/time.ts";
-import { localPlace, topicArmId } from "../core/topic.ts";
+import { localGroup, topicArmId } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
 
 async function refused(asked: Promise<Reply>, code: RefusalCode, words: RegExp): Promise<Refusal> {
@@ -337,7 +337,7 @@ test("a custom topic maps what it is given", async () => {
   assert.equal(kept?.text, '{"kind":"Created","number":1.0}');
   assert.deepEqual(JSON.parse(kept?.envelope ?? ""), {
     id: "1.0",
-    topic: topicArmId({ kind: "topic", name: "orders", place: localPlace }),
+    topic: topicArmId({ kind: "topic", name: "orders", place: localGroup }),
     subject: "DefaultSubject",
     eventType: "Created",
     eventTime: longInstant(openedAt),

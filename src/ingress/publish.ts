@@ -19,13 +19,13 @@ import type { Chronicle } from "../core/story/chronicle.ts";
 import { shownAs } from "../core/text/wording.ts";
 import { type Topic, topicArmId } from "../core/topic.ts";
 import type { Tracer } from "../core/tracing/span.ts";
-import { type AuthGround, authorize } from "./auth.ts";
+import { type AuthDeps, authorize } from "./auth.ts";
 import { openContent } from "./content.ts";
 import { measureAccepted, measureRefused } from "./measure.ts";
 import { checkNetwork } from "./network.ts";
 import { PublishTracing, traceIn } from "./tracing.ts";
 
-export interface PublishGround extends AuthGround {
+export interface PublishDeps extends AuthDeps {
   /** The catalog as it is now. */
   readonly directory: () => Directory;
   readonly store: Store;
@@ -61,29 +61,29 @@ const serviceManner: Manner = { stampOf: armIdOf, asModule: false };
 
 const routeHeaders = { "api-supported-versions": "2018-01-01" };
 
-export function publishRoutes(ground: PublishGround): readonly Route[] {
+export function publishRoutes(deps: PublishDeps): readonly Route[] {
   return [
-    ...routesAt(ground, "/topics/:topic/api/events", ({ params }) => params.topic ?? ""),
-    ...routesAt(ground, "/api/events", ({ headers }) => firstLabel(headers.host)),
+    ...routesAt(deps, "/topics/:topic/api/events", ({ params }) => params.topic ?? ""),
+    ...routesAt(deps, "/api/events", ({ headers }) => firstLabel(headers.host)),
   ];
 }
 
 /** For a port of the topic's own: whatever the client calls the host, it means this topic. */
-export function topicRoutes(ground: PublishGround, topic: string): readonly Route[] {
-  return routesAt(ground, "/api/events", () => topic);
+export function topicRoutes(deps: PublishDeps, topic: string): readonly Route[] {
+  return routesAt(deps, "/api/events", () => topic);
 }
 
 function routesAt(
-  ground: PublishGround,
+  deps: PublishDeps,
   path: string,
   topicName: (request: Request) => string,
 ): readonly Route[] {
   const headers = routeHeaders;
   const publishTo = (name: string, request: Request) =>
-    publish(ground, { name, request, manner: serviceManner });
+    publish(deps, { name, request, manner: serviceManner });
   return [
     { method: "POST", path, headers, handle: (asked) => publishTo(topicName(asked), asked) },
-    { method: "OPTIONS", path, headers, handle: (asked) => describe(ground, topicName(asked)) },
+    { method: "OPTIONS", path, headers, handle: (asked) => describe(deps, topicName(asked)) },
   ];
 }
 
@@ -94,28 +94,28 @@ function firstLabel(host: string | string[] | undefined): string {
 
 /** Resolves when the events are kept. Refusals: those of every step on the way. */
 export async function publish(
-  ground: PublishGround,
+  deps: PublishDeps,
   asked: { readonly name: string; readonly request: Request; readonly manner: Manner },
 ): Promise<Reply> {
   const { name, request, manner } = asked;
-  const directory = ground.directory();
+  const directory = deps.directory();
   const topic = findTopic(directory, name);
-  const { clock, tracer } = ground;
+  const { clock, tracer } = deps;
   const tracing = tracer && new PublishTracing(tracer, request, clock.now());
   try {
-    if (!ground.isOpen()) throw refuseStopping();
+    if (!deps.isOpen()) throw refuseStopping();
     if (topic === undefined) throw refuseTopic(name);
     checkNetwork(topic, request);
-    const isOpen = !ground.auth || (!topic.disableLocalAuth && manner.isOpenTo?.(request) === true);
-    const credential = isOpen ? "none" : authorize(topic, request, ground);
+    const isOpen = !deps.auth || (!topic.disableLocalAuth && manner.isOpenTo?.(request) === true);
+    const credential = isOpen ? "none" : authorize(topic, request, deps);
     const acceptedWith = typeof credential === "string" ? credential : await credential;
     checkVersion(request);
-    await accept(ground, { directory, topic, request, manner, acceptedWith, tracing });
+    await accept(deps, { directory, topic, request, manner, acceptedWith, tracing });
     tracing?.end(clock.now(), null, topic.name);
     return accepted;
   } catch (error) {
-    if (error instanceof Refusal) tellRefused(ground, topic, error);
-    else measureRefused(ground.meter, topic, "Internal");
+    if (error instanceof Refusal) tellRefused(deps, topic, error);
+    else measureRefused(deps.meter, topic, "Internal");
     const code = error instanceof Refusal ? error.code : "Internal";
     tracing?.end(clock.now(), code, topic?.name ?? null);
     throw error;
@@ -141,9 +141,9 @@ interface Admission {
   readonly acceptedWith: string;
 }
 
-async function accept(ground: PublishGround, asking: Asking) {
+async function accept(deps: PublishDeps, asking: Asking) {
   const { directory, topic, request, manner, acceptedWith, tracing } = asking;
-  const now = ground.clock.now();
+  const now = deps.clock.now();
   const content = openContent(request, publishLimits.requestBytesMax);
   const given = read(topic, request.headers, content, {
     topic: topic.name,
@@ -153,27 +153,27 @@ async function accept(ground: PublishGround, asking: Asking) {
     mapping: topic.mapping,
     publishedAt: now,
     trace: traceIn(request),
-    systemId: () => ground.ids.next(),
+    systemId: () => deps.ids.next(),
     limits: publishLimits,
   });
   manner.check?.(given);
   const published = tracing?.adopt(topic.name, given) ?? given;
   const bytes = content.byteCount;
-  await admit(ground, { directory, topic, published, bytes, now, acceptedWith });
+  await admit(deps, { directory, topic, published, bytes, now, acceptedWith });
 }
 
 /** Routes what was read, and resolves when it is stored. Refusals: those of the store's append. */
 export async function admit(
-  ground: Pick<PublishGround, "store" | "clock" | "log" | "meter" | "chronicle">,
+  deps: Pick<PublishDeps, "store" | "clock" | "log" | "meter" | "chronicle">,
   admission: Admission,
 ): Promise<void> {
   const { directory, topic, published, bytes, now } = admission;
   const routed = routeAll(directory, topic, published);
-  const first = routed.length > 0 ? await ground.store.append(routed, now) : 0;
-  const tookMs = ground.clock.now() - now;
-  measureAccepted(ground.meter, { directory, topic, published, routed, tookMs });
-  tellPublished(ground, topic, { published, routed, bytes });
-  if (ground.chronicle !== undefined) noteAll(ground.chronicle, admission, { routed, first });
+  const first = routed.length > 0 ? await deps.store.append(routed, now) : 0;
+  const tookMs = deps.clock.now() - now;
+  measureAccepted(deps.meter, { directory, topic, published, routed, tookMs });
+  tellPublished(deps, topic, { published, routed, bytes });
+  if (deps.chronicle !== undefined) noteAll(deps.chronicle, admission, { routed, first });
 }
 
 /** One note for each event. What was routed is in the order of what was published. */
@@ -258,8 +258,8 @@ function findTopic(directory: Directory, name: string): Topic | undefined {
 }
 
 /** What the service answers to OPTIONS. It needs no key, and says nothing about the topic's own. */
-function describe(ground: PublishGround, name: string): Reply {
-  const topic = findTopic(ground.directory(), name);
+function describe(deps: PublishDeps, name: string): Reply {
+  const topic = findTopic(deps.directory(), name);
   if (topic === undefined) throw refuseTopic(name);
   const schema = schemaNames[topic.inputSchema];
   return { status: 200, headers: { allow: "POST, OPTIONS", "aeg-input-event-schema": schema } };
@@ -292,7 +292,7 @@ interface Acceptance {
 }
 
 function tellPublished(
-  { log }: Pick<PublishGround, "log">,
+  { log }: Pick<PublishDeps, "log">,
   topic: Topic,
   { published, routed, bytes }: Acceptance,
 ): void {
@@ -303,14 +303,14 @@ function tellPublished(
 }
 
 /** What was refused before anyone here was asked: too large, the wrong method, nowhere. */
-export function tellTurnedAway(ground: PublishGround, path: string, refusal: Refusal): void {
+export function tellTurnedAway(deps: PublishDeps, path: string, refusal: Refusal): void {
   const found = /^\/+(?:topics\/+([^/]+)\/+)?api\/+events\/*$/i.exec(path);
   if (found === null) return;
-  tellRefused(ground, findTopic(ground.directory(), found[1] ?? ""), refusal);
+  tellRefused(deps, findTopic(deps.directory(), found[1] ?? ""), refusal);
 }
 
 function tellRefused(
-  { log, meter }: PublishGround,
+  { log, meter }: PublishDeps,
   topic: Topic | undefined,
   { code, message }: Refusal,
 ): void {

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { createHmac, createSecretKey } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Called, covers, isSignedWith, parseExpiry, parseSasToken, signerOf } from "./sas.ts";
+import {
+  covers,
+  isSignedWith,
+  parseExpiry,
+  parseSasToken,
+  type RequestTarget,
+  signerOf,
+} from "./sas.ts";
 
 /** The bytes from 0 to 31. */
 const key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -111,10 +118,10 @@ test("a key that is not base64, or stands for nothing, signs nothing", () => {
 });
 
 test("a token opens the topic that its resource means, whatever the host is called", () => {
-  const byPath: Called = { topic: "Orders", host: "localhost:5888", isByPath: true };
-  const byHost: Called = { topic: "Orders", host: "orders.localhost:5888", isByPath: false };
-  const byPort: Called = { topic: "Orders", host: "127.0.0.1:9001", isByPath: false };
-  const table: readonly (readonly [string, Called, boolean])[] = [
+  const byPath: RequestTarget = { topic: "Orders", host: "localhost:5888", isByPath: true };
+  const byHost: RequestTarget = { topic: "Orders", host: "orders.localhost:5888", isByPath: false };
+  const byPort: RequestTarget = { topic: "Orders", host: "127.0.0.1:9001", isByPath: false };
+  const table: readonly (readonly [string, RequestTarget, boolean])[] = [
     ["http://localhost:5888/topics/orders/api/events", byPath, true],
     ["http://localhost:5888/topics/ORDERS/api/events?apiVersion=2018-01-01", byPath, true],
     ["https://broker.example//topics/orders/api/events/", byPath, true],

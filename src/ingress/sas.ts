@@ -119,7 +119,7 @@ export function isSignedWith({ signed, signature }: SasToken, key: KeyObject): b
   return signature.length === ours.length && timingSafeEqual(signature, ours);
 }
 
-export interface Called {
+export interface RequestTarget {
   /** The topic's name. */
   readonly topic: string;
   /** As the client called us; empty when it did not say. */
@@ -129,7 +129,7 @@ export interface Called {
 }
 
 /** Whether the resource is a prefix, in whole segments, of a URL that means the topic. */
-export function covers(resource: string, { topic, host, isByPath }: Called): boolean {
+export function covers(resource: string, { topic, host, isByPath }: RequestTarget): boolean {
   const [, itsHost = "", itsPath = ""] =
     /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)([^?#]*)/.exec(resource.toLowerCase()) ?? [];
   const named = ["topics", topic.toLowerCase(), "api", "events"];

@@ -11,7 +11,7 @@ export interface Backup {
   readonly takenAt: number;
 }
 
-export interface BackupShelf {
+export interface BackupFolder {
   /** The newest first. */
   list(): readonly Backup[];
   find(name: string): Backup | null;
@@ -32,7 +32,7 @@ export function openBackups({
 }: {
   readonly folder: string;
   readonly copyTo: (path: string) => Promise<void>;
-}): BackupShelf {
+}): BackupFolder {
   removeDrafts(folder);
   const find = (name: string): Backup | null => {
     const path = join(folder, name);

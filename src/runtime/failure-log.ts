@@ -18,7 +18,7 @@ export interface FailureLog {
   close(): Promise<void>;
 }
 
-export interface FailureGround {
+export interface FailureDeps {
   readonly catalog: () => Catalog;
   readonly clock: Clock;
 }
@@ -29,9 +29,9 @@ export interface Lines {
   close(): Promise<void>;
 }
 
-export function openFailureLog(lines: Lines, ground: FailureGround): FailureLog {
+export function openFailureLog(lines: Lines, deps: FailureDeps): FailureLog {
   const tell = (record: FailureRecord) => lines.write(JSON.stringify(record));
-  const topicOf = (name: string) => ground.catalog().topics.find((topic) => topic.name === name);
+  const topicOf = (name: string) => deps.catalog().topics.find((topic) => topic.name === name);
   return {
     note(note) {
       if (!isFailure(note)) return;
@@ -50,7 +50,7 @@ export function openFailureLog(lines: Lines, ground: FailureGround): FailureLog 
 
   function tellRefused(fields: Readonly<Record<string, unknown>>, topic: Topic | null): void {
     const { code, reason } = fields;
-    const at = ground.clock.now();
+    const at = deps.clock.now();
     tell(publishFailure({ at, topic, code: String(code), reason: String(reason) }));
   }
 }

@@ -27,7 +27,7 @@ import type {
   WholeStore,
 } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
-import type { Note, SkipStep } from "../core/steering.ts";
+import type { Memo, SkipStep } from "../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
 import type { Topic, TopicDraft } from "../core/topic.ts";
 import { checkRevision } from "./revision.ts";
@@ -227,13 +227,13 @@ export class MemoryStore implements WholeStore {
 
   // Notes.
 
-  async notes(kind: string): Promise<readonly Note[]> {
+  async notes(kind: string): Promise<readonly Memo[]> {
     return [...(this.#notes.get(kind) ?? [])]
       .map(([key, record]) => ({ key, record }))
       .toSorted((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  async putNote(kind: string, key: string, record: object | null): Promise<void> {
+  async putMemo(kind: string, key: string, record: object | null): Promise<void> {
     const notes = this.#notes.get(kind) ?? new Map<string, object>();
     this.#notes.set(kind, notes);
     if (record === null) notes.delete(key);

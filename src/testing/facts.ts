@@ -58,8 +58,8 @@ export class Facts {
         this.#attempted(note);
         break;
       case "ended": {
-        const course = this.#courseOf(note);
-        if (course !== undefined && note.decision === "drop") course.fate = "dropped";
+        const flowState = this.#courseOf(note);
+        if (flowState !== undefined && note.decision === "drop") flowState.fate = "dropped";
         break;
       }
       default:
@@ -72,13 +72,13 @@ export class Facts {
 
   #attempted(note: AttemptedNote): void {
     const { decision, delivery, counts } = note;
-    const course = this.#courseOf(note);
-    if (course === undefined) return;
-    if (delivery.stage === "deliver") course.attempts = note.number;
+    const flowState = this.#courseOf(note);
+    if (flowState === undefined) return;
+    if (delivery.stage === "deliver") flowState.attempts = note.number;
     if (!counts) return;
-    if (decision.kind === "drop") course.fate = "dropped";
+    if (decision.kind === "drop") flowState.fate = "dropped";
     else if (decision.kind === "delivered") {
-      course.fate = delivery.stage === "deliver" ? "delivered" : "deadLettered";
+      flowState.fate = delivery.stage === "deliver" ? "delivered" : "deadLettered";
     }
   }
 
@@ -94,10 +94,10 @@ export class Facts {
     const asked = to === undefined ? [...courses.values()] : [courses.get(to)];
     return (
       asked.length > 0 &&
-      asked.every((course) =>
+      asked.every((flowState) =>
         typeof fate === "string"
-          ? course?.fate === fate
-          : course !== undefined && course.attempts >= fate.attempts,
+          ? flowState?.fate === fate
+          : flowState !== undefined && flowState.attempts >= fate.attempts,
       )
     );
   }
@@ -131,7 +131,9 @@ export class Facts {
         ? "it was not accepted"
         : known.courses.size === 0
           ? "no subscription wanted it"
-          : [...known.courses].map(([name, course]) => `${name}: ${tellCourse(course)}`).join("; ");
+          : [...known.courses]
+              .map(([name, flowState]) => `${name}: ${tellCourse(flowState)}`)
+              .join("; ");
     return `event ${id} was not ${what}${whom} within ${withinMs} ms of real time: ${state}`;
   }
 }

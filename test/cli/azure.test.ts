@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openHand } from "../fixtures/command-line.ts";
+import { openCommandLine } from "../fixtures/command-line.ts";
 import { openReceiver } from "../fixtures/receiver.ts";
 
 const subscription = "/subscriptions/00000000-0000-0000-0000-000000000000";
@@ -14,11 +14,11 @@ const letters = `${group}/providers/Microsoft.Storage/storageAccounts/letters`;
 const quiet = ["--store", "memory", "--handshake", "off"];
 
 test("topics are made, shown, changed and removed as by az, in the same shapes (M-1)", async (t) => {
-  const hand = await openHand(t, quiet);
+  const cli = await openCommandLine(t, quiet);
   const topic = {
     dataResidencyBoundary: "WithinGeopair",
     disableLocalAuth: false,
-    endpoint: `${hand.broker.url}/topics/orders/api/events`,
+    endpoint: `${cli.broker.url}/topics/orders/api/events`,
     id: `${provider}/topics/orders`,
     identity: { principalId: null, tenantId: null, type: "None", userAssignedIdentities: null },
     inboundIpRules: [],
@@ -37,78 +37,79 @@ test("topics are made, shown, changed and removed as by az, in the same shapes (
     tags: { a: "b", c: "d" },
     type: "Microsoft.EventGrid/topics",
   };
-  const made = await hand.run("eventgrid topic create -g rg1 -n orders -l local --tags a=b c=d");
+  const made = await cli.run("eventgrid topic create -g rg1 -n orders -l local --tags a=b c=d");
   assert.equal(made.out, `${JSON.stringify(topic, null, 2)}\n`, "byte by byte what az printed");
-  assert.deepEqual(await hand.json("topic show -g rg1 -n orders"), topic);
-  assert.deepEqual(await hand.json(`topic show --ids ${provider}/topics/orders`), topic);
-  assert.deepEqual(await hand.json("topic list -g rg1"), [topic]);
-  assert.deepEqual(await hand.json("topic list -g other"), []);
-  assert.deepEqual(await hand.json("topic update -g rg1 -n orders --tags x=y"), {
+  assert.deepEqual(await cli.json("topic show -g rg1 -n orders"), topic);
+  assert.deepEqual(await cli.json(`topic show --ids ${provider}/topics/orders`), topic);
+  assert.deepEqual(await cli.json("topic list -g rg1"), [topic]);
+  assert.deepEqual(await cli.json("topic list -g other"), []);
+  assert.deepEqual(await cli.json("topic update -g rg1 -n orders --tags x=y"), {
     ...topic,
     tags: { x: "y" },
   });
-  const before = (await hand.json("topic key list -g rg1 -n orders")) as Record<string, string>;
-  const after = (await hand.json(
-    "topic key regenerate -g rg1 -n orders --key-name key2",
-  )) as Record<string, string>;
+  const before = (await cli.json("topic key list -g rg1 -n orders")) as Record<string, string>;
+  const after = (await cli.json("topic key regenerate -g rg1 -n orders --key-name key2")) as Record<
+    string,
+    string
+  >;
   assert.equal(after.key1, before.key1);
   assert.notEqual(after.key2, before.key2);
-  assert.deepEqual(await hand.run("topic delete -g rg1 -n orders"), { code: 0, out: "", err: "" });
-  const gone = await hand.run("topic show -g rg1 -n orders");
+  assert.deepEqual(await cli.run("topic delete -g rg1 -n orders"), { code: 0, out: "", err: "" });
+  const gone = await cli.run("topic show -g rg1 -n orders");
   assert.equal(gone.code, 3);
   assert.match(gone.err, /^posthorn: \(ResourceNotFound\) The Resource .*topics\/orders.*\n$/);
 });
 
 test("what the broker refuses is one line and code 1", async (t) => {
-  const hand = await openHand(t, quiet);
-  const wrong = await hand.run("topic create -n one --inbound-ip-rules nowhere Allow");
+  const cli = await openCommandLine(t, quiet);
+  const wrong = await cli.run("topic create -n one --inbound-ip-rules nowhere Allow");
   assert.equal(wrong.code, 1);
   assert.match(wrong.err, /^posthorn: \(\w+\) [^\n]*inboundIpRules[^\n]*\n$/);
   assert.equal(wrong.out, "");
-  await hand.json("topic create -n one");
-  const bad = await hand.run(
+  await cli.json("topic create -n one");
+  const bad = await cli.run(
     "topic event-subscription create --topic-name one -n all --endpoint http://a --event-ttl 2000",
   );
   assert.equal(bad.code, 1);
   assert.match(bad.err, /eventTimeToLiveInMinutes must be a whole number from 1 to 1440/);
-  const stranger = await hand.run("topic list --key wrong");
+  const stranger = await cli.run("topic list --key wrong");
   assert.equal(stranger.code, 1);
   assert.match(stranger.err, /does not take this admin key\n$/);
 });
 
 test("domains and their topics are made, listed and removed", async (t) => {
-  const hand = await openHand(t, quiet);
-  const domain = (await hand.json(
+  const cli = await openCommandLine(t, quiet);
+  const domain = (await cli.json(
     "domain create -n shop --query autoCreateTopicWithFirstSubscription",
   )) as unknown;
   assert.equal(domain, true);
-  const topic = (await hand.json("domain topic create --domain-name shop -n europe")) as {
+  const topic = (await cli.json("domain topic create --domain-name shop -n europe")) as {
     name: string;
   };
   assert.equal(topic.name, "europe");
   const names = "domain topic list --domain-name shop --query [].name";
-  assert.deepEqual(await hand.json(names), ["europe"]);
+  assert.deepEqual(await cli.json(names), ["europe"]);
   const create =
     "domain topic event-subscription create --domain-name shop --domain-topic-name europe";
-  const made = (await hand.json(
+  const made = (await cli.json(
     `${create} -n all --endpoint http://127.0.0.1:9/ --query topic`,
   )) as string;
   assert.match(made, /\/domains\/shop\/topics\/europe$/);
   const list = "domain topic event-subscription list --domain-name shop --domain-topic-name europe";
-  assert.deepEqual(await hand.json(`${list} --query [].name`), ["all"]);
-  assert.equal((await hand.run("domain topic delete --domain-name shop -n europe")).code, 0);
-  assert.deepEqual(await hand.json(names), []);
-  const types = (await hand.json("topic-type list --query [].name")) as string[];
+  assert.deepEqual(await cli.json(`${list} --query [].name`), ["all"]);
+  assert.equal((await cli.run("domain topic delete --domain-name shop -n europe")).code, 0);
+  assert.deepEqual(await cli.json(names), []);
+  const types = (await cli.json("topic-type list --query [].name")) as string[];
   assert.ok(types.includes("Microsoft.EventGrid.Domains"));
 });
 
 test("a subscription is made with every option, shown with its secrets, and changed", async (t) => {
-  const hand = await openHand(t, quiet, {
+  const cli = await openCommandLine(t, quiet, {
     storageAccounts: { [letters]: { folder: "./letters-of-a-test" } },
   });
-  await hand.json("topic create -g rg1 -n orders");
+  await cli.json("topic create -g rg1 -n orders");
   const named = ["--name", "es1", "--source-resource-id", `${provider}/topics/orders`];
-  const made = (await hand.json([
+  const made = (await cli.json([
     ...["event-subscription", "create", ...named],
     ...["--endpoint", "http://127.0.0.1:9/hook?code=abc", "--max-events-per-batch", "10"],
     ...["--event-ttl", "60", "--advanced-filter", "data.amount", "NumberInRange", "1,2", "3,4"],
@@ -173,7 +174,7 @@ test("a subscription is made with every option, shown with its secrets, and chan
     type: "Microsoft.EventGrid/eventSubscriptions",
   });
   const show = ["event-subscription", "show", ...named, "--include-full-endpoint-url"];
-  const secrets = (await hand.json([...show, "--include-attrib-secret"])) as typeof made;
+  const secrets = (await cli.json([...show, "--include-attrib-secret"])) as typeof made;
   assert.deepEqual(secrets.destination, {
     ...destination,
     deliveryAttributeMappings: {
@@ -185,7 +186,7 @@ test("a subscription is made with every option, shown with its secrets, and chan
     endpointUrl: "http://127.0.0.1:9/hook?code=abc",
   });
   const update = ["event-subscription", "update", ...named];
-  const changed = await hand.json([
+  const changed = await cli.json([
     ...update,
     "--subject-ends-with",
     ".jpg",
@@ -198,40 +199,40 @@ test("a subscription is made with every option, shown with its secrets, and chan
     filter: { ...filter, subjectEndsWith: ".jpg" },
   });
   const set = "retryPolicy.maxDeliveryAttempts=7";
-  const amended = (await hand.json([...update, "--set", set])) as typeof made;
+  const amended = (await cli.json([...update, "--set", set])) as typeof made;
   assert.deepEqual(amended.retryPolicy, { eventTimeToLiveInMinutes: 60, maxDeliveryAttempts: 7 });
-  const whole = (await hand.json([...show, "--query", "destination.endpointUrl"])) as unknown;
+  const whole = (await cli.json([...show, "--query", "destination.endpointUrl"])) as unknown;
   assert.equal(whole, "http://127.0.0.1:9/hook?code=abc", "the hidden part of the URL is kept");
-  const nothing = await hand.run(update);
+  const nothing = await cli.run(update);
   assert.equal(nothing.code, 2);
   assert.match(nothing.err, /^posthorn: what to change must be given/);
 });
 
 test("lists of subscriptions come by source, by place and by type, as tables and columns", async (t) => {
-  const hand = await openHand(t, quiet);
-  await hand.json("topic create -n orders");
+  const cli = await openCommandLine(t, quiet);
+  await cli.json("topic create -n orders");
   for (const name of ["aa", "bb"]) {
-    await hand.json(
+    await cli.json(
       `event-subscription create -n ${name} --source-resource-id orders --endpoint http://127.0.0.1:9/`,
     );
   }
   const all = "event-subscription list --query [].name";
-  assert.deepEqual(await hand.json(`${all} --source-resource-id orders`), ["aa", "bb"]);
-  assert.deepEqual(await hand.json(`${all} --location local`), ["aa", "bb"]);
-  assert.deepEqual(await hand.json(`${all} --location local -g posthorn`), ["aa", "bb"]);
+  assert.deepEqual(await cli.json(`${all} --source-resource-id orders`), ["aa", "bb"]);
+  assert.deepEqual(await cli.json(`${all} --location local`), ["aa", "bb"]);
+  assert.deepEqual(await cli.json(`${all} --location local -g posthorn`), ["aa", "bb"]);
   assert.deepEqual(
-    await hand.json(`${all} --location local --topic-type-name Microsoft.EventGrid.Topics`),
+    await cli.json(`${all} --location local --topic-type-name Microsoft.EventGrid.Topics`),
     ["aa", "bb"],
   );
-  assert.deepEqual(await hand.json(all), ["aa", "bb"], "where nothing is said, all there are");
+  assert.deepEqual(await cli.json(all), ["aa", "bb"], "where nothing is said, all there are");
   const filter = ["--odata-query", "name eq 'bb'"];
-  assert.deepEqual(await hand.json([...all.split(" "), "--location", "local", ...filter]), ["bb"]);
-  const table = await hand.run("topic event-subscription list --topic-name orders -o table");
+  assert.deepEqual(await cli.json([...all.split(" "), "--location", "local", ...filter]), ["bb"]);
+  const table = await cli.run("topic event-subscription list --topic-name orders -o table");
   assert.match(
     table.out,
     /^EventDeliverySchema +Name +ProvisioningState +ResourceGroup +Topic\n-+/,
   );
-  const columns = await hand.run([
+  const columns = await cli.run([
     "event-subscription",
     "list",
     "--source-resource-id",
@@ -243,39 +244,39 @@ test("lists of subscriptions come by source, by place and by type, as tables and
   ]);
   assert.equal(columns.out, "aa\tNone\nbb\tNone\n");
   assert.equal(
-    (await hand.run("event-subscription delete -n aa --source-resource-id orders")).code,
+    (await cli.run("event-subscription delete -n aa --source-resource-id orders")).code,
     0,
   );
   assert.equal(
-    (await hand.run("topic event-subscription delete -n bb --topic-name orders -y")).code,
+    (await cli.run("topic event-subscription delete -n bb --topic-name orders -y")).code,
     0,
   );
-  assert.deepEqual(await hand.json(`${all} --location local`), []);
+  assert.deepEqual(await cli.json(`${all} --location local`), []);
 });
 
 test("a webhook that does not agree ends its create with code 1 and the reason", async (t) => {
   const receiver = await openReceiver(t);
-  const hand = await openHand(t, ["--store", "memory", "--handshake-persist", "PT0S"]);
-  await hand.json("topic create -n orders");
+  const cli = await openCommandLine(t, ["--store", "memory", "--handshake-persist", "PT0S"]);
+  await cli.json("topic create -n orders");
   const create = `event-subscription create -n aa --source-resource-id orders --endpoint ${receiver.url}`;
   receiver.answer = () => 500;
-  const { code, err } = await hand.run(create);
+  const { code, err } = await cli.run(create);
   assert.equal(code, 1);
   assert.match(err, /^posthorn: [^\n]*500[^\n]*\n$/);
 });
 
 test("a profile and a port of its own are ours, and shown beside what az knows", async (t) => {
-  const hand = await openHand(t, quiet);
-  const made = (await hand.json("topic create -n orders --profile ga-2018")) as {
+  const cli = await openCommandLine(t, quiet);
+  const made = (await cli.json("topic create -n orders --profile ga-2018")) as {
     posthorn: object;
   };
   assert.deepEqual(made.posthorn, { profile: "ga-2018" });
 });
 
 test("a broker leaves its address in its data folder for as long as it runs", async (t) => {
-  const hand = await openHand(t, quiet);
-  const file = join(hand.folder, "data", "address");
-  assert.equal(readFileSync(file, "utf8"), `${hand.broker.url}\n`);
-  assert.equal(await hand.broker.end("SIGTERM"), 0);
+  const cli = await openCommandLine(t, quiet);
+  const file = join(cli.folder, "data", "address");
+  assert.equal(readFileSync(file, "utf8"), `${cli.broker.url}\n`);
+  assert.equal(await cli.broker.end("SIGTERM"), 0);
   assert.equal(existsSync(file), false);
 });

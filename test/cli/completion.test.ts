@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { runHand } from "../fixtures/command-line.ts";
+import { runCommandLine } from "../fixtures/command-line.ts";
 
 async function scriptOf(t: TestContext, shell: string): Promise<string> {
-  const { code, out } = await runHand(`completion ${shell}`);
+  const { code, out } = await runCommandLine(`completion ${shell}`);
   assert.equal(code, 0);
   const folder = mkdtempSync(join(tmpdir(), "posthorn-completion-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,7 +52,7 @@ for (const shell of ["zsh", "fish"]) {
 
 test("each script knows every command", async () => {
   for (const shell of ["bash", "zsh", "fish"]) {
-    const { out } = await runHand(`completion ${shell}`);
+    const { out } = await runCommandLine(`completion ${shell}`);
     for (const words of [
       "topic create",
       "event-subscription pause",

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type Hand, openHand } from "../fixtures/command-line.ts";
+import { type CommandLine, openCommandLine } from "../fixtures/command-line.ts";
 import { openReceiver } from "../fixtures/receiver.ts";
 
 const account =
@@ -31,31 +31,31 @@ async function openScene(t: TestContext) {
       },
     },
   };
-  const hand = await openHand(t, ["--store", "memory", "--log-level", "debug"], config);
-  return { hand, receiver };
+  const cli = await openCommandLine(t, ["--store", "memory", "--log-level", "debug"], config);
+  return { cli, receiver };
 }
 
 const idsIn = (bodies: readonly { readonly body: string }[]) =>
   bodies.flatMap(({ body }) => (JSON.parse(body) as { id: string }[]).map(({ id }) => id));
 
 test("events are published from files, lines, the input and options, and reach the endpoint", async (t) => {
-  const { hand, receiver } = await openScene(t);
+  const { cli, receiver } = await openScene(t);
   const event = (id: string) => ({ id, subject: "/orders/1", eventType: "t", data: {} });
-  const one = hand.write("one.json", event("one"));
-  const list = hand.write("list.json", [event("two"), event("three")]);
-  const lines = hand.write(
+  const one = cli.write("one.json", event("one"));
+  const list = cli.write("list.json", [event("two"), event("three")]);
+  const lines = cli.write(
     "lines.json",
     `${JSON.stringify(event("four"))}\n\n${JSON.stringify(event("five"))}\n`,
   );
-  const published = (await hand.json(["publish", "-t", "orders", one, list, lines])) as object;
+  const published = (await cli.json(["publish", "-t", "orders", one, list, lines])) as object;
   assert.deepEqual(published, {
     topic: "orders",
     published: 5,
     ids: ["one", "two", "three", "four", "five"],
   });
-  await hand.json("publish -t orders -", JSON.stringify(event("six")));
-  await hand.json('publish -t orders --id seven --subject /orders/7 --type T --body {"a":1}');
-  await hand.broker.told("delivery.attempted", 7);
+  await cli.json("publish -t orders -", JSON.stringify(event("six")));
+  await cli.json('publish -t orders --id seven --subject /orders/7 --type T --body {"a":1}');
+  await cli.broker.told("delivery.attempted", 7);
   assert.deepEqual(idsIn(receiver.received).toSorted(), [
     "five",
     "four",
@@ -74,43 +74,43 @@ test("events are published from files, lines, the input and options, and reach t
 });
 
 test("a number keeps its digits on its way from a file to the endpoint", async (t) => {
-  const { hand, receiver } = await openScene(t);
-  const file = hand.write(
+  const { cli, receiver } = await openScene(t);
+  const file = cli.write(
     "big.json",
     '{"id":"big","subject":"/orders/1","eventType":"t","data":{"n":12345678901234567890.10}}',
   );
-  await hand.json(["publish", "-t", "orders", file]);
-  await hand.broker.told("delivery.attempted", 1);
+  await cli.json(["publish", "-t", "orders", file]);
+  await cli.broker.told("delivery.attempted", 1);
   assert.match(receiver.received[0]?.body ?? "", /"n":12345678901234567890\.10/);
 });
 
 test("a load is published at once in batches, with ids that show gaps", async (t) => {
-  const { hand, receiver } = await openScene(t);
-  const told = (await hand.json(
+  const { cli, receiver } = await openScene(t);
+  const told = (await cli.json(
     "publish -t orders --count 100 --batch 10 --subject /orders/1 --size 100",
   )) as { run: string; published: number; requests: number; refused: number };
   assert.deepEqual([told.published, told.requests, told.refused], [100, 10, 0]);
-  await hand.broker.told("delivery.attempted", 100);
+  await cli.broker.told("delivery.attempted", 100);
   const expected = Array.from({ length: 100 }, (_, index) => `${told.run}-${index + 1}`);
   assert.deepEqual(idsIn(receiver.received).toSorted(), expected.toSorted());
 });
 
 test("what cannot be published is told in one line", async (t) => {
-  const { hand } = await openScene(t);
+  const { cli } = await openScene(t);
   const table: [string[], number, RegExp][] = [
     [["publish", "-t", "ordres"], 2, /there is no topic "ordres"; did you mean orders\?/],
     [["publish", "-t", "orders", "nowhere.json"], 2, /nowhere\.json cannot be read \(ENOENT\)/],
     [
-      ["publish", "-t", "orders", hand.write("a.txt", "not json")],
+      ["publish", "-t", "orders", cli.write("a.txt", "not json")],
       2,
       /a\.txt must be JSON: an event/,
     ],
     [["publish", "-t", "orders", "--body", "{"], 2, /--body must be JSON such as/],
     [["publish", "-t", "orders", "--topic-key", "wrong"], 1, /\(Unauthorized\)/],
-    [["publish", "-t", "orders", hand.write("b.json", { eventType: "t" })], 1, /\(BadRequest\)/],
+    [["publish", "-t", "orders", cli.write("b.json", { eventType: "t" })], 1, /\(BadRequest\)/],
   ];
   for (const [args, code, words] of table) {
-    const ran = await hand.run(args);
+    const ran = await cli.run(args);
     assert.equal(ran.code, code, ran.err);
     assert.match(ran.err, words);
     assert.match(ran.err, /^posthorn: [^\n]+\n$/);
@@ -118,17 +118,17 @@ test("what cannot be published is told in one line", async (t) => {
 });
 
 test("tail shows what happens while it happens, as lines or as objects", async (t) => {
-  const { hand, receiver } = await openScene(t);
+  const { cli, receiver } = await openScene(t);
   receiver.answer = (_, count) => (count === 1 ? 503 : 200);
-  const lines = hand.start("tail -o table --only published attempt catalog --for 1h");
-  const objects = hand.start("tail -o json --only attempt catalog");
+  const lines = cli.start("tail -o table --only published attempt catalog --for 1h");
+  const objects = cli.start("tail -o json --only attempt catalog");
   // Each watches once it has told of a topic that was not there before.
   for (let number = 1; lines.lines.length === 0 || objects.lines.length === 0; number++) {
-    await hand.json(`topic create -n other-${number}`);
+    await cli.json(`topic create -n other-${number}`);
   }
-  await hand.json("publish -t orders --id first --subject /orders/1");
+  await cli.json("publish -t orders --id first --subject /orders/1");
   await lines.said(/failed .*orders\/billing.* 503 Busy/);
-  await hand.json("publish -t orders --id second --subject /orders/2");
+  await cli.json("publish -t orders --id second --subject /orders/2");
   await lines.said(/delivered orders\/billing.* 200 Delivered/);
   const published = await lines.said(/published orders .*\(second\)/);
   assert.match(
@@ -150,21 +150,21 @@ test("tail shows what happens while it happens, as lines or as objects", async (
     ],
   );
   assert.equal(told.code, 0, "an interrupt is how it ends");
-  const one = hand.start("tail -o table --only catalog --count 1");
+  const one = cli.start("tail -o table --only catalog --count 1");
   for (let number = 1; one.lines.length === 0; number++) {
-    await hand.json(`topic create -n more-${number}`);
+    await cli.json(`topic create -n more-${number}`);
   }
   assert.equal((await one.end()).code, 0, "and so is having seen enough");
-  await hand.broker.end("SIGKILL");
+  await cli.broker.end("SIGKILL");
   const cut = await lines.end();
   assert.equal(cut.code, 1);
   assert.match(cut.err, /^posthorn: the broker at \S+ has broken off what it was telling\n$/);
 });
 
 /** The story once it has an attempt: stories are noted beside the path of events. */
-async function told(hand: Hand, id: string) {
+async function told(cli: CommandLine, id: string) {
   for (;;) {
-    const { code, out } = await hand.run(["explain", id]);
+    const { code, out } = await cli.run(["explain", id]);
     if (code !== 0) continue;
     const story = JSON.parse(out) as {
       deliveryStories: { subscription: string; attempts: { status: number }[] }[];
@@ -174,100 +174,100 @@ async function told(hand: Hand, id: string) {
 }
 
 test("the story of an event is told and drawn, from its publish to its end", async (t) => {
-  const { hand, receiver } = await openScene(t);
+  const { cli, receiver } = await openScene(t);
   receiver.answer = () => 503;
-  await hand.json("publish -t orders --id told --subject /orders/1");
-  await hand.broker.told("delivery.attempted", 1);
-  const [delivery] = (await told(hand, "told")).deliveryStories;
+  await cli.json("publish -t orders --id told --subject /orders/1");
+  await cli.broker.told("delivery.attempted", 1);
+  const [delivery] = (await told(cli, "told")).deliveryStories;
   assert.deepEqual([delivery?.subscription, delivery?.attempts[0]?.status], ["billing", 503]);
-  const drawn = await hand.run("explain told -o table");
+  const drawn = await cli.run("explain told -o table");
   assert.match(drawn.out, /^event \S+ {2}id told\n {2}topic {4}orders\n/);
   assert.match(
     drawn.out,
     /\nbilling → http:\S+\/hook: waiting\n {2}├─ \S+ {2}attempt 1: 503 Busy in/,
   );
   assert.match(drawn.out, /\n {2}└─ next attempt \S+, 29 attempts left, alive until/);
-  const unknown = await hand.run("explain nobody");
+  const unknown = await cli.run("explain nobody");
   assert.equal(unknown.code, 3);
   assert.match(unknown.err, /^posthorn: \(NotFound\) [^\n]+\n$/);
-  const found = (await hand.json("event list -t orders --state waiting --query [].id")) as string[];
+  const found = (await cli.json("event list -t orders --state waiting --query [].id")) as string[];
   assert.deepEqual(found, ["told"]);
 });
 
 test("a dry run says which clause an event does not fit", async (t) => {
-  const { hand } = await openScene(t);
-  const file = hand.write("event.json", { subject: "/refunds/1", eventType: "t" });
+  const { cli } = await openScene(t);
+  const file = cli.write("event.json", { subject: "/refunds/1", eventType: "t" });
   const explain = ["event-subscription", "explain", "--topic-name", "orders", file];
-  const [kept] = (await hand.json(explain)) as { matches: boolean; subscription: string }[];
+  const [kept] = (await cli.json(explain)) as { matches: boolean; subscription: string }[];
   assert.deepEqual([kept?.subscription, kept?.matches], ["billing", false]);
   const given = [...explain, "--subject-begins-with", "/refunds/", "--query", "[].matches"];
-  assert.deepEqual(await hand.json(given), [true]);
-  const drawn = await hand.run([...explain, "-o", "table"]);
+  assert.deepEqual(await cli.json(given), [true]);
+  const drawn = await cli.run([...explain, "-o", "table"]);
   assert.match(drawn.out, /^Subscription +Matches +Clause +Holds +Because\n/);
 });
 
 test("a subscription is paused and resumed, and an endpoint closed and opened, by hand", async (t) => {
-  const { hand, receiver } = await openScene(t);
+  const { cli, receiver } = await openScene(t);
   const named = "-n billing --topic-name orders";
-  const paused = (await hand.json(`event-subscription pause ${named} --query flow.kind`)) as string;
+  const paused = (await cli.json(`event-subscription pause ${named} --query flow.kind`)) as string;
   assert.equal(paused, "paused");
-  await hand.json("publish -t orders --id held --subject /orders/1");
-  const status = (await hand.json(`event-subscription status ${named} --query waiting`)) as number;
+  await cli.json("publish -t orders --id held --subject /orders/1");
+  const status = (await cli.json(`event-subscription status ${named} --query waiting`)) as number;
   assert.equal(status, 1);
   assert.equal(receiver.received.length, 0);
-  await hand.json(`event-subscription drain ${named} --rate 100`);
-  await hand.broker.told("delivery.attempted", 1);
+  await cli.json(`event-subscription drain ${named} --rate 100`);
+  await cli.broker.told("delivery.attempted", 1);
   assert.deepEqual(idsIn(receiver.received), ["held"]);
   const endpoint = `${receiver.url}/hook`;
   const close = ["endpoint", "close", endpoint, "--because", "moving house"];
-  assert.equal(await hand.json([...close, "--query", "health.kind"]), "closed");
-  await hand.json("publish -t orders --id late --subject /orders/1");
-  const table = await hand.run("endpoint list -o table");
+  assert.equal(await cli.json([...close, "--query", "health.kind"]), "closed");
+  await cli.json("publish -t orders --id late --subject /orders/1");
+  const table = await cli.run("endpoint list -o table");
   assert.match(
     table.out,
     /closed .* 1 +0 +orders\/billing +closed by an operator since .*: moving house/,
   );
-  await hand.json(["endpoint", "open", endpoint]);
-  await hand.broker.told("delivery.attempted", 2);
+  await cli.json(["endpoint", "open", endpoint]);
+  await cli.broker.told("delivery.attempted", 2);
   assert.deepEqual(idsIn(receiver.received), ["held", "late"]);
-  const overview = (await hand.json("status --query counts.delivered")) as number;
+  const overview = (await cli.json("status --query counts.delivered")) as number;
   assert.equal(overview, 2);
 });
 
 test("what waits is skipped or hastened by hand", async (t) => {
-  const { hand, receiver } = await openScene(t);
+  const { cli, receiver } = await openScene(t);
   receiver.answer = (_, count) => (count === 1 ? 503 : 200);
   const named = "-n billing --topic-name orders";
-  await hand.json("publish -t orders --id slow --subject /orders/1");
-  await hand.broker.told("delivery.attempted", 1);
-  assert.deepEqual(await hand.json(`event-subscription hasten ${named}`), { hastened: 1 });
-  await hand.broker.told("delivery.attempted", 2);
-  await hand.json(`event-subscription pause ${named}`);
-  await hand.json("publish -t orders --count 3 --subject /orders/1");
-  assert.deepEqual(await hand.json(`event-subscription skip ${named}`), { skipped: 3 });
+  await cli.json("publish -t orders --id slow --subject /orders/1");
+  await cli.broker.told("delivery.attempted", 1);
+  assert.deepEqual(await cli.json(`event-subscription hasten ${named}`), { hastened: 1 });
+  await cli.broker.told("delivery.attempted", 2);
+  await cli.json(`event-subscription pause ${named}`);
+  await cli.json("publish -t orders --count 3 --subject /orders/1");
+  assert.deepEqual(await cli.json(`event-subscription skip ${named}`), { skipped: 3 });
 });
 
 test("signing secrets are made, shown and followed by others", async (t) => {
-  const { hand } = await openScene(t);
+  const { cli } = await openScene(t);
   const named = "-n billing --topic-name orders";
-  const [first] = (await hand.json(`event-subscription signing rotate ${named}`)) as {
+  const [first] = (await cli.json(`event-subscription signing rotate ${named}`)) as {
     secret: string;
   }[];
   assert.match(first?.secret ?? "", /^whsec_/);
-  const both = (await hand.json(`event-subscription signing rotate ${named} --overlap 1h`)) as {
+  const both = (await cli.json(`event-subscription signing rotate ${named} --overlap 1h`)) as {
     secret: string;
   }[];
   assert.equal(both.length, 2);
   assert.equal(both[1]?.secret, first?.secret);
-  assert.deepEqual(await hand.json(`event-subscription signing show ${named}`), both);
-  assert.deepEqual(await hand.json(`event-subscription signing rotate ${named} --off`), []);
+  assert.deepEqual(await cli.json(`event-subscription signing show ${named}`), both);
+  assert.deepEqual(await cli.json(`event-subscription signing rotate ${named} --off`), []);
 });
 
 test("dead letters are listed, shown, tried without sending, and sent again", async (t) => {
   const receiver = await openReceiver(t);
   const folder = mkdtempSync(join(tmpdir(), "posthorn-letters-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const hand = await openHand(
+  const cli = await openCommandLine(
     t,
     [
       "--store",
@@ -281,33 +281,33 @@ test("dead letters are listed, shown, tried without sending, and sent again", as
     ],
     { storageAccounts: { [account]: { folder } } },
   );
-  await hand.json("topic create -n orders");
-  await hand.json([
+  await cli.json("topic create -n orders");
+  await cli.json([
     ...["event-subscription", "create", "-n", "billing", "--source-resource-id", "orders"],
     ...["--endpoint", `${receiver.url}/hook`],
     ...["--deadletter-endpoint", `${account}/blobServices/default/containers/dead`],
   ]);
   receiver.answer = () => 400;
-  await hand.json("publish -t orders --count 3 --batch 3");
-  await hand.broker.told("delivery.deadLettered", 3);
-  const letters = (await hand.json("deadletter list")) as { id: string; reason: string }[];
+  await cli.json("publish -t orders --count 3 --batch 3");
+  await cli.broker.told("delivery.deadLettered", 3);
+  const letters = (await cli.json("deadletter list")) as { id: string; reason: string }[];
   assert.deepEqual(
     letters.map(({ reason }) => reason),
     Array<string>(3).fill("UndeliverableDueToHttpBadRequest"),
   );
-  const [group] = (await hand.json("deadletter list --groups")) as { count: number }[];
+  const [group] = (await cli.json("deadletter list --groups")) as { count: number }[];
   assert.equal(group?.count, 3);
   const [first] = letters;
-  const shown = (await hand.json(["deadletter", "show", first?.id ?? ""])) as { record: string };
+  const shown = (await cli.json(["deadletter", "show", first?.id ?? ""])) as { record: string };
   assert.match(shown.record, /"deadLetterReason"/);
-  const dry = (await hand.json("deadletter redrive --all --dry-run")) as {
+  const dry = (await cli.json("deadletter redrive --all --dry-run")) as {
     state: string;
     total: number;
   };
   assert.deepEqual([dry.state, dry.total], ["dryRun", 3]);
   const before = receiver.received.length;
   receiver.answer = () => 200;
-  const table = await hand.run("deadletter redrive --all --rate 100 -o table");
+  const table = await cli.run("deadletter redrive --all --rate 100 -o table");
   assert.equal(table.code, 0, table.err);
   assert.match(
     table.out,
@@ -317,7 +317,7 @@ test("dead letters are listed, shown, tried without sending, and sent again", as
     idsIn(receiver.received.slice(before)).toSorted(),
     idsIn(receiver.received.slice(0, before)).toSorted(),
   );
-  const none = await hand.run("deadletter show nowhere");
+  const none = await cli.run("deadletter show nowhere");
   assert.equal(none.code, none.err.includes("(NotFound)") ? 3 : 1, none.err);
   assert.match(none.err, /^posthorn: [^\n]+\n$/);
 });

@@ -2,29 +2,29 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openHand } from "../fixtures/command-line.ts";
+import { openCommandLine } from "../fixtures/command-line.ts";
 
 const quick = ["--store", "memory", "--log-level", "debug"];
 
 test("it subscribes itself, shows what arrives, and says at its end what came how often", async (t) => {
-  const hand = await openHand(t, quick);
-  await hand.json("topic create -n orders");
-  const listener = hand.start(
+  const cli = await openCommandLine(t, quick);
+  await cli.json("topic create -n orders");
+  const listener = cli.start(
     "listen -p 0 --subscribe orders -n mine -o table --status 500*1 --then ok",
   );
   await listener.said(/^subscribed to orders as mine$/);
   await listener.said(/the validation event → 200$/);
-  const listed = (await hand.json(
+  const listed = (await cli.json(
     "event-subscription list --location local --query [].name",
   )) as string[];
   assert.deepEqual(listed, ["mine"]);
-  await hand.json('publish -t orders --id a-1 --type T --subject S --body {"amount":12}');
+  await cli.json('publish -t orders --id a-1 --type T --subject S --body {"amount":12}');
   await listener.said(/EventGrid, 1 event for MINE → 500$/);
-  await hand.json("publish -t orders --id a-2");
-  await hand.json("publish -t orders --id a-4");
-  await hand.json("event-subscription hasten -n mine --topic-name orders");
+  await cli.json("publish -t orders --id a-2");
+  await cli.json("publish -t orders --id a-4");
+  await cli.json("event-subscription hasten -n mine --topic-name orders");
   await listener.said(/EventGrid, 1 event for MINE, sent once before → 200$/);
-  await hand.broker.told("delivery.attempted", 4);
+  await cli.broker.told("delivery.attempted", 4);
   const { code, out } = await listener.end("SIGINT");
   assert.equal(code, 0);
   assert.match(out, /\n {2}a-1 {2}T {2}S\n {4}\{\n {6}"amount": 12\n {4}\}\n/);
@@ -33,15 +33,15 @@ test("it subscribes itself, shows what arrives, and says at its end what came ho
     out,
     /\n4 requests with 4 events, 3 different ids taken\nno duplicates\ngaps: a-3\n$/,
   );
-  assert.deepEqual(await hand.json("event-subscription list --location local"), []);
+  assert.deepEqual(await cli.json("event-subscription list --location local"), []);
 });
 
 test("in a pipe each request is an object, and the ledger is the last; so many are enough", async (t) => {
-  const hand = await openHand(t, quick);
-  await hand.json("topic create -n orders --input-schema cloudeventschemav1_0");
-  const listener = hand.start("listen -p 0 --subscribe orders --keep -n kept --count 5 --quiet");
+  const cli = await openCommandLine(t, quick);
+  await cli.json("topic create -n orders --input-schema cloudeventschemav1_0");
+  const listener = cli.start("listen -p 0 --subscribe orders --keep -n kept --count 5 --quiet");
   await listener.said(/^subscribed to orders as kept$/);
-  await hand.json("publish -t orders --count 5 --batch 5");
+  await cli.json("publish -t orders --count 5 --batch 5");
   const { code, out, err } = await listener.end();
   assert.equal(code, 0);
   const [handshake, ...rest] = out
@@ -61,63 +61,63 @@ test("in a pipe each request is an object, and the ledger is the last; so many a
     [ledger.kind, ledger.accepted, ledger.duplicates, ledger.gaps],
     ["ledger", 5, [], []],
   );
-  await hand.broker.told("delivery.attempted", 5);
-  const attempts = hand.broker.facts.filter(({ fact }) => fact === "delivery.attempted");
+  await cli.broker.told("delivery.attempted", 5);
+  const attempts = cli.broker.facts.filter(({ fact }) => fact === "delivery.attempted");
   assert.deepEqual(new Set(attempts.map(({ status }) => status)), new Set([200]), "all were told");
   assert.match(
     err,
     /^listening on http:\/\/127\.0\.0\.1:\d+\n/,
     "what it says of itself is told beside",
   );
-  const kept = (await hand.json(
+  const kept = (await cli.json(
     "event-subscription list --location local --query [].name",
   )) as string[];
   assert.deepEqual(kept, ["kept"]);
 });
 
 test("connections are broken off, and the broker takes that for what it is", async (t) => {
-  const hand = await openHand(t, quick);
-  await hand.json("topic create -n orders");
-  const listener = hand.start("listen -p 0 --subscribe orders -o table --drop 100%");
+  const cli = await openCommandLine(t, quick);
+  await cli.json("topic create -n orders");
+  const listener = cli.start("listen -p 0 --subscribe orders -o table --drop 100%");
   await listener.said(/^subscribed to orders as listen-/);
-  await hand.json("publish -t orders");
+  await cli.json("publish -t orders");
   await listener.said(/→ connection broken off$/);
-  await hand.broker.told("delivery.attempted", 1);
-  const fact = hand.broker.facts.find(({ fact: name }) => name === "delivery.attempted");
+  await cli.broker.told("delivery.attempted", 1);
+  const fact = cli.broker.facts.find(({ fact: name }) => name === "delivery.attempted");
   assert.equal(fact?.outcome, "SocketError");
   assert.match((await listener.end("SIGTERM")).out, /never taken: /);
 });
 
 test("Retry-After is told, and an answer is held back as long as it is to be", async (t) => {
-  const hand = await openHand(t, quick);
-  await hand.json("topic create -n orders");
-  const listener = hand.start(
+  const cli = await openCommandLine(t, quick);
+  await cli.json("topic create -n orders");
+  const listener = cli.start(
     "listen -p 0 --subscribe orders -o table --status 429 --retry-after 77 --delay 300ms",
   );
   await listener.said(/^subscribed to/);
-  await hand.json("publish -t orders");
-  await hand.broker.told("delivery.attempted", 1);
-  const fact = hand.broker.facts.find(({ fact: name }) => name === "delivery.attempted");
+  await cli.json("publish -t orders");
+  await cli.broker.told("delivery.attempted", 1);
+  const fact = cli.broker.facts.find(({ fact: name }) => name === "delivery.attempted");
   assert.match(JSON.stringify(fact), /Retry-After asks for 1 min 17 s/);
   await listener.end("SIGINT");
 });
 
 test("what is signed is checked: the right secret is taken, another is a 401 and code 1", async (t) => {
-  const hand = await openHand(t, quick);
-  await hand.json("topic create -n orders");
+  const cli = await openCommandLine(t, quick);
+  await cli.json("topic create -n orders");
   const secret = `whsec_${Buffer.alloc(24, "right").toString("base64")}`;
   const other = `whsec_${Buffer.alloc(24, "wrong").toString("base64")}`;
-  const good = hand.start(
+  const good = cli.start(
     `listen -p 0 --subscribe orders -n good -o table --signing-secret ${secret} --secret ${secret}`,
   );
-  const bad = hand.start(
+  const bad = cli.start(
     `listen -p 0 --subscribe orders -n bad -o table --signing-secret ${secret} --secret ${other}`,
   );
   await Promise.all([good.said(/^subscribed/), bad.said(/^subscribed/)]);
-  await hand.json("publish -t orders");
+  await cli.json("publish -t orders");
   await good.said(/→ 200$/);
   await bad.said(/→ 401, because it is signed with another secret$/);
-  await hand.broker.told("delivery.attempted", 2);
+  await cli.broker.told("delivery.attempted", 2);
   const [right, wrong] = await Promise.all([good.end("SIGINT"), bad.end("SIGINT")]);
   assert.equal(right.code, 0);
   assert.match(right.out, /signatures: 1 good, 0 bad\n$/);
@@ -126,30 +126,30 @@ test("what is signed is checked: the right secret is taken, another is a 401 and
 });
 
 test("a port that is taken, and a topic that is not there, are one line", async (t) => {
-  const hand = await openHand(t, quick);
-  const first = hand.start("listen -p 0 -o table");
+  const cli = await openCommandLine(t, quick);
+  const first = cli.start("listen -p 0 -o table");
   const port = /:(\d+)$/.exec(await first.said(/^listening on/))?.[1];
-  const second = await hand.run(`listen -p ${port}`);
+  const second = await cli.run(`listen -p ${port}`);
   assert.equal(second.code, 1);
   assert.match(second.err, /^posthorn: listen EADDRINUSE[^\n]*--port\n$/);
-  const lost = await hand.run("listen -p 0 --subscribe nowhere");
+  const lost = await cli.run("listen -p 0 --subscribe nowhere");
   assert.equal(lost.code, 3);
   assert.match(lost.err, /\nposthorn: \(\w+\) [^\n]+\n$/);
 });
 
 test("a kept subscription is taken up again by the next listener on the same port", async (t) => {
-  const hand = await openHand(t, quick);
-  await hand.json("topic create -n orders");
-  const first = hand.start("listen -p 0 --subscribe orders --keep --count 1 -o table");
+  const cli = await openCommandLine(t, quick);
+  await cli.json("topic create -n orders");
+  const first = cli.start("listen -p 0 --subscribe orders --keep --count 1 -o table");
   const { port } = new URL((await first.said(/^listening on /)).replace("listening on ", ""));
   await first.said(/^subscribed to orders as listen-\d+$/);
-  await hand.json("publish -t orders");
+  await cli.json("publish -t orders");
   assert.equal((await first.end()).code, 0);
-  const second = hand.start(`listen -p ${port} --subscribe orders --keep --count 1 -o table`);
+  const second = cli.start(`listen -p ${port} --subscribe orders --keep --count 1 -o table`);
   await second.said(new RegExp(`^subscribed to orders as listen-${port}$`));
-  await hand.json("publish -t orders");
+  await cli.json("publish -t orders");
   assert.equal((await second.end()).code, 0);
-  assert.deepEqual(await hand.json("event-subscription list --location local --query [].name"), [
+  assert.deepEqual(await cli.json("event-subscription list --location local --query [].name"), [
     `listen-${port}`,
   ]);
 });

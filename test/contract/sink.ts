@@ -34,7 +34,7 @@ export interface SinkWorld<D> {
   readonly breaksSilently?: boolean;
 }
 
-export type OpenSinkWorld<D> = (ground: {
+export type OpenSinkWorld<D> = (deps: {
   readonly clock: Clock;
   readonly activity: Activity;
 }) => Promise<SinkWorld<D>>;

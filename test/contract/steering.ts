@@ -177,16 +177,16 @@ export const steeringCases: Cases = (on) => {
 
   on("a note is there as it was put, until it is taken away", async ({ store }) => {
     assert.deepEqual(await store.notes("closed"), []);
-    await store.putNote("closed", "b", { at: 1, because: "ä" });
-    await store.putNote("closed", "a", { at: 2 });
-    await store.putNote("other", "a", { at: 3 });
-    await store.putNote("closed", "b", { at: 4 });
+    await store.putMemo("closed", "b", { at: 1, because: "ä" });
+    await store.putMemo("closed", "a", { at: 2 });
+    await store.putMemo("other", "a", { at: 3 });
+    await store.putMemo("closed", "b", { at: 4 });
     assert.deepEqual(await store.notes("closed"), [
       { key: "a", record: { at: 2 } },
       { key: "b", record: { at: 4 } },
     ]);
-    await store.putNote("closed", "a", null);
-    await store.putNote("closed", "never", null);
+    await store.putMemo("closed", "a", null);
+    await store.putMemo("closed", "never", null);
     assert.deepEqual(await store.notes("closed"), [{ key: "b", record: { at: 4 } }]);
   });
 
@@ -220,7 +220,7 @@ export const steeringCases: Cases = (on) => {
 
   on("notes outlive a crash", async (scene) => {
     if (scene.harness.reopen === undefined) return scene.skip("it keeps nothing when it ends");
-    await scene.store.putNote("closed", "a", { at: 2 });
+    await scene.store.putMemo("closed", "a", { at: 2 });
     const store = await scene.harness.reopen();
     assert.deepEqual(await store.notes("closed"), [{ key: "a", record: { at: 2 } }]);
   });

@@ -2,13 +2,13 @@
 // had, one after the other, and from when on each was in effect for certain. Between a write and
 // that moment the broker may go by the record before or by the new one.
 
-import type { Course } from "../../src/core/delivery/flow.ts";
+import type { FlowState } from "../../src/core/delivery/flow.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
 import type { Book, Mark } from "./book.ts";
 import type { Span } from "./history.ts";
 
 interface Phase {
-  readonly course: Course;
+  readonly flowState: FlowState;
   readonly written: Mark;
   readonly certain: Mark;
 }
@@ -27,26 +27,26 @@ export class Courses {
       const known = this.#phases.get(record.id) ?? [];
       this.#phases.set(record.id, known);
       const { flow, pauses, name } = record;
-      const before = known.at(-1)?.course;
+      const before = known.at(-1)?.flowState;
       if (before !== undefined && sameCourse(before, { flow, pauses })) continue;
       const certain = known.length === 0 ? { seq, at } : certainAfter(book, name, seq);
-      known.push({ course: { flow, pauses }, written: { seq, at }, certain });
+      known.push({ flowState: { flow, pauses }, written: { seq, at }, certain });
     }
   }
 
   /** Those by which the broker may have gone at some time from one mark to the other. */
-  possible(id: SubscriptionId, from: number, until: number): readonly Course[] {
+  possible(id: SubscriptionId, from: number, until: number): readonly FlowState[] {
     const phases = this.#phases.get(id) ?? [];
-    return phases.flatMap(({ course, written }, index) => {
+    return phases.flatMap(({ flowState, written }, index) => {
       const next = phases[index + 1]?.certain.seq ?? Number.POSITIVE_INFINITY;
-      return written.seq <= until && next >= from ? [course] : [];
+      return written.seq <= until && next >= from ? [flowState] : [];
     });
   }
 
   /** When it was paused or drained, which explains that something was not sent. */
   held(id: SubscriptionId): readonly Span[] {
     const phases = this.#phases.get(id) ?? [];
-    return phases.flatMap(({ course: { flow }, written }, index) => {
+    return phases.flatMap(({ flowState: { flow }, written }, index) => {
       if (flow.kind === "running") return [];
       const from = flow.kind === "paused" ? flow.since : written.at;
       return { from, until: phases[index + 1]?.certain.at ?? never.at };
@@ -54,7 +54,7 @@ export class Courses {
   }
 }
 
-function sameCourse(one: Course, other: Course): boolean {
+function sameCourse(one: FlowState, other: FlowState): boolean {
   return JSON.stringify([one.flow, one.pauses]) === JSON.stringify([other.flow, other.pauses]);
 }
 

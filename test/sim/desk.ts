@@ -114,9 +114,9 @@ export class Desk {
     }
     // How it runs is the operator's to say: it stays as it is.
     const stored = (await store.catalog()).subscriptions.find(({ name }) => name === to.slot);
-    const course = stored && { flow: stored.flow, pauses: stored.pauses };
+    const flowState = stored && { flow: stored.flow, pauses: stored.pauses };
     const { id, revision } = await store.putSubscription(
-      { ...to.draft, ...course },
+      { ...to.draft, ...flowState },
       stored?.revision ?? 0,
     );
     to.id = id;
@@ -129,10 +129,10 @@ export class Desk {
     const asks = this.#dice.isHit(0.5);
     for (;;) {
       if (!asks) await this.#rest(30_000);
-      if (!life.isAlive || life.house === null) return;
+      if (!life.isAlive || life.rooms === null) return;
       try {
         if (asks) {
-          const answer = await life.outlive(life.house.refresh());
+          const answer = await life.outlive(life.rooms.refresh());
           if (answer.kind === "lost") return;
         } else if (this.#isDiskTroubled(clock.now() - 31_000)) {
           continue;

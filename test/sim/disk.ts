@@ -20,7 +20,7 @@ import { MemoryStore } from "../../src/store/memory.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { SqliteEngine } from "../../src/store/sqlite/engine.ts";
 import { FrontStore } from "../../src/store/sqlite/front.ts";
-import type { Answer, Op, Round } from "../../src/store/sqlite/round.ts";
+import type { Op, OpResult, Round } from "../../src/store/sqlite/round.ts";
 import { openInline } from "../../src/store/sqlite/thread.ts";
 import type { Book } from "./book.ts";
 import type { Dice } from "./dice.ts";
@@ -134,10 +134,10 @@ class MemoryDisk implements Disk {
       hasten: (queue, which) => write(() => this.#hasten(queue, which)),
       find: (systemId, after) => passage.through("look", () => bare.find(systemId, after), fail),
       notes: (kind) => passage.through("look", () => bare.notes(kind), fail),
-      putNote: (kind, key, record) =>
+      putMemo: (kind, key, record) =>
         write(() => {
           this.#options.book.noted(key, record !== null);
-          return bare.putNote(kind, key, record);
+          return bare.putMemo(kind, key, record);
         }),
       redriven: (keys) => passage.through("look", () => bare.redriven(keys), fail),
       noteRedriven: (notes) => write(() => bare.noteRedriven(notes)),
@@ -244,7 +244,7 @@ class SqliteDisk implements Disk {
     const run = async (ops: readonly Op[]) => this.#run(engine, life, ops);
     const failAll = async (reason: string, ops: readonly Op[]): Promise<Round> => ({
       ...noRound,
-      answers: ops.map((): Answer => ({ kind: "failed", reason })),
+      answers: ops.map((): OpResult => ({ kind: "failed", reason })),
     });
     const front = this.#front(
       life.clock,

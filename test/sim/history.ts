@@ -201,7 +201,7 @@ export class History {
   /** The shortest and the longest time that it may have been paused for, of all there was. */
   heldMs(tale: Tale, from: Instant, mark: Mark): { readonly least: number; readonly most: number } {
     const courses = this.courses.possible(tale.subscription, mark.seq, mark.seq);
-    const held = courses.map((course) => heldMs(course, from, mark.at));
+    const held = courses.map((flowState) => heldMs(flowState, from, mark.at));
     return { least: Math.min(...held), most: Math.max(...held) };
   }
 

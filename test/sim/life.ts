@@ -4,7 +4,7 @@
 // that is all there is to a crash, seen from inside.
 
 import type { Clock, Instant, Log, Meter, Sink, WholeStore } from "../../src/core/ports.ts";
-import type { House } from "../../src/wiring.ts";
+import type { Rooms } from "../../src/wiring.ts";
 import type { Book, LifeNote } from "./book.ts";
 
 export type Everything = WholeStore;
@@ -27,7 +27,7 @@ export interface LifeOptions {
 
 export class Life {
   readonly note: LifeNote;
-  house: House | null = null;
+  rooms: Rooms | null = null;
   readonly #options: LifeOptions;
   readonly #alarms = new Set<() => void>();
   readonly #gone = Promise.withResolvers<{ readonly kind: "lost" }>();
@@ -133,7 +133,7 @@ export class Life {
       hasten: (queue, which) => this.guard("hasten", () => store.hasten(queue, which)),
       find: (systemId, after) => this.guard("find", () => store.find(systemId, after)),
       notes: (kind) => this.guard("notes", () => store.notes(kind)),
-      putNote: (kind, key, record) => this.guard("putNote", () => store.putNote(kind, key, record)),
+      putMemo: (kind, key, record) => this.guard("putNote", () => store.putMemo(kind, key, record)),
       redriven: (keys) => this.guard("redriven", () => store.redriven(keys)),
       noteRedriven: (notes) => this.guard("noteRedriven", () => store.noteRedriven(notes)),
       catalog: () => this.guard("catalog", () => store.catalog()),

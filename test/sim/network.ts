@@ -209,21 +209,21 @@ export class Network {
 /** A request as the sink sees it: answered in time, answered late, or never. */
 class OpenRequest {
   readonly #note: SendNote;
-  readonly #ground: { book: Book; clock: Clock; say: (words: string) => void };
+  readonly #deps: { book: Book; clock: Clock; say: (words: string) => void };
   readonly #first = Promise.withResolvers<Outcome>();
   readonly #late = Promise.withResolvers<Outcome | null>();
   #state: "open" | "late" | "over" = "open";
   #cancel: () => void = () => {};
   #leaveSignal: () => void = () => {};
 
-  constructor(note: SendNote, ground: { book: Book; clock: Clock; say: (words: string) => void }) {
+  constructor(note: SendNote, deps: { book: Book; clock: Clock; say: (words: string) => void }) {
     this.#note = note;
-    this.#ground = ground;
+    this.#deps = deps;
   }
 
   wait(signal: AbortSignal): Promise<Outcome> {
     const { waitMs } = this.#note.limits;
-    this.#cancel = this.#ground.clock.after(waitMs, () => this.#timeOut());
+    this.#cancel = this.#deps.clock.after(waitMs, () => this.#timeOut());
     const breakOff = () => this.#breakOff();
     if (signal.aborted) breakOff();
     else signal.addEventListener("abort", breakOff, { once: true });
@@ -236,8 +236,8 @@ class OpenRequest {
       this.#end(outcome);
     } else if (this.#state === "late") {
       this.#close();
-      this.#note.late = { ...this.#ground.book.mark(), outcome };
-      this.#ground.say(`answers late: ${wordsOf(outcome)}`);
+      this.#note.late = { ...this.#deps.book.mark(), outcome };
+      this.#deps.say(`answers late: ${wordsOf(outcome)}`);
       this.#late.resolve(outcome);
     }
   }
@@ -250,14 +250,14 @@ class OpenRequest {
     }
     this.#tell({ kind: "noReply", why: "timeout", late: this.#late.promise });
     this.#state = "late";
-    this.#cancel = this.#ground.clock.after(lateMs - waitMs, () => {
+    this.#cancel = this.#deps.clock.after(lateMs - waitMs, () => {
       this.#close();
       this.#late.resolve(null);
     });
   }
 
   #breakOff(): void {
-    this.#note.brokenOff = this.#ground.book.mark();
+    this.#note.brokenOff = this.#deps.book.mark();
     if (this.#state === "open") this.#tell({ kind: "noReply", why: "canceled" });
     this.#close();
     this.#late.resolve(null);
@@ -269,8 +269,8 @@ class OpenRequest {
   }
 
   #tell(outcome: Outcome): void {
-    this.#note.ended = { ...this.#ground.book.mark(), outcome };
-    this.#ground.say(wordsOf(outcome));
+    this.#note.ended = { ...this.#deps.book.mark(), outcome };
+    this.#deps.say(wordsOf(outcome));
     this.#first.resolve(outcome);
   }
 

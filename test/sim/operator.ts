@@ -4,7 +4,7 @@
 
 import type { Clock } from "../../src/core/ports.ts";
 import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
-import type { House } from "../../src/wiring.ts";
+import type { Rooms } from "../../src/wiring.ts";
 import type { Act, Book } from "./book.ts";
 import { Dice } from "./dice.ts";
 import type { Life } from "./life.ts";
@@ -15,7 +15,7 @@ export interface OperatorOptions {
   readonly book: Book;
   readonly clock: Clock;
   /** The life that is ready for work now, or null. */
-  readonly life: () => { readonly life: Life; readonly house: House } | null;
+  readonly life: () => { readonly life: Life; readonly rooms: Rooms } | null;
 }
 
 const kinds = [
@@ -39,11 +39,11 @@ export class Operator {
     const ready = this.#options.life();
     if (ready === null) return;
     const kind = this.#dice.pick(kinds);
-    const { subscriptions } = ready.house.catalog();
+    const { subscriptions } = ready.rooms.catalog();
     if (subscriptions.length === 0) return;
     const { id, name, destination } = this.#dice.pick(subscriptions);
     const endpoint = endpointOf(destination);
-    const { operator } = ready.house;
+    const { operator } = ready.rooms;
     const { book } = this.#options;
     const rate = this.#dice.pick([0.2, 1, 5, 40]);
     const event = book.appends.length === 0 ? null : this.#dice.pick(book.appends);
@@ -88,11 +88,11 @@ export class Operator {
     }
   }
 
-  async #letGo({ life, house }: { life: Life; house: House }): Promise<boolean> {
-    const { operator } = house;
-    for (const { id, flow } of house.catalog().subscriptions) {
+  async #letGo({ life, rooms }: { life: Life; rooms: Rooms }): Promise<boolean> {
+    const { operator } = rooms;
+    for (const { id, flow } of rooms.catalog().subscriptions) {
       if (flow.kind === "running") continue;
-      if (!(await this.#resume(life, house, id))) return false;
+      if (!(await this.#resume(life, rooms, id))) return false;
     }
     for (const endpoint of [...operator.closures().keys()]) {
       const act = this.#note(life, { kind: "open", subscription: null, endpoint });
@@ -102,7 +102,7 @@ export class Operator {
     return life.isAlive;
   }
 
-  #resume(life: Life, { operator }: House, id: SubscriptionId): Promise<boolean> {
+  #resume(life: Life, { operator }: Rooms, id: SubscriptionId): Promise<boolean> {
     const act = this.#note(life, { kind: "resume", subscription: id, endpoint: "" });
     return this.#carry(life, act, async () => nothing(await operator.resume(id)));
   }

@@ -4,7 +4,7 @@
 import type { Outcome } from "../../src/core/delivery/outcome.ts";
 import type { Claim, Delivery, Settlement, Sink } from "../../src/core/ports.ts";
 import type { Subscription } from "../../src/core/subscription.ts";
-import type { Ground } from "../../src/wiring.ts";
+import type { Environment } from "../../src/wiring.ts";
 import type { Everything } from "./life.ts";
 import type { Weather } from "./weather.ts";
 import type { Plant } from "./world.ts";
@@ -29,7 +29,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a store that says yes when the disk has said no",
     rule: "D-1",
-    plant: { ground: swallowsRefusals },
+    plant: { deps: swallowsRefusals },
     weather: (drawn) => ({ ...drawn, disk: { ...drawn.disk, moods: ["broken"], share: 0.1 } }),
   },
   {
@@ -81,18 +81,18 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a decision that is not the one of the law",
     rule: "R-1 to R-6",
-    plant: { ground: changesOutcomes((status) => (status === 503 ? 500 : status)) },
+    plant: { deps: changesOutcomes((status) => (status === 503 ? 500 : status)) },
   },
   {
     name: "a retry of what is never retried",
     rule: "R-3",
-    plant: { ground: changesOutcomes((status) => (status === 413 ? 500 : status)) },
+    plant: { deps: changesOutcomes((status) => (status === 413 ? 500 : status)) },
     weather: (drawn) => ({ ...drawn, network: { ...drawn.network, moods: ["final"], share: 0.6 } }),
   },
   {
     name: "a late success that is not heard",
     rule: "R-4",
-    plant: { ground: isDeafToLateAnswers },
+    plant: { deps: isDeafToLateAnswers },
     weather: (drawn) => ({
       ...drawn,
       network: { ...drawn.network, moods: ["hanging"], share: 0.6 },
@@ -101,7 +101,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "batches beyond their limit",
     rule: "B-1",
-    plant: { ground: (ground) => ({ ...ground, store: growsBatches(ground.store) }) },
+    plant: { deps: (deps) => ({ ...deps, store: growsBatches(deps.store) }) },
   },
   {
     name: "more sends at an endpoint than it is given",
@@ -111,7 +111,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a sick endpoint that is not left alone",
     rule: "H-1",
-    plant: { ground: (ground) => ({ ...ground, store: forgetsHealth(ground.store) }) },
+    plant: { deps: (deps) => ({ ...deps, store: forgetsHealth(deps.store) }) },
     weather: (drawn) => ({
       ...drawn,
       profile: "azure",
@@ -121,14 +121,14 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a pause that nobody hears of",
     rule: "nothing is sent while",
-    plant: { ground: changesRecords((one) => ({ ...one, flow: { kind: "running" } })) },
+    plant: { deps: changesRecords((one) => ({ ...one, flow: { kind: "running" } })) },
     weather: (drawn) => ({ ...drawn, acts: 20 }),
   },
   {
     name: "pauses in which events grow older",
     rule: "R-1 to R-6",
     plant: {
-      ground: changesRecords(({ flow, ...one }) => ({
+      deps: changesRecords(({ flow, ...one }) => ({
         ...one,
         flow: flow.kind === "paused" ? { ...flow, since: flow.since + 48 * 3_600_000 } : flow,
         pauses: [],
@@ -144,7 +144,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a batch that is given up because of one event",
     rule: "R-1 to R-6",
-    plant: { ground: changesRecords((one) => ({ ...one, splitOnFailure: false })) },
+    plant: { deps: changesRecords((one) => ({ ...one, splitOnFailure: false })) },
     weather: (drawn) => ({ ...drawn, splits: 1, poison: 0.3, profile: "azure" }),
   },
   {
@@ -159,19 +159,19 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "a closed endpoint that a restart opens",
     rule: "H-1",
     plant: {
-      ground: (ground) => ({ ...ground, store: { ...ground.store, notes: async () => [] } }),
+      deps: (deps) => ({ ...deps, store: { ...deps.store, notes: async () => [] } }),
     },
     weather: (drawn) => ({ ...drawn, acts: 40, stopsPerDay: 12, profile: "azure" }),
   },
   {
     name: "alarms that ring late",
     rule: "D-3",
-    plant: { ground: ringsLate },
+    plant: { deps: ringsLate },
   },
   {
     name: "drops that nobody is told of",
     rule: "M-2",
-    plant: { ground: keepsDropsQuiet },
+    plant: { deps: keepsDropsQuiet },
   },
 ];
 
@@ -189,7 +189,7 @@ function bound(store: Everything): Everything {
     hasten: (queue, which) => store.hasten(queue, which),
     find: (systemId, after) => store.find(systemId, after),
     notes: (kind) => store.notes(kind),
-    putNote: (kind, key, record) => store.putNote(kind, key, record),
+    putMemo: (kind, key, record) => store.putMemo(kind, key, record),
     redriven: (keys) => store.redriven(keys),
     noteRedriven: (notes) => store.noteRedriven(notes),
     catalog: () => store.catalog(),
@@ -213,10 +213,10 @@ function losesAppends(store: Everything): Everything {
   };
 }
 
-function swallowsRefusals(ground: Ground): Ground {
+function swallowsRefusals(deps: Environment): Environment {
   const append: Everything["append"] = (routed, now) =>
-    ground.store.append(routed, now).catch(() => 0);
-  return { ...ground, store: { ...ground.store, append } };
+    deps.store.append(routed, now).catch(() => 0);
+  return { ...deps, store: { ...deps.store, append } };
 }
 
 function forgetsTheFence(store: Everything): Everything {
@@ -305,19 +305,19 @@ function changesRetries(change: (due: Due) => Due) {
 }
 
 function changesOutcomes(change: (status: number) => number) {
-  return (ground: Ground): Ground => {
-    const sink = mapOutcomes(ground.sink, (outcome) =>
+  return (deps: Environment): Environment => {
+    const sink = mapOutcomes(deps.sink, (outcome) =>
       outcome.kind === "answered" ? { ...outcome, status: change(outcome.status) } : outcome,
     );
-    return { ...ground, sink };
+    return { ...deps, sink };
   };
 }
 
-function isDeafToLateAnswers(ground: Ground): Ground {
-  const sink = mapOutcomes(ground.sink, (outcome) =>
+function isDeafToLateAnswers(deps: Environment): Environment {
+  const sink = mapOutcomes(deps.sink, (outcome) =>
     outcome.kind === "noReply" ? { kind: "noReply", why: outcome.why } : outcome,
   );
-  return { ...ground, sink };
+  return { ...deps, sink };
 }
 
 function mapOutcomes<D>(sink: Sink<D>, change: (outcome: Outcome) => Outcome): Sink<D> {
@@ -343,12 +343,12 @@ function growsBatches(store: Everything): Everything {
 
 /** As the broker reads them. */
 function changesRecords(change: (subscription: Subscription) => Subscription) {
-  return (ground: Ground): Ground => {
+  return (deps: Environment): Environment => {
     const catalog = async () => {
-      const { topics, subscriptions } = await ground.store.catalog();
+      const { topics, subscriptions } = await deps.store.catalog();
       return { topics, subscriptions: subscriptions.map(change) };
     };
-    return { ...ground, store: { ...ground.store, catalog } };
+    return { ...deps, store: { ...deps.store, catalog } };
   };
 }
 
@@ -364,20 +364,20 @@ function forgetsHealth(store: Everything): Everything {
   };
 }
 
-function ringsLate(ground: Ground): Ground {
-  const { clock } = ground;
+function ringsLate(deps: Environment): Environment {
+  const { clock } = deps;
   return {
-    ...ground,
+    ...deps,
     clock: { now: () => clock.now(), after: (ms, ring) => clock.after(ms + 60_000, ring) },
   };
 }
 
-function keepsDropsQuiet(ground: Ground): Ground {
+function keepsDropsQuiet(deps: Environment): Environment {
   return {
-    ...ground,
+    ...deps,
     log: {
       fact: (level, name, fields) => {
-        if (name !== "delivery.dropped") ground.log.fact(level, name, fields);
+        if (name !== "delivery.dropped") deps.log.fact(level, name, fields);
       },
     },
   };

@@ -110,7 +110,7 @@ export class Publishers {
 }
 
 async function ask(life: Life, request: Request): Promise<Reply> {
-  const route = life.house?.routes.find(
+  const route = life.rooms?.routes.find(
     ({ method, path }) => method === request.method && path.startsWith("/topics/:topic/"),
   );
   if (route === undefined) throw new Error("the broker has no route to publish by");

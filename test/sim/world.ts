@@ -6,7 +6,7 @@
 import type { Instant } from "../../src/core/ports.ts";
 import { seededChance } from "../../src/runtime/chance.ts";
 import { seededIds } from "../../src/runtime/ids.ts";
-import { assemble, type Ground, type House, type HouseRules } from "../../src/wiring.ts";
+import { assemble, type Environment, type RoomRules, type Rooms } from "../../src/wiring.ts";
 import { Book } from "./book.ts";
 import { SimClock } from "./clock.ts";
 import { Desk } from "./desk.ts";
@@ -41,8 +41,8 @@ export interface Plant {
   /** In place of the memory store, beneath the disk's troubles. */
   readonly store?: (store: Everything) => Everything;
   /** In place of what the broker stands on. */
-  readonly ground?: (ground: Ground) => Ground;
-  readonly rules?: Partial<HouseRules>;
+  readonly deps?: (deps: Environment) => Environment;
+  readonly rules?: Partial<RoomRules>;
 }
 
 export interface Options {
@@ -188,7 +188,7 @@ class World {
     this.#life = life;
     this.#open = open;
     const { plant } = this.#options;
-    const sound: Ground = {
+    const sound: Environment = {
       store: open.store,
       sink: life.sink(this.#network.sink(life.number)),
       deadLetterSink: life.sink(this.#letters.deadLetterSink(life.number)),
@@ -198,17 +198,17 @@ class World {
       log: life.log,
       meter: life.meter,
     };
-    const ground = plant?.ground?.(sound) ?? sound;
-    assemble(ground, { ...this.#rules(), ...plant?.rules }).then(
-      (house) => this.#opened(life, house),
+    const deps = plant?.deps?.(sound) ?? sound;
+    assemble(deps, { ...this.#rules(), ...plant?.rules }).then(
+      (rooms) => this.#opened(life, rooms),
       // Like a real start that fails: whoever watches over the broker starts it again.
       () => this.#crash(life, "start"),
     );
   }
 
-  #opened(life: Life, house: House): void {
+  #opened(life: Life, rooms: Rooms): void {
     if (!life.isAlive) return;
-    life.house = house;
+    life.rooms = rooms;
     life.note.ready = this.book.mark();
     this.book.say(() => `life ${life.number} is ready`);
     void this.#desk.lookAgain(this.#disk.bare);
@@ -242,7 +242,7 @@ class World {
     this.#disk.leave();
     // One that could not even start is given a while.
     const downMs =
-      life.house === null
+      life.rooms === null
         ? this.#crashDice.spread(1_000, 600_000)
         : this.#crashDice.spread(10, this.#weather.downMsMax);
     this.#clock.after(downMs, () => this.#begin());
@@ -252,7 +252,7 @@ class World {
   async #stop(graceMs: number): Promise<void> {
     const ready = this.#ready();
     if (ready === null) return;
-    const { life, house, open } = ready;
+    const { life, rooms, open } = ready;
     const { book } = this;
     const clock = this.#clock;
     this.#isStopping = true;
@@ -260,7 +260,7 @@ class World {
     const abort = new AbortController();
     const until = clock.now() + graceMs;
     const cancel = clock.after(graceMs, () => abort.abort());
-    await life.outlive(house.close(abort.signal));
+    await life.outlive(rooms.close(abort.signal));
     cancel();
     if (!life.isAlive) return;
     await life.outlive(open.close());
@@ -271,16 +271,16 @@ class World {
     this.#end(life, "stop");
   }
 
-  #ready(): { life: Life; house: House; store: Everything; open: OpenStore } | null {
+  #ready(): { life: Life; rooms: Rooms; store: Everything; open: OpenStore } | null {
     const life = this.#life;
     const open = this.#open;
-    if (life === null || open === null || life.house === null || this.#isStopping) return null;
-    return { life, house: life.house, store: open.store, open };
+    if (life === null || open === null || life.rooms === null || this.#isStopping) return null;
+    return { life, rooms: life.rooms, store: open.store, open };
   }
 
   /** Also one that is stopping, which has to turn publishers away by itself. */
   #openLife(): Life | null {
-    return this.#life?.house === null ? null : this.#life;
+    return this.#life?.rooms === null ? null : this.#life;
   }
 
   // Everything that was decided beforehand.
@@ -337,12 +337,12 @@ class World {
       book.fault("the broker is not running in calm");
       return;
     }
-    const why = ready.house.whyNotReady();
+    const why = ready.rooms.whyNotReady();
     if (why !== null) book.fault(`the broker is not ready in calm: ${why}`);
     const { seq } = book.mark();
     await this.#clock.run(this.#clock.now());
     let isClosed = false;
-    void ready.house.close(new AbortController().signal).then(() => {
+    void ready.rooms.close(new AbortController().signal).then(() => {
       isClosed = true;
     });
     await this.#clock.run(this.#clock.now() + 1_000);
@@ -350,7 +350,7 @@ class World {
     if (book.sends.some(({ begun }) => begun.seq > seq)) book.fault("something is sent at the end");
   }
 
-  #rules(): HouseRules {
+  #rules(): RoomRules {
     const { profile, auth, endpointSendsMax } = this.#weather;
     return { profile, auth, defaults: {}, endpointSendsMax };
   }

@@ -4,14 +4,14 @@
 import { Refusal } from "../../core/refusal.ts";
 import type { Members } from "../../core/text/members.ts";
 import { isObject } from "../import/expression.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 
-export function amends(given: Given): boolean {
+export function amends(given: ParsedOptions): boolean {
   return ["set", "add", "remove"].some((option) => given.has(option));
 }
 
 /** The members that have changed, as they are now. Refusal: InvalidSetting. */
-export function amended(shown: Members, given: Given): Members {
+export function amended(shown: Members, given: ParsedOptions): Members {
   const value = structuredClone(shown) as Record<string, unknown>;
   for (const pair of given.all("set")) setAt(value, pair);
   for (const words of given.groups("add")) addAt(value, words);

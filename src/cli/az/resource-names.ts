@@ -4,38 +4,38 @@
 
 import { Refusal } from "../../core/refusal.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import { localPlace } from "../../core/topic.ts";
+import { localGroup } from "../../core/topic.ts";
 import { addressOf } from "../import/arm-id.ts";
-import { groupId, type Place } from "../import/deployment-target.ts";
-import type { Given } from "../option.ts";
+import { type DeploymentTarget, groupId } from "../import/deployment-target.ts";
+import type { ParsedOptions } from "../option.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** `az` takes its defaults from the same variables. */
-export function placeIn(given: Given, env: Env): Place {
+export function placeIn(given: ParsedOptions, env: Env): DeploymentTarget {
   return {
-    subscriptionId: given.one("subscription") ?? localPlace.subscriptionId,
+    subscriptionId: given.one("subscription") ?? localGroup.subscriptionId,
     resourceGroup:
-      given.one("resource-group") ?? (env.AZURE_DEFAULTS_GROUP || localPlace.resourceGroup),
-    location: given.one("location") ?? (env.AZURE_DEFAULTS_LOCATION || localPlace.location),
+      given.one("resource-group") ?? (env.AZURE_DEFAULTS_GROUP || localGroup.resourceGroup),
+    location: given.one("location") ?? (env.AZURE_DEFAULTS_LOCATION || localGroup.location),
   };
 }
 
 export type TopicKind = "topics" | "domains";
 
-export function providerIn(place: Place): string {
+export function providerIn(place: DeploymentTarget): string {
   return `${groupId(place)}/providers/Microsoft.EventGrid`;
 }
 
 /** Of a topic or a domain: named, or by its id. Refusal: InvalidSetting. */
-export function topicIds(given: Given, env: Env, kind: TopicKind): readonly string[] {
+export function topicIds(given: ParsedOptions, env: Env, kind: TopicKind): readonly string[] {
   const ids = given.all("ids");
   const name = given.one("name");
   if (ids.length > 0 && name === null) return ids.map((id) => checkId(id, "--ids"));
   return [`${providerIn(placeIn(given, env))}/${kind}/${nameOr(name, "name", "--ids ID")}`];
 }
 
-export function domainTopicIds(given: Given, env: Env): readonly string[] {
+export function domainTopicIds(given: ParsedOptions, env: Env): readonly string[] {
   const ids = given.all("ids");
   const name = given.one("name");
   if (ids.length > 0 && name === null) return ids.map((id) => checkId(id, "--ids"));
@@ -66,7 +66,7 @@ export interface Source {
 }
 
 /** Refusal: InvalidSetting, when nothing says it. */
-export function sourceIn(given: Given, env: Env): Source {
+export function sourceIn(given: ParsedOptions, env: Env): Source {
   const scope = given.one("source-resource-id");
   const topic = given.one("topic-name");
   const domain = given.one("domain-name");

@@ -6,7 +6,7 @@ import type { Members } from "../../core/text/members.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { isObject } from "../import/expression.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { advancedFilter, deliveryAttribute } from "./filter-options.ts";
 
 const endpointTypes: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ const attemptsDefault = 30;
 const ttlDefault = 1440;
 
 /** Refusal: InvalidSetting. */
-export function newTerms(given: Given): Members {
+export function newTerms(given: ParsedOptions): Members {
   checkTogether(given);
   if (!given.has("endpoint") && !given.has("delivery-identity-endpoint")) {
     const words = "--endpoint must be given: --endpoint URL, or the id of a resource";
@@ -54,7 +54,7 @@ export function newTerms(given: Given): Members {
 }
 
 /** Options that `az` refuses to take together, or alone. */
-export function checkTogether(given: Given): void {
+export function checkTogether(given: ParsedOptions): void {
   const refuse = (words: string) => new Refusal("InvalidSetting", words);
   const both = (one: string, other: string) => {
     if (given.has(one) === given.has(other)) return;
@@ -73,14 +73,14 @@ export function checkTogether(given: Given): void {
   both("azure-active-directory-tenant-id", "azure-active-directory-application-id-or-uri");
 }
 
-function sendingIn(given: Given): Members {
+function sendingIn(given: ParsedOptions): Members {
   const endpoint = given.one("delivery-identity-endpoint");
   if (endpoint === null) return { destination: destinationIn(given, given.one("endpoint") ?? "") };
   return identityIn(given, endpoint);
 }
 
 /** What is sent with the identity of the system. */
-export function identityIn(given: Given, endpoint: string): Members {
+export function identityIn(given: ParsedOptions, endpoint: string): Members {
   return {
     deliveryWithResourceIdentity: {
       identity: { type: "SystemAssigned" },
@@ -89,12 +89,16 @@ export function identityIn(given: Given, endpoint: string): Members {
   };
 }
 
-function kindIn(given: Given): string {
+function kindIn(given: ParsedOptions): string {
   return given.one("delivery-identity-endpoint-type") ?? given.one("endpoint-type") ?? "webhook";
 }
 
 /** `kind`: of the destination that is there, when it is changed. Refusal: InvalidSetting. */
-export function destinationIn(given: Given, endpoint: string, kind = kindIn(given)): Members {
+export function destinationIn(
+  given: ParsedOptions,
+  endpoint: string,
+  kind = kindIn(given),
+): Members {
   const isBatching = kind === "webhook" || kind === "azurefunction";
   const only = (option: string, isFine: boolean, where: string) => {
     if (!given.has(option) || isFine) return;
@@ -122,7 +126,7 @@ export function destinationIn(given: Given, endpoint: string, kind = kindIn(give
   };
 }
 
-function batchIn(given: Given): Members {
+function batchIn(given: ParsedOptions): Members {
   const [events, kilobytes] = [
     given.whole("max-events-per-batch"),
     given.whole("preferred-batch-size-in-kilobytes"),
@@ -133,7 +137,7 @@ function batchIn(given: Given): Members {
   };
 }
 
-function entraIn(given: Given): Members {
+function entraIn(given: ParsedOptions): Members {
   const tenant = given.one("azure-active-directory-tenant-id");
   const application = given.one("azure-active-directory-application-id-or-uri");
   return {
@@ -142,7 +146,7 @@ function entraIn(given: Given): Members {
   };
 }
 
-function attributesIn(given: Given): Members {
+function attributesIn(given: ParsedOptions): Members {
   if (!given.has("delivery-attribute-mapping")) return {};
   const mappings = given.groups("delivery-attribute-mapping").map(deliveryAttribute);
   return { deliveryAttributeMappings: mappings };
@@ -158,7 +162,7 @@ function queueOf(endpoint: string): Members {
 }
 
 /** Only what is said. */
-export function filterIn(given: Given): Members {
+export function filterIn(given: ParsedOptions): Members {
   const types = given.all("included-event-types");
   // What Event Grid once called every type; it is what leaving it out means.
   const isAll = types.length === 1 && types[0]?.toLowerCase() === "all";
@@ -177,12 +181,12 @@ export function filterIn(given: Given): Members {
   };
 }
 
-function labelsIn(given: Given): Members {
+function labelsIn(given: ParsedOptions): Members {
   return given.has("labels") ? { labels: given.all("labels") } : {};
 }
 
 /** A day alone is its first moment, in UTC. */
-function expirationIn(given: Given): Members {
+function expirationIn(given: ParsedOptions): Members {
   const text = given.one("expiration-date");
   if (text === null) return {};
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
@@ -193,7 +197,7 @@ function expirationIn(given: Given): Members {
   throw refuseValue({ field: "--expiration-date", value: text, allowed });
 }
 
-function deadLetterIn(given: Given): Members {
+function deadLetterIn(given: ParsedOptions): Members {
   const plain = given.one("deadletter-endpoint");
   const identity = given.one("deadletter-identity-endpoint");
   if (plain !== null) {
@@ -219,7 +223,7 @@ function containerOf(endpoint: string, field: string): Members {
 }
 
 /** What is ours alone. */
-function ownIn(given: Given): Members {
+function ownIn(given: ParsedOptions): Members {
   const split = given.isOn("split-on-failure");
   const isSigned = given.isOn("signing");
   const secrets = given.all("signing-secret");
@@ -242,7 +246,7 @@ function ownIn(given: Given): Members {
 }
 
 /** Whether a change is about where events go and how they travel. */
-export function changesDestination(given: Given): boolean {
+export function changesDestination(given: ParsedOptions): boolean {
   return [
     "endpoint",
     "endpoint-type",
@@ -260,7 +264,7 @@ export function changesDestination(given: Given): boolean {
  * What a change sends, beside the destination: only what it changes. Of a filter the rest goes with
  * it, because the broker takes a filter as a whole.
  */
-export function changedTerms(given: Given, shown: Members): Members {
+export function changedTerms(given: ParsedOptions, shown: Members): Members {
   const properties = isObject(shown.properties) ? shown.properties : {};
   const filter = filterIn(given);
   const schema = given.one("event-delivery-schema");

@@ -5,12 +5,12 @@ import type { Command, Run } from "../command.ts";
 import type { Option, Options } from "../option.ts";
 import {
   amendOptions,
+  deploymentOptions,
   domainName,
   filterOptions,
   location,
   named,
   odata,
-  place,
   termsOptions,
   yes,
 } from "../options.ts";
@@ -77,7 +77,7 @@ const scopes: readonly Scope[] = [
 ];
 
 function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[] {
-  const one: Options = { name: named("the subscription"), ...source, ...place };
+  const one: Options = { name: named("the subscription"), ...source, ...deploymentOptions };
   const value = { prints: "value" } as const;
   const own = (
     verb: string,
@@ -109,7 +109,7 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
       ...value,
       words: `${noun} list`,
       about: "List subscriptions.",
-      options: { ...source, ...place, ...listSource, "odata-query": odata },
+      options: { ...source, ...deploymentOptions, ...listSource, "odata-query": odata },
       examples: [`posthorn ${noun} list ${example} -o table`],
       load: subscriptions(({ listSubscriptions }) => listSubscriptions),
     },
@@ -224,7 +224,7 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
       options: {
         name: named("one subscription; all, unless it is said", false),
         ...source,
-        ...place,
+        ...deploymentOptions,
         ...filterOptions,
       },
       examples: [

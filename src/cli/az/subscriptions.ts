@@ -8,7 +8,7 @@ import type { Run } from "../command.ts";
 import { toResource } from "../import/az-shape.ts";
 import { groupId } from "../import/deployment-target.ts";
 import { isObject } from "../import/expression.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { amended, amends } from "./amend.ts";
 import { asListed } from "./as-listed.ts";
 import { placeIn, type Source, sourceIn, subscriptionId } from "./resource-names.ts";
@@ -22,7 +22,7 @@ import {
 } from "./subscription-body.ts";
 import { listAt, remove, write } from "./topics.ts";
 
-function idIn(given: Given, env: Readonly<Record<string, string | undefined>>): string {
+function idIn(given: ParsedOptions, env: Readonly<Record<string, string | undefined>>): string {
   return subscriptionId(sourceIn(given, env), given.one("name") ?? "");
 }
 
@@ -68,7 +68,7 @@ export const listSubscriptions: Run = async (given, outside) => {
   return await listAt(client, listPath(given, outside.env), given);
 };
 
-function listPath(given: Given, env: Readonly<Record<string, string | undefined>>): string {
+function listPath(given: ParsedOptions, env: Readonly<Record<string, string | undefined>>): string {
   const hasSource = ["source-resource-id", "topic-name", "domain-name"].some((option) =>
     given.has(option),
   );
@@ -115,7 +115,11 @@ export const updateSubscription: Run = async (given, outside) => {
 /** What was shown is written back; of a URL only the part before its query, so it is asked for. */
 async function changedSending(
   client: Client,
-  { id, given, shown }: { readonly id: string; readonly given: Given; readonly shown: Members },
+  {
+    id,
+    given,
+    shown,
+  }: { readonly id: string; readonly given: ParsedOptions; readonly shown: Members },
 ): Promise<Members> {
   const anew = given.one("delivery-identity-endpoint");
   if (anew !== null) return identityIn(given, anew);
@@ -158,7 +162,7 @@ async function endpointOf(client: Client, id: string, known: Members): Promise<s
 }
 
 /** In ARM's shape, because that is what the broker takes. */
-function amendedTerms(shown: Members, given: Given): Members {
+function amendedTerms(shown: Members, given: ParsedOptions): Members {
   const changed = amended(asListed(shown), given);
   const { properties } = toResource({ ...changed, id: shown.id });
   const taken = isObject(properties) ? properties : {};

@@ -4,11 +4,11 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Members } from "../../core/text/members.ts";
 import { listed } from "../../core/text/setting-kinds.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import { type Given, pairsOf } from "../option.ts";
+import { type ParsedOptions, pairsOf } from "../option.ts";
 import type { TopicKind } from "./resource-names.ts";
 
 /** What `az` sends, but for members that say nothing. Refusal: InvalidSetting. */
-export function topicBody(given: Given, kind: TopicKind): Members {
+export function topicBody(given: ParsedOptions, kind: TopicKind): Members {
   const tags = given.all("tags");
   const schema = schemas[given.one("input-schema") ?? "eventgridschema"] as string;
   return {
@@ -37,7 +37,7 @@ const kinds: Readonly<Record<string, string>> = { azure: "Azure", azurearc: "Azu
 const accesses: Readonly<Record<string, string>> = { enabled: "Enabled", disabled: "Disabled" };
 
 /** Only topics of clusters that Azure Arc knows have one. */
-function locationIn(given: Given): Members {
+function locationIn(given: ParsedOptions): Members {
   const [name, type] = [given.one("extended-location-name"), given.one("extended-location-type")];
   const isArc = given.one("kind") === "azurearc";
   if (!isArc && (name ?? type) !== null) {
@@ -48,7 +48,7 @@ function locationIn(given: Given): Members {
 }
 
 /** Null: nothing was said of it. */
-function identityIn(given: Given): Members | null {
+function identityIn(given: ParsedOptions): Members | null {
   const plain = given.one("identity");
   const isSystem = given.isOn("mi-system-assigned") === true;
   const users = given.groups("mi-user-assigned").map(([id = ""]) => id);
@@ -80,7 +80,7 @@ const mappedFields: Readonly<Record<string, string>> = {
 };
 const defaultedFields = ["subject", "eventtype", "dataversion"];
 
-function mappingIn(given: Given, schema: string): Members {
+function mappingIn(given: ParsedOptions, schema: string): Members {
   const [fields, defaults] = [
     given.all("input-mapping-fields"),
     given.all("input-mapping-default-values"),
@@ -112,7 +112,7 @@ function mappingIn(given: Given, schema: string): Members {
   return { inputSchemaMapping: { inputSchemaMappingType: "Json", properties } };
 }
 
-function accessIn(given: Given): Members {
+function accessIn(given: ParsedOptions): Members {
   const access = given.one("public-network-access");
   const rules = given.groups("inbound-ip-rules");
   return {
@@ -135,7 +135,7 @@ function actionOf(text: string): string {
   });
 }
 
-function autoIn(given: Given): Members {
+function autoIn(given: ParsedOptions): Members {
   const create = given.isOn("auto-create-topic-with-first-subscription");
   const remove = given.isOn("auto-delete-topic-with-last-subscription");
   return {
@@ -145,14 +145,14 @@ function autoIn(given: Given): Members {
 }
 
 /** What is ours alone. */
-function ownIn(given: Given): Members {
+function ownIn(given: ParsedOptions): Members {
   const [profile, port] = [given.one("profile"), given.whole("port")];
   if ((profile ?? port) === null) return {};
   return { posthorn: { ...(profile !== null && { profile }), ...(port !== null && { port }) } };
 }
 
 /** What a change sends: only what is said. Refusal: InvalidSetting. */
-export function changedBody(given: Given): Members {
+export function changedBody(given: ParsedOptions): Members {
   const identity = identityIn(given);
   const sku = given.one("sku");
   const local = given.isOn("disable-local-auth");

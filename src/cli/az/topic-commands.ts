@@ -5,12 +5,12 @@ import type { Command, Run } from "../command.ts";
 import type { Options } from "../option.ts";
 import {
   accessOptions,
+  deploymentOptions,
   domainName,
   ids,
   location,
   named,
   odata,
-  place,
   schemaOptions,
   yes,
 } from "../options.ts";
@@ -55,7 +55,7 @@ interface Kind {
 
 /** Topics and domains have the same verbs. */
 function topicLike({ noun, what, some, more, runs }: Kind): readonly Command[] {
-  const one: Options = { name: named(what, false), ...place, ids };
+  const one: Options = { name: named(what, false), ...deploymentOptions, ids };
   const value = { prints: "value" } as const;
   return [
     {
@@ -64,7 +64,7 @@ function topicLike({ noun, what, some, more, runs }: Kind): readonly Command[] {
       about: `Make ${what}, or write it anew.`,
       options: {
         name: named(what),
-        ...place,
+        ...deploymentOptions,
         location,
         ...schemaOptions,
         ...accessOptions,
@@ -80,7 +80,7 @@ function topicLike({ noun, what, some, more, runs }: Kind): readonly Command[] {
       ...value,
       words: `${noun} list`,
       about: `List ${some}.`,
-      options: { ...place, "odata-query": odata },
+      options: { ...deploymentOptions, "odata-query": odata },
       examples: [
         `posthorn ${noun} list -o table`,
         `posthorn ${noun} list --query "[].name" -o tsv`,
@@ -173,7 +173,7 @@ const commandsOfDomains = topicLike({
 const inDomain: Options = {
   name: named("a topic of a domain", false),
   "domain-name": domainName,
-  ...place,
+  ...deploymentOptions,
   ids,
 };
 
@@ -184,7 +184,7 @@ const domainTopicCommands: readonly Command[] = [
     options: {
       name: named("the topic"),
       "domain-name": { ...domainName, isRequired: true },
-      ...place,
+      ...deploymentOptions,
     },
     examples: ["posthorn domain topic create --domain-name shop -n europe"],
     prints: "value",
@@ -195,7 +195,7 @@ const domainTopicCommands: readonly Command[] = [
     about: "List the topics of a domain.",
     options: {
       "domain-name": { ...domainName, isRequired: true },
-      ...place,
+      ...deploymentOptions,
       "odata-query": odata,
     },
     examples: ["posthorn domain topic list --domain-name shop -o table"],

@@ -7,7 +7,7 @@ import { type Client, type Outside, openClient, pathTo } from "../client.ts";
 import type { Result, Run } from "../command.ts";
 import { groupId } from "../import/deployment-target.ts";
 import { isObject } from "../import/expression.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { asListed } from "./as-listed.ts";
 import { domainTopicIds, placeIn, providerIn, type TopicKind, topicIds } from "./resource-names.ts";
 import { changedBody, topicBody } from "./topic-body.ts";
@@ -81,7 +81,7 @@ function listing(kind: TopicKind): Run {
 }
 
 /** Throws Complaint. */
-export async function listAt(client: Client, path: string, given: Given): Promise<Result> {
+export async function listAt(client: Client, path: string, given: ParsedOptions): Promise<Result> {
   const filter = given.one("odata-query");
   const query = filter === null ? "" : `&$filter=${encodeURIComponent(filter)}`;
   // Asked once for the first page's sake: a refusal has its own words.
@@ -99,7 +99,7 @@ export const showTopic = showing((given, { env }) => topicIds(given, env, "topic
 export const showDomain = showing((given, { env }) => topicIds(given, env, "domains"));
 export const showDomainTopic = showing((given, { env }) => domainTopicIds(given, env));
 
-type IdsOf = (given: Given, outside: Outside) => readonly string[];
+type IdsOf = (given: ParsedOptions, outside: Outside) => readonly string[];
 
 function showing(idsOf: IdsOf): Run {
   return async (given, outside) => {

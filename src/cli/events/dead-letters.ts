@@ -6,7 +6,7 @@ import type { DeadLetterView, RedriveView } from "../../core/view.ts";
 import { type Client, openClient } from "../client.ts";
 import type { CommandOutside, Result, Row, Run } from "../command.ts";
 import { rateOf } from "../lengths.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { openProgress } from "../print/progress.ts";
 
 const pollMs = 500;
@@ -23,7 +23,7 @@ const queryOptions: Readonly<Record<string, string>> = {
   to: "to",
 };
 
-function queryIn(given: Given): Record<string, string | boolean> {
+function queryIn(given: ParsedOptions): Record<string, string | boolean> {
   const redriven = given.isOn("redriven");
   const query: Record<string, string | boolean> = redriven === null ? {} : { redriven };
   for (const [option, name] of Object.entries(queryOptions)) {
@@ -99,7 +99,7 @@ function shown(redrive: RedriveView): Result {
 }
 
 /** Refusal: InvalidSetting, when nothing says which. */
-function orderIn(given: Given): object {
+function orderIn(given: ParsedOptions): object {
   const ids = given.operands;
   const query = queryIn(given);
   const hasQuery = Object.keys(query).length > 0;
@@ -121,7 +121,7 @@ function orderIn(given: Given): object {
   };
 }
 
-function toIn(given: Given): object {
+function toIn(given: ParsedOptions): object {
   const [url, name, topic] = [
     given.one("to-url"),
     given.one("to-name"),

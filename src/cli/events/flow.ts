@@ -6,11 +6,11 @@ import { apiPathOf, sourceIn } from "../az/resource-names.ts";
 import { openClient } from "../client.ts";
 import type { Row, Run } from "../command.ts";
 import { lengthOf, rateOf } from "../lengths.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 
 type Verb = "pause" | "resume" | "drain" | "skip" | "hasten" | "validate";
 
-function steering(verb: Verb, bodyOf: (given: Given) => object = () => ({})): Run {
+function steering(verb: Verb, bodyOf: (given: ParsedOptions) => object = () => ({})): Run {
   return async (given, outside) => {
     const path = apiPathOf(sourceIn(given, outside.env), given.one("name") ?? "", verb);
     const { body } = await openClient(given, outside).send("POST", path, bodyOf(given));

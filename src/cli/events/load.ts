@@ -1,10 +1,10 @@
 // Load on a topic: so many events at a rate, several requests at once, and what came of them.
 
-import { Complaint } from "../broker-error.ts";
+import { BrokerError } from "../broker-error.ts";
 import type { Client } from "../client.ts";
 import type { CommandOutside } from "../command.ts";
 import { rateOf } from "../lengths.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { openProgress } from "../print/progress.ts";
 import { makeEvent, send, type Target } from "./publish-request.ts";
 
@@ -14,7 +14,7 @@ const sendsDefault = 8;
 export async function load(
   client: Client,
   target: Target,
-  { given, outside, count }: { given: Given; outside: CommandOutside; count: number },
+  { given, outside, count }: { given: ParsedOptions; outside: CommandOutside; count: number },
 ): Promise<object> {
   const perRequest = given.whole("batch") ?? 1;
   const sends = given.whole("parallel") ?? sendsDefault;
@@ -45,7 +45,7 @@ export async function load(
         await send(client, target, events);
         counts.published += events.length;
       } catch (error) {
-        if (!(error instanceof Complaint)) throw error;
+        if (!(error instanceof BrokerError)) throw error;
         complaint ??= error;
         counts.refused += events.length;
       }

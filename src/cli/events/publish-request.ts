@@ -2,10 +2,10 @@
 // carries some to it.
 
 import { Refusal } from "../../core/refusal.ts";
-import { Complaint } from "../broker-error.ts";
+import { BrokerError } from "../broker-error.ts";
 import type { Client, Outside } from "../client.ts";
 import { isObject } from "../import/expression.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 
 export interface Target {
   readonly path: string;
@@ -24,7 +24,7 @@ export function completed(event: unknown, outside: Pick<Outside, "makeId" | "now
 }
 
 export function makeEvent(
-  given: Given,
+  given: ParsedOptions,
   outside: Pick<Outside, "makeId" | "now">,
   { schema, isDomain }: Target,
   { id, data }: { readonly id?: string; readonly data?: unknown } = {},
@@ -51,7 +51,7 @@ export function makeEvent(
   return topic === null ? around : { topic, ...around };
 }
 
-function bodyIn(given: Given): unknown {
+function bodyIn(given: ParsedOptions): unknown {
   const text = given.one("body");
   if (text === null) return {};
   try {
@@ -68,5 +68,5 @@ export async function send(client: Client, { path, key }: Target, events: readon
   const type = isCloud ? "application/cloudevents-batch+json" : "application/json";
   const headers = { "aeg-sas-key": key, "content-type": `${type}; charset=utf-8` };
   const { status, body } = await client.post(path, headers, JSON.stringify(events));
-  if (status >= 300) throw new Complaint(status, body);
+  if (status >= 300) throw new BrokerError(status, body);
 }

@@ -7,7 +7,7 @@ import { type Client, openClient, pathTo } from "../client.ts";
 import type { CommandOutside, Run } from "../command.ts";
 import { readNamed } from "../find-broker.ts";
 import { isObject } from "../import/expression.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { openProgress } from "../print/progress.ts";
 import { eventsIn } from "./event-file.ts";
 import { completed, makeEvent, send, type Target } from "./publish-request.ts";
@@ -40,7 +40,7 @@ export const publish: Run = async (given, outside) => {
 };
 
 /** Throws Complaint. Refusal: InvalidSetting, for a topic that is not there. */
-async function targetOf(client: Client, given: Given): Promise<Target> {
+async function targetOf(client: Client, given: ParsedOptions): Promise<Target> {
   const name = given.one("topic-name") ?? "";
   const { value } = await client.get("/api/v1/topics");
   const topics = (Array.isArray(value) ? value : []) as TopicView[];
@@ -64,7 +64,7 @@ async function keyOf(client: Client, armId: string): Promise<string> {
 }
 
 async function wantedEvents(
-  given: Given,
+  given: ParsedOptions,
   outside: CommandOutside,
   target: Target,
 ): Promise<unknown[]> {

@@ -5,7 +5,7 @@ import type { LiveEvent } from "../../core/view.ts";
 import { openClient } from "../client.ts";
 import type { Run } from "../command.ts";
 import { lengthOf } from "../lengths.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { type Paint, painter } from "../print/color.ts";
 
 /** What is shown unless something else is asked for. */
@@ -38,7 +38,7 @@ export const tail: Run = async (given, outside) => {
 };
 
 /** The broker leaves out what is not wanted, so that it does not count as too much. */
-function pathIn(given: Given): string {
+function pathIn(given: ParsedOptions): string {
   const kinds = given.all("only").length > 0 ? given.all("only") : kindsDefault;
   const [topic, name] = [given.one("topic-name"), given.one("name")];
   const query = new URLSearchParams({

@@ -4,7 +4,7 @@ import { addressOf } from "./arm-id.ts";
 import { toListed, toResource } from "./az-shape.ts";
 import { readDocument } from "./document.ts";
 import { planFor } from "./plan.ts";
-import { isAlike } from "./same-as.ts";
+import { isSameResource } from "./same-as.ts";
 
 const group = "/subscriptions/S/resourceGroups/rg1";
 const orders = `${group}/providers/Microsoft.EventGrid/topics/orders`;
@@ -258,7 +258,7 @@ test("a subscription is as it is wanted whatever is said of defaults, and else i
   const { deliveryAttributeMappings } = secrets;
   const filter = shownSubscription.properties.filter;
   const alike = (properties: object) =>
-    isAlike({ kind: "subscription", body: { properties } }, shownSubscription, {
+    isSameResource({ kind: "subscription", body: { properties } }, shownSubscription, {
       secrets,
       inputSchema: "EventGridSchema",
     });
@@ -276,10 +276,14 @@ test("a subscription is as it is wanted whatever is said of defaults, and else i
     properties: { ...shownSubscription.properties, posthorn },
   };
   const signedAlike = (own: unknown) =>
-    isAlike({ kind: "subscription", body: { properties: { ...same, posthorn: own } } }, signed, {
-      secrets,
-      inputSchema: "EventGridSchema",
-    });
+    isSameResource(
+      { kind: "subscription", body: { properties: { ...same, posthorn: own } } },
+      signed,
+      {
+        secrets,
+        inputSchema: "EventGridSchema",
+      },
+    );
   for (const secret of ["whsec_one", "Hidden"]) {
     assert.equal(signedAlike({ signing: { secrets: [{ secret }] } }), true, secret);
   }
@@ -310,7 +314,7 @@ test("dead letters go to one and the same container however it is written", () =
   const shown = store("StorageBlob", { resourceId: account, blobContainerName: "dead" });
   const context = { secrets: null, inputSchema: "EventGridSchema" };
   const alike = (body: object) =>
-    isAlike({ kind: "subscription", body: { ...body } }, shown, context);
+    isSameResource({ kind: "subscription", body: { ...body } }, shown, context);
   assert.ok(alike(shown));
   const whole = `${account.toUpperCase()}/blobServices/default/containers/dead`;
   assert.ok(alike(store("storageBlob", { resourceId: whole })));
@@ -325,7 +329,10 @@ test("a topic is as it is wanted when what is said of it is so", () => {
     properties: { inputSchema: "CloudEventSchemaV1_0", publicNetworkAccess: "Enabled", key1: "k" },
   };
   const alike = (body: object) =>
-    isAlike({ kind: "topic", body: { ...body } }, shown, { secrets: null, inputSchema: null });
+    isSameResource({ kind: "topic", body: { ...body } }, shown, {
+      secrets: null,
+      inputSchema: null,
+    });
   assert.ok(alike({ properties: {} }));
   assert.ok(alike({ location: "West Europe", properties: { publicNetworkAccess: "enabled" } }));
   assert.ok(alike({ properties: { inputSchema: "cloudeventschemav1_0", key1: "k" } }));

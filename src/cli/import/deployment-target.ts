@@ -3,7 +3,7 @@
 import { Trouble } from "./expression.ts";
 
 /** Where a template is deployed to. */
-export interface Place {
+export interface DeploymentTarget {
   readonly subscriptionId: string;
   readonly resourceGroup: string;
   readonly location: string;
@@ -19,7 +19,10 @@ export function typedPath(type: string, names: readonly string[]): string {
   return `providers/${namespace}/${segments.join("/")}`;
 }
 
-export function groupId({ subscriptionId, resourceGroup }: Omit<Place, "location">): string {
+export function groupId({
+  subscriptionId,
+  resourceGroup,
+}: Omit<DeploymentTarget, "location">): string {
   return `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}`;
 }
 
@@ -36,14 +39,14 @@ function splitResource(texts: readonly string[]): {
 }
 
 /** Throws Trouble, as all of these do. */
-export function resourceId(texts: readonly string[], place: Place): string {
+export function resourceId(texts: readonly string[], place: DeploymentTarget): string {
   const { where, path } = splitResource(texts);
   const [resourceGroup = place.resourceGroup, subscriptionId = place.subscriptionId] =
     where.toReversed();
   return `${groupId({ subscriptionId, resourceGroup })}/${path}`;
 }
 
-export function subscriptionResourceId(texts: readonly string[], place: Place): string {
+export function subscriptionResourceId(texts: readonly string[], place: DeploymentTarget): string {
   const { where, path } = splitResource(texts);
   return `/subscriptions/${where[0] ?? place.subscriptionId}/${path}`;
 }

@@ -8,7 +8,7 @@ import { refuseValue } from "../../core/text/wording.ts";
 import { idOfListed, toResource } from "./az-shape.ts";
 import { isObject } from "./expression.ts";
 import { type Found, readTemplate } from "./template.ts";
-import type { Given, TemplateInput } from "./template-scope.ts";
+import type { ParameterInput, TemplateInput } from "./template-scope.ts";
 
 const depthMax = 100;
 const charactersMax = 16_777_216;
@@ -74,8 +74,8 @@ function listIn(document: unknown, file: string): [string, readonly unknown[]] {
 export function readParameters(
   given: readonly string[],
   readFile: (path: string) => string,
-): ReadonlyMap<string, Given> {
-  const parameters = new Map<string, Given>();
+): ReadonlyMap<string, ParameterInput> {
+  const parameters = new Map<string, ParameterInput>();
   for (const one of given) {
     const [, name, text] = /^([A-Za-z_][\w-]*)=([\s\S]*)$/.exec(one) ?? [];
     if (name !== undefined && text !== undefined) parameters.set(name, { kind: "text", text });
@@ -89,7 +89,7 @@ export function readParameters(
   return parameters;
 }
 
-function parametersIn(document: unknown, file: string): [string, Given][] {
+function parametersIn(document: unknown, file: string): [string, ParameterInput][] {
   const within = isObject(document) ? (document.parameters ?? document) : null;
   if (!isObject(within)) {
     throw refuseValue({ field: file, value: document, allowed: "a file of parameters" });

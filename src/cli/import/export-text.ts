@@ -4,7 +4,7 @@
 // stands at the top, and what is in another group in a deployment of its own.
 
 import type { Members } from "../../core/text/members.ts";
-import { localPlace } from "../../core/topic.ts";
+import { localGroup } from "../../core/topic.ts";
 import { isWebHook, sendingIn, withSending } from "../az/destination-member.ts";
 import { addressOf, groupOf, isSameText, pathInGroup } from "./arm-id.ts";
 import { toListed, toResource } from "./az-shape.ts";
@@ -72,8 +72,8 @@ function placeName(id: string, { isOneGroup }: PrintChoice): string {
   const place = groupOf(id);
   const isLocal =
     place === null ||
-    (isSameText(place.subscriptionId, localPlace.subscriptionId) &&
-      isSameText(place.resourceGroup, localPlace.resourceGroup));
+    (isSameText(place.subscriptionId, localGroup.subscriptionId) &&
+      isSameText(place.resourceGroup, localGroup.resourceGroup));
   return isLocal || isOneGroup
     ? ""
     : `${place.subscriptionId}/${place.resourceGroup}`.toLowerCase();

@@ -3,9 +3,9 @@
 // Imitates https://learn.microsoft.com/azure/azure-resource-manager/templates/template-functions.
 
 import {
+  type DeploymentTarget,
   extensionResourceId,
   groupId,
-  type Place,
   resourceId,
   subscriptionResourceId,
   tenantResourceId,
@@ -14,7 +14,7 @@ import { isObject, memberOf, Trouble } from "./expression.ts";
 
 /** What a function may look at beside its arguments. */
 export interface FunctionScope {
-  readonly place: Place;
+  readonly place: DeploymentTarget;
   parameter(name: string): unknown;
   variable(name: string): unknown;
   /** Null: the innermost. */

@@ -4,10 +4,10 @@
 
 import type { Members } from "../../core/text/members.ts";
 import { refuseName } from "../../core/text/wording.ts";
-import { localPlace } from "../../core/topic.ts";
+import { localGroup } from "../../core/topic.ts";
 import { wordsOf } from "../broker-error.ts";
 import {
-  type Answer,
+  type BrokerReply,
   type Client,
   type Outside,
   openClient,
@@ -16,13 +16,13 @@ import {
 } from "../client.ts";
 import type { Run } from "../command.ts";
 import { readNamed } from "../find-broker.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { pairsIn } from "../options.ts";
 import { isSameText } from "./arm-id.ts";
 import { isTemplate, parseDocument, readDocument, readParameters } from "./document.ts";
 import { isObject } from "./expression.ts";
 import { type Need, type Plan, planFor, type Wanted } from "./plan.ts";
-import { isAlike, isHidden } from "./same-as.ts";
+import { isHidden, isSameResource } from "./same-as.ts";
 import { declaredParameters, type Found } from "./template.ts";
 
 /** How many endpoints may be waited for at once. */
@@ -62,7 +62,7 @@ function lineOf({ word, what, why }: Line): string {
   return `${word.padEnd(9)}  ${what}${why === undefined ? "" : `: ${why}`}`;
 }
 
-async function planIn(options: Given, outside: Outside): Promise<Plan> {
+async function planIn(options: ParsedOptions, outside: Outside): Promise<Plan> {
   const readFile = (file: string) => readNamed(file, outside.readFile);
   const additions = {
     endpoints: pairsIn(options.all("endpoint"), "--endpoint SUBSCRIPTION=URL"),
@@ -71,9 +71,9 @@ async function planIn(options: Given, outside: Outside): Promise<Plan> {
     usesBaseUrls: options.has("use-base-urls"),
   };
   const place = {
-    subscriptionId: options.one("subscription") ?? localPlace.subscriptionId,
-    resourceGroup: options.one("resource-group") ?? localPlace.resourceGroup,
-    location: options.one("location") ?? localPlace.location,
+    subscriptionId: options.one("subscription") ?? localGroup.subscriptionId,
+    resourceGroup: options.one("resource-group") ?? localGroup.resourceGroup,
+    location: options.one("location") ?? localGroup.location,
   };
   const parameters = readParameters(options.all("parameters"), readFile);
   const documents: [string, unknown][] = [];
@@ -130,7 +130,7 @@ async function finish(
   client: Client,
   done: {
     readonly wanted: Wanted;
-    readonly written: Answer;
+    readonly written: BrokerReply;
     readonly what: string;
     readonly isThere: boolean;
   },
@@ -179,12 +179,12 @@ function destinationIn({ properties }: Members): Members {
 async function isAsWanted(client: Client, wanted: Wanted, shown: Members): Promise<boolean> {
   if (wanted.kind !== "subscription") {
     const known = wanted.kind === "domainTopic" ? shown : await withKeys(client, wanted.id, shown);
-    return isAlike(wanted, known, { secrets: null, inputSchema: null });
+    return isSameResource(wanted, known, { secrets: null, inputSchema: null });
   }
   if (stateOf(shown) === "Failed" || !isEndpointKept(wanted, shown)) return false;
   const source = await client.ask("GET", pathTo(topicIdOf(wanted.sourceId)));
   const properties = isObject(source.body.properties) ? source.body.properties : {};
-  return isAlike(wanted, shown, {
+  return isSameResource(wanted, shown, {
     secrets: await secretsOf(client, wanted.id),
     inputSchema: properties.inputSchema ?? "EventGridSchema",
   });

@@ -37,7 +37,7 @@ const keptByTopics = [
 
 const noSecrets: Secrets = { endpointUrl: null, deliveryAttributeMappings: null, signing: [] };
 
-export function isAlike(
+export function isSameResource(
   wanted: { readonly kind: Kind; readonly body: Members },
   shown: Members,
   context: { readonly secrets: Secrets | null; readonly inputSchema: unknown },

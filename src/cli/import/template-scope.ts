@@ -6,7 +6,7 @@ import { Refusal } from "../../core/refusal.ts";
 import { checkInteger } from "../../core/text/check.ts";
 import type { Members } from "../../core/text/members.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import type { Place } from "./deployment-target.ts";
+import type { DeploymentTarget } from "./deployment-target.ts";
 import {
   evaluate,
   expressionIn,
@@ -23,20 +23,20 @@ const copiesMax = 800;
 
 export interface TemplateInput {
   readonly file: string;
-  readonly place: Place;
+  readonly place: DeploymentTarget;
   /** By name; texts from the command line take the type the template asks for. */
-  readonly parameters: ReadonlyMap<string, Given>;
+  readonly parameters: ReadonlyMap<string, ParameterInput>;
 }
 
-export type Given =
+export type ParameterInput =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "value"; readonly value: unknown };
 
 export interface Scope {
   readonly file: string;
-  readonly place: Place;
+  readonly place: DeploymentTarget;
   readonly template: Members;
-  readonly parameters: ReadonlyMap<string, Given>;
+  readonly parameters: ReadonlyMap<string, ParameterInput>;
   readonly known: Map<string, unknown>;
   /** Being worked out: what asks for itself has no value. */
   readonly asked: Set<string>;
@@ -122,7 +122,10 @@ function parameterOf(scope: Scope, name: string): unknown {
   });
 }
 
-function findGiven(parameters: ReadonlyMap<string, Given>, name: string): Given | undefined {
+function findGiven(
+  parameters: ReadonlyMap<string, ParameterInput>,
+  name: string,
+): ParameterInput | undefined {
   const lower = name.toLowerCase();
   return [...parameters].find(([each]) => each.toLowerCase() === lower)?.[1];
 }

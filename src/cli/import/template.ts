@@ -10,13 +10,13 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Members } from "../../core/text/members.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { isSameText } from "./arm-id.ts";
-import { groupId, type Place, typedPath } from "./deployment-target.ts";
+import { type DeploymentTarget, groupId, typedPath } from "./deployment-target.ts";
 import { isObject, Trouble } from "./expression.ts";
 import {
   countOf,
-  type Given,
   inLoop,
   openScope,
+  type ParameterInput,
   resolveIn,
   type Scope,
   type TemplateInput,
@@ -62,7 +62,7 @@ export function readTemplate(template: Members, input: TemplateInput): readonly 
 interface Walk {
   readonly scope: Scope;
   /** Where resources go, which a nested deployment may change without changing its scope. */
-  readonly target: Place;
+  readonly target: DeploymentTarget;
   readonly parent: { readonly type: string; readonly name: string } | null;
   readonly found: Found[];
   readonly deep: number;
@@ -198,7 +198,7 @@ function visitDeployment(resource: Members, on: Walk, where: string): void {
       allowed: "a text",
     });
   };
-  const place: Place = {
+  const place: DeploymentTarget = {
     subscriptionId: into("subscriptionId"),
     resourceGroup: into("resourceGroup"),
     location: target.location,
@@ -216,7 +216,11 @@ function visitDeployment(resource: Members, on: Walk, where: string): void {
 }
 
 /** What a deployment hands to the one within it, worked out when it is asked for. */
-function passedOn(scope: Scope, parameters: unknown, where: string): ReadonlyMap<string, Given> {
+function passedOn(
+  scope: Scope,
+  parameters: unknown,
+  where: string,
+): ReadonlyMap<string, ParameterInput> {
   const given = Object.entries(isObject(parameters) ? parameters : {});
   return new Map(
     given.map(([name, each]) => {

@@ -4,12 +4,12 @@
 import { sourceIn, subscriptionId } from "../az/resource-names.ts";
 import { newTerms } from "../az/subscription-body.ts";
 import { fail } from "../az/topics.ts";
-import { Complaint } from "../broker-error.ts";
+import { BrokerError } from "../broker-error.ts";
 import { type Client, openClient, pathTo } from "../client.ts";
 import type { CommandOutside, Run } from "../command.ts";
 import { lengthOf } from "../lengths.ts";
-import type { Given } from "../option.ts";
-import { drawLedger, Ledger } from "./received-ids.ts";
+import type { ParsedOptions } from "../option.ts";
+import { drawReceivedIds, ReceivedIds } from "./received-ids.ts";
 import { responding } from "./respond.ts";
 import { openShow, type Show } from "./show.ts";
 
@@ -20,13 +20,13 @@ export const listen: Run = async (given, outside) => {
   const done = Promise.withResolvers<void>();
   const ignore = outside.onSignal(() => done.resolve());
   const count = given.whole("count");
-  const ledger = new Ledger();
+  const receivedIds = new ReceivedIds();
   const respond = responding(given, outside, {
     show,
-    ledger,
+    receivedIds,
     stop: done.promise,
     onTaken: () => {
-      if (count !== null && ledger.accepted >= count) done.resolve();
+      if (count !== null && receivedIds.accepted >= count) done.resolve();
     },
   });
   const lastMs = given.one("for") === null ? null : lengthOf(given.one("for") ?? "", "--for");
@@ -49,8 +49,8 @@ export const listen: Run = async (given, outside) => {
     ignore();
     await receiver.close();
   }
-  const view = ledger.view();
-  if (outside.form === "table") outside.print(drawLedger(view));
+  const view = receivedIds.view();
+  if (outside.form === "table") outside.print(drawReceivedIds(view));
   else outside.print(`${JSON.stringify({ kind: "ledger", ...view })}\n`);
   const isShort = count !== null && view.accepted < count;
   return { exitCode: isShort || view.signatures.bad > 0 ? 1 : 0 };
@@ -58,7 +58,7 @@ export const listen: Run = async (given, outside) => {
 
 /** Makes a subscription that sends here. The answer takes it away again. Throws Complaint. */
 async function subscribe(
-  given: Given,
+  given: ParsedOptions,
   outside: CommandOutside,
   { url, show, port }: { readonly url: string; readonly show: Show; readonly port: string },
 ): Promise<() => Promise<void>> {
@@ -83,11 +83,11 @@ async function subscribe(
 async function leave(client: Client, id: string): Promise<void> {
   const answer = await client.ask("DELETE", pathTo(id));
   if (answer.status >= 300 && answer.status !== 404)
-    throw new Complaint(answer.status, answer.body);
+    throw new BrokerError(answer.status, answer.body);
 }
 
 /** The same, with one option more. */
-function withOne(given: Given, option: string, value: string): Given {
+function withOne(given: ParsedOptions, option: string, value: string): ParsedOptions {
   return {
     ...given,
     has: (name) => name === option || given.has(name),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawLedger, gapsIn, Ledger } from "./received-ids.ts";
+import { drawReceivedIds, gapsIn, ReceivedIds } from "./received-ids.ts";
 
 test("gaps are found in rows of ids that end in numbers, whatever order they came in", () => {
   const table: [string[], string[]][] = [
@@ -23,13 +23,13 @@ test("gaps are found in rows of ids that end in numbers, whatever order they cam
 });
 
 test("an event that fails and is taken later is no duplicate; one that is taken twice is", () => {
-  const ledger = new Ledger();
-  ledger.note(["a-1"], false);
-  ledger.note(["a-1", "a-2"], true);
-  ledger.note(["a-2"], true);
-  ledger.note(["a-4"], false);
-  ledger.note(["a-5"], true);
-  const view = ledger.view();
+  const receivedIds = new ReceivedIds();
+  receivedIds.note(["a-1"], false);
+  receivedIds.note(["a-1", "a-2"], true);
+  receivedIds.note(["a-2"], true);
+  receivedIds.note(["a-4"], false);
+  receivedIds.note(["a-5"], true);
+  const view = receivedIds.view();
   assert.deepEqual(
     { ...view, signatures: undefined },
     {
@@ -45,19 +45,19 @@ test("an event that fails and is taken later is no duplicate; one that is taken 
     },
   );
   assert.equal(
-    drawLedger(view),
+    drawReceivedIds(view),
     "5 requests with 6 events, 3 different ids taken\nnever taken: a-4\n" +
       "duplicates: a-2 (2 times)\ngaps: a-3 to a-4\n",
   );
 });
 
 test("signatures are counted, and one is told of as one", () => {
-  const ledger = new Ledger();
-  ledger.note(["a"], true);
-  ledger.noteSignature(true);
-  ledger.noteSignature(false);
+  const receivedIds = new ReceivedIds();
+  receivedIds.note(["a"], true);
+  receivedIds.noteSignature(true);
+  receivedIds.noteSignature(false);
   assert.equal(
-    drawLedger(ledger.view()),
+    drawReceivedIds(receivedIds.view()),
     "1 request with 1 event, 1 different id taken\nno duplicates\nno gaps\n" +
       "signatures: 1 good, 1 bad\n",
   );

@@ -1,7 +1,7 @@
 // The ledger of a receiver: which ids came how often, which were taken more than once, and which
 // are missing from a row of numbers such as `a-1, a-2, a-4`. Pure.
 
-export interface LedgerView {
+export interface ReceivedIdsView {
   readonly requests: number;
   /** Events in them, each time they came. */
   readonly arrived: number;
@@ -23,7 +23,7 @@ export interface LedgerView {
 const idsMax = 1_000_000;
 const shownMax = 100;
 
-export class Ledger {
+export class ReceivedIds {
   readonly #accepted = new Map<string, number>();
   readonly #refused = new Set<string>();
   #requests = 0;
@@ -57,7 +57,7 @@ export class Ledger {
     else this.#bad += 1;
   }
 
-  view(): LedgerView {
+  view(): ReceivedIdsView {
     const duplicates = [...this.#accepted]
       .filter(([, times]) => times > 1)
       .map(([id, times]) => ({ id, times }))
@@ -77,7 +77,7 @@ export class Ledger {
 }
 
 /** In rows of ids that differ in the number at their end alone. */
-export function gapsIn(ids: readonly string[]): LedgerView["gaps"] {
+export function gapsIn(ids: readonly string[]): ReceivedIdsView["gaps"] {
   const rows = new Map<string, number[]>();
   for (const id of ids) {
     const [, name, digits] = /^(.*?)(\d{1,15})$/s.exec(id) ?? [];
@@ -100,7 +100,7 @@ export function gapsIn(ids: readonly string[]): LedgerView["gaps"] {
   });
 }
 
-export function drawLedger(view: LedgerView): string {
+export function drawReceivedIds(view: ReceivedIdsView): string {
   const { requests, arrived, accepted, refusedIds, duplicates, gaps, signatures, isCut } = view;
   const signed = signatures.good + signatures.bad;
   const lines = [

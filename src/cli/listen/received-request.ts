@@ -12,7 +12,7 @@ export interface ArrivedEvent {
   readonly body: unknown;
 }
 
-export type Arrival =
+export type ReceivedRequest =
   /** The validation event, with the code it wants back. */
   | { readonly kind: "validation"; readonly code: string }
   /** The handshake of CloudEvents. */
@@ -25,7 +25,7 @@ export type Arrival =
     }
   | { readonly kind: "unknown"; readonly why: string };
 
-export function readArrival({ method, headers, body }: Arrived): Arrival {
+export function readReceived({ method, headers, body }: Arrived): ReceivedRequest {
   const origin = headers["webhook-request-origin"];
   if (method === "OPTIONS" && origin !== undefined) return { kind: "options", origin };
   if (method !== "POST") return { kind: "unknown", why: `${method} brings no events` };

@@ -5,16 +5,16 @@ import { isSigningSecret } from "../../core/delivery/signing.ts";
 import type { Arrived, Response } from "../../core/receiver.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import type { CommandOutside } from "../command.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { whyUnsigned } from "./check-signature.ts";
-import type { Ledger } from "./received-ids.ts";
-import { type Arrival, readArrival } from "./received-request.ts";
+import type { ReceivedIds } from "./received-ids.ts";
+import { type ReceivedRequest, readReceived } from "./received-request.ts";
 import { type Deed, Player, type Script, scriptIn } from "./script.ts";
 import type { Show } from "./show.ts";
 
 const allowedRateDefault = "*";
 
-function secretsIn(given: Given): readonly string[] {
+function secretsIn(given: ParsedOptions): readonly string[] {
   const secrets = given.all("secret");
   if (secrets.every(isSigningSecret)) return secrets;
   const allowed = "whsec_ and the base64 of 24 to 64 bytes";
@@ -23,11 +23,11 @@ function secretsIn(given: Given): readonly string[] {
 
 /** Refusal: InvalidSetting, for a script that cannot be. */
 export function responding(
-  given: Given,
+  given: ParsedOptions,
   outside: CommandOutside,
-  desk: {
+  context: {
     readonly show: Show;
-    readonly ledger: Ledger;
+    readonly receivedIds: ReceivedIds;
     readonly stop: Promise<void>;
     readonly onTaken: () => void;
   },
@@ -40,42 +40,42 @@ export function responding(
   const agrees = given.isOn("no-handshake") !== true;
   let number = 0;
   return async (arrived) => {
-    const arrival = readArrival(arrived);
-    if (arrival.kind !== "events") {
-      const response = greet(arrival, {
+    const received = readReceived(arrived);
+    if (received.kind !== "events") {
+      const response = greet(received, {
         agrees,
         rate: given.one("allowed-rate") ?? allowedRateDefault,
       });
-      desk.show.arrival(arrived, arrival, saidOf(response));
+      context.show.received(arrived, received, saidOf(response));
       return response;
     }
     number += 1;
     const why = secrets.length === 0 ? null : whyUnsigned(arrived, secrets, outside.now());
-    if (secrets.length > 0) desk.ledger.noteSignature(why === null);
+    if (secrets.length > 0) context.receivedIds.noteSignature(why === null);
     const drawn = chance === null ? outside.chance() : chance.draw(`drop/${number}`);
     const played = player.next(outside.now(), drawn);
     const deed: Deed = why === null ? played : { kind: "answer", status: 401 };
-    if (script.delayMs > 0) await Promise.race([outside.sleep(script.delayMs), desk.stop]);
+    if (script.delayMs > 0) await Promise.race([outside.sleep(script.delayMs), context.stop]);
     const isTaken = deed.kind === "answer" && deed.status >= 200 && deed.status <= 204;
-    desk.ledger.note(
-      arrival.events.map(({ id }) => id),
+    context.receivedIds.note(
+      received.events.map(({ id }) => id),
       isTaken,
     );
     const response = responseTo(deed, script);
-    desk.show.arrival(
+    context.show.received(
       arrived,
-      arrival,
+      received,
       why === null ? wordsOfDeed(deed) : `401, because it ${why}`,
     );
-    if (isTaken) desk.onTaken();
-    if (deed.kind === "hang") await desk.stop;
+    if (isTaken) context.onTaken();
+    if (deed.kind === "hang") await context.stop;
     return response;
   };
 }
 
 /** What is no delivery is answered as a good receiver would, whatever the script says. */
 function greet(
-  arrival: Exclude<Arrival, { kind: "events" }>,
+  received: Exclude<ReceivedRequest, { kind: "events" }>,
   { agrees, rate }: { readonly agrees: boolean; readonly rate: string },
 ): Response {
   const answer = (status: number, headers: Record<string, string>, body = ""): Response => ({
@@ -84,25 +84,25 @@ function greet(
     headers,
     body,
   });
-  switch (arrival.kind) {
+  switch (received.kind) {
     case "validation":
       return agrees
         ? answer(
             200,
             { "content-type": "application/json" },
-            JSON.stringify({ validationResponse: arrival.code }),
+            JSON.stringify({ validationResponse: received.code }),
           )
         : answer(200, {});
     case "options":
       return agrees
-        ? answer(200, { "webhook-allowed-origin": arrival.origin, "webhook-allowed-rate": rate })
+        ? answer(200, { "webhook-allowed-origin": received.origin, "webhook-allowed-rate": rate })
         : answer(200, {});
     case "deletion":
       return answer(200, {});
     case "unknown":
       return answer(400, {});
     default:
-      return arrival satisfies never;
+      return received satisfies never;
   }
 }
 

@@ -8,7 +8,7 @@
 import { Refusal } from "../../core/refusal.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { lengthOf, shareOf } from "../lengths.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 
 export type Deed =
   | { readonly kind: "answer"; readonly status: number }
@@ -34,7 +34,7 @@ const allowed =
   "STATUS, ok, drop or hang, with *COUNT or :LENGTH behind it, such as 503*3 or 503:10m";
 
 /** Refusal: InvalidSetting. */
-export function scriptIn(given: Given): Script {
+export function scriptIn(given: ParsedOptions): Script {
   const [status, fail, drop] = [given.one("status"), given.whole("fail"), given.one("drop")];
   const first: Step[] = [];
   if (fail !== null) {

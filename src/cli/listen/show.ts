@@ -2,33 +2,33 @@
 
 import type { Arrived } from "../../core/receiver.ts";
 import type { CommandOutside } from "../command.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { type Paint, painter } from "../print/color.ts";
-import { type Arrival, drawEvents } from "./received-request.ts";
+import { drawEvents, type ReceivedRequest } from "./received-request.ts";
 
 export interface Show {
   /** About itself, which is not part of what a program reads. */
   line(text: string): void;
   /** `answer` is what it was answered with, in words. */
-  arrival(arrived: Arrived, arrival: Arrival, answer: string): void;
+  received(arrived: Arrived, received: ReceivedRequest, answer: string): void;
 }
 
-export function openShow(given: Given, outside: CommandOutside): Show {
+export function openShow(given: ParsedOptions, outside: CommandOutside): Show {
   const paint = painter(outside);
   const isShort = given.isOn("quiet") === true;
   const isLines = outside.form === "table";
   return {
     line: (text) => (isLines ? outside.print : outside.tell)(`${text}\n`),
-    arrival(arrived, arrival, answer) {
+    received(arrived, received, answer) {
       const at = new Date(outside.now()).toISOString();
       if (!isLines) {
         const { method, path, headers } = arrived;
-        outside.print(`${JSON.stringify({ at, method, path, headers, ...arrival, answer })}\n`);
+        outside.print(`${JSON.stringify({ at, method, path, headers, ...received, answer })}\n`);
         return;
       }
-      const events = arrival.kind === "events" ? arrival.events : [];
+      const events = received.kind === "events" ? received.events : [];
       const lines = [
-        headOf(arrived, arrival, { at, answer, paint }),
+        headOf(arrived, received, { at, answer, paint }),
         ...drawEvents(events, { paint, isShort }),
       ];
       outside.print(`${lines.join("\n")}\n`);
@@ -38,17 +38,17 @@ export function openShow(given: Given, outside: CommandOutside): Show {
 
 function headOf(
   { method, path, headers }: Arrived,
-  arrival: Arrival,
+  received: ReceivedRequest,
   { at, answer, paint }: { readonly at: string; readonly answer: string; readonly paint: Paint },
 ): string {
-  const said = arrival.kind === "events" ? wordsOfEvents(arrival, headers) : wordsOf(arrival);
+  const said = received.kind === "events" ? wordsOfEvents(received, headers) : wordsOf(received);
   const colour = /^20\d/.test(answer) ? "green" : "yellow";
   const time = paint("dim", at.slice(11, 23));
   return `${time} ${method} ${path}  ${said} → ${paint(colour, answer)}`;
 }
 
 function wordsOfEvents(
-  { schema, events }: Extract<Arrival, { kind: "events" }>,
+  { schema, events }: Extract<ReceivedRequest, { kind: "events" }>,
   headers: Arrived["headers"],
 ): string {
   const name = headers["aeg-subscription-name"];
@@ -59,8 +59,8 @@ function wordsOfEvents(
   return `${schema}, ${count}${name === undefined ? "" : ` for ${name}`}${again}`;
 }
 
-function wordsOf(arrival: Exclude<Arrival, { kind: "events" }>): string {
-  switch (arrival.kind) {
+function wordsOf(received: Exclude<ReceivedRequest, { kind: "events" }>): string {
+  switch (received.kind) {
     case "validation":
       return "the validation event";
     case "options":
@@ -68,8 +68,8 @@ function wordsOf(arrival: Exclude<Arrival, { kind: "events" }>): string {
     case "deletion":
       return "the subscription is deleted";
     case "unknown":
-      return arrival.why;
+      return received.why;
     default:
-      return arrival satisfies never;
+      return received satisfies never;
   }
 }

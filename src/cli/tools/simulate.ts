@@ -11,7 +11,7 @@ import { checkDoes } from "../../core/whatif/outage.ts";
 import { simulate } from "../../core/whatif/simulate.ts";
 import type { Run } from "../command.ts";
 import { lengthOf } from "../lengths.ts";
-import type { Given } from "../option.ts";
+import type { ParsedOptions } from "../option.ts";
 import { painter } from "../print/color.ts";
 import { drawSimulation } from "./simulation-text.ts";
 
@@ -27,7 +27,7 @@ export const simulateOutage: Run = async (given, outside) => {
 type Spell = SimulateOrder["outage"][number];
 
 /** Refusal: InvalidSetting. */
-function orderIn(given: Given): SimulateOrder {
+function orderIn(given: ParsedOptions): SimulateOrder {
   const destination = given.one("destination");
   const whole = (option: string, name: string) => {
     const value = given.whole(option);
@@ -53,7 +53,7 @@ function orderIn(given: Given): SimulateOrder {
   };
 }
 
-function spellsIn(given: Given): readonly Spell[] {
+function spellsIn(given: ParsedOptions): readonly Spell[] {
   const asked = given.one("retry-after");
   // Seconds, as the header has them, or a length.
   const retryAfterMs =

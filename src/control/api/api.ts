@@ -4,40 +4,40 @@
 import type { Route } from "../../core/request.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
 import type { SettingView } from "../../core/view.ts";
-import type { SimulationGround } from "../../core/whatif/simulate.ts";
-import type { LetterGround } from "../deadletters/find-letters.ts";
+import type { SimulationDeps } from "../../core/whatif/simulate.ts";
+import type { LetterDeps } from "../deadletters/find-letters.ts";
 import { deadLetterRoutes } from "../deadletters/routes.ts";
-import { type BackupGround, backupRoutes } from "./backups.ts";
-import { type CatalogGround, catalogRoutes } from "./catalog.ts";
-import { type EndpointsGround, endpointRoutes } from "./endpoints.ts";
-import { type EventsGround, eventRoutes } from "./events.ts";
-import { type ExplainGround, explainRoutes } from "./explain.ts";
-import { type FlowGround, flowRoutes } from "./flow.ts";
-import { type HandshakeGround, handshakeRoutes } from "./handshake.ts";
-import { type HeartbeatGround, startHeartbeat } from "./heartbeat.ts";
+import { type BackupDeps, backupRoutes } from "./backups.ts";
+import { type CatalogDeps, catalogRoutes } from "./catalog.ts";
+import { type EndpointsDeps, endpointRoutes } from "./endpoints.ts";
+import { type EventsDeps, eventRoutes } from "./events.ts";
+import { type ExplainDeps, explainRoutes } from "./explain.ts";
+import { type FlowDeps, flowRoutes } from "./flow.ts";
+import { type HandshakeDeps, handshakeRoutes } from "./handshake.ts";
+import { type HeartbeatDeps, startHeartbeat } from "./heartbeat.ts";
 import { Live } from "./live.ts";
 import { liveEventsOf } from "./live-events.ts";
-import { type OverviewGround, overviewRoutes } from "./overview.ts";
-import { Pulse } from "./rate-history.ts";
+import { type OverviewDeps, overviewRoutes } from "./overview.ts";
+import { RateHistory } from "./rate-history.ts";
 import { settingRoutes } from "./settings.ts";
-import { type SigningGround, signingRoutes } from "./signing.ts";
+import { type SigningDeps, signingRoutes } from "./signing.ts";
 import { simulateRoutes } from "./simulate.ts";
 
-export interface ApiGround
-  extends BackupGround,
-    CatalogGround,
-    EventsGround,
-    EndpointsGround,
-    ExplainGround,
-    FlowGround,
-    HandshakeGround,
-    LetterGround,
-    SigningGround,
-    Omit<OverviewGround, "pulse" | "profile"> {
+export interface ApiDeps
+  extends BackupDeps,
+    CatalogDeps,
+    EventsDeps,
+    EndpointsDeps,
+    ExplainDeps,
+    FlowDeps,
+    HandshakeDeps,
+    LetterDeps,
+    SigningDeps,
+    Omit<OverviewDeps, "pulse" | "profile"> {
   readonly chronicle: Pick<Chronicle, "find" | "search" | "listen">;
   readonly settings: readonly SettingView[];
-  readonly simulation: SimulationGround;
-  readonly every: HeartbeatGround["every"];
+  readonly simulation: SimulationDeps;
+  readonly every: HeartbeatDeps["every"];
 }
 
 export interface Api {
@@ -46,27 +46,27 @@ export interface Api {
   close(): void;
 }
 
-export function openApi(ground: ApiGround): Api {
-  const pulse = new Pulse();
+export function openApi(deps: ApiDeps): Api {
+  const pulse = new RateHistory();
   const live = new Live();
-  const seen = { ...ground, pulse };
-  const deafen = ground.chronicle.listen((note) => live.tellMany(() => liveEventsOf(note)));
-  const stop = startHeartbeat({ ...seen, live, every: ground.every });
+  const seen = { ...deps, pulse };
+  const deafen = deps.chronicle.listen((note) => live.tellMany(() => liveEventsOf(note)));
+  const stop = startHeartbeat({ ...seen, live, every: deps.every });
   return {
     routes: [
       ...overviewRoutes(seen),
       ...live.routes,
-      ...catalogRoutes(ground),
-      ...handshakeRoutes(ground),
-      ...signingRoutes(ground),
-      ...explainRoutes(ground),
-      ...flowRoutes(ground),
-      ...endpointRoutes(ground),
-      ...eventRoutes(ground),
-      ...deadLetterRoutes(ground),
-      ...simulateRoutes(ground.simulation),
-      ...settingRoutes(ground.settings),
-      ...backupRoutes(ground),
+      ...catalogRoutes(deps),
+      ...handshakeRoutes(deps),
+      ...signingRoutes(deps),
+      ...explainRoutes(deps),
+      ...flowRoutes(deps),
+      ...endpointRoutes(deps),
+      ...eventRoutes(deps),
+      ...deadLetterRoutes(deps),
+      ...simulateRoutes(deps.simulation),
+      ...settingRoutes(deps.settings),
+      ...backupRoutes(deps),
     ],
     live,
     close() {

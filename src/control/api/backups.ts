@@ -11,7 +11,7 @@ import { reply } from "../arm/reply.ts";
 import { apiHeaders } from "./request.ts";
 
 /** Where backups are; see runtime/backups.ts. */
-export interface Shelf {
+export interface BackupFolder {
   list(): readonly Backup[];
   find(name: string): Backup | null;
   take(at: number): Promise<Backup>;
@@ -25,14 +25,14 @@ interface Backup {
   readonly takenAt: number;
 }
 
-export interface BackupGround {
+export interface BackupDeps {
   /** Null: what is kept in memory cannot be backed up. */
-  readonly backups: Shelf | null;
+  readonly backups: BackupFolder | null;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export function backupRoutes(ground: BackupGround): Route[] {
+export function backupRoutes(deps: BackupDeps): Route[] {
   const headers = apiHeaders;
   const path = "/api/v1/backups/:name";
   return [
@@ -40,16 +40,16 @@ export function backupRoutes(ground: BackupGround): Route[] {
       method: "GET",
       path: "/api/v1/backups",
       headers,
-      handle: () => reply(200, { value: need(ground).list().map(viewOf), next: null }),
+      handle: () => reply(200, { value: need(deps).list().map(viewOf), next: null }),
     },
     {
       method: "POST",
       path: "/api/v1/backups",
       headers,
       async handle() {
-        const taken = await need(ground).take(ground.clock.now());
+        const taken = await need(deps).take(deps.clock.now());
         const { name, bytes } = taken;
-        ground.log.fact("info", "backup.taken", { name, bytes });
+        deps.log.fact("info", "backup.taken", { name, bytes });
         return reply(200, viewOf(taken));
       },
     },
@@ -57,15 +57,15 @@ export function backupRoutes(ground: BackupGround): Route[] {
       method: "GET",
       path,
       headers: { ...headers, "content-type": "application/vnd.sqlite3" },
-      handle: (request) => ({ status: 200, file: named(ground, request).path }),
+      handle: (request) => ({ status: 200, file: named(deps, request).path }),
     },
     {
       method: "DELETE",
       path,
       headers,
       handle(request) {
-        const found = named(ground, request);
-        need(ground).remove(found.name);
+        const found = named(deps, request);
+        need(deps).remove(found.name);
         return reply(200, viewOf(found));
       },
     },
@@ -73,7 +73,7 @@ export function backupRoutes(ground: BackupGround): Route[] {
 }
 
 /** Refusal: Conflict. */
-function need({ backups }: BackupGround): Shelf {
+function need({ backups }: BackupDeps): BackupFolder {
   if (backups !== null) return backups;
   throw new Refusal(
     "Conflict",
@@ -82,9 +82,9 @@ function need({ backups }: BackupGround): Shelf {
 }
 
 /** Refusal: NotFound. */
-function named(ground: BackupGround, { params }: Request): Backup {
+function named(deps: BackupDeps, { params }: Request): Backup {
   const { name = "" } = params;
-  const found = need(ground).find(name);
+  const found = need(deps).find(name);
   if (found === null) throw new Refusal("NotFound", `There is no backup ${shownAs(name)}.`);
   return found;
 }

@@ -17,13 +17,13 @@ import type {
   SubscriptionView,
   TopicView,
 } from "../../core/view.ts";
-import { isSame } from "../arm/find-topic.ts";
+import { isSameName } from "../arm/find-topic.ts";
 import { subscriptionArmId } from "../arm/render.ts";
 import { reply } from "../arm/reply.ts";
 import { namedSubscription, namedTopic, subscriptionPath } from "./names.ts";
 import { apiHeaders } from "./request.ts";
 
-export interface CatalogGround {
+export interface CatalogDeps {
   readonly catalog: () => Catalog;
   readonly ledger: Ledger;
   readonly profile: ProfileName;
@@ -31,29 +31,29 @@ export interface CatalogGround {
   readonly endpoints: () => Promise<readonly EndpointView[]>;
 }
 
-export function catalogRoutes(ground: CatalogGround): Route[] {
+export function catalogRoutes(deps: CatalogDeps): Route[] {
   const headers = apiHeaders;
   return [
     {
       method: "GET",
       path: "/api/v1/topics",
       headers,
-      handle: async (request) => reply(200, whole(await topicViews(ground, request))),
+      handle: async (request) => reply(200, whole(await topicViews(deps, request))),
     },
     {
       method: "GET",
       path: "/api/v1/subscriptions",
       headers,
-      handle: async () => reply(200, whole(await viewsOf(ground, ground.catalog().subscriptions))),
+      handle: async () => reply(200, whole(await viewsOf(deps, deps.catalog().subscriptions))),
     },
     {
       method: "GET",
       path: "/api/v1/topics/:topic/subscriptions",
       headers,
       async handle(request) {
-        const { name } = namedTopic(ground.catalog(), request);
-        const own = ground.catalog().subscriptions.filter(({ topic }) => isSame(topic, name));
-        return reply(200, whole(await viewsOf(ground, own)));
+        const { name } = namedTopic(deps.catalog(), request);
+        const own = deps.catalog().subscriptions.filter(({ topic }) => isSameName(topic, name));
+        return reply(200, whole(await viewsOf(deps, own)));
       },
     },
     {
@@ -61,7 +61,7 @@ export function catalogRoutes(ground: CatalogGround): Route[] {
       path: subscriptionPath,
       headers,
       async handle(request) {
-        return reply(200, await viewOf(ground, namedSubscription(ground.catalog(), request)));
+        return reply(200, await viewOf(deps, namedSubscription(deps.catalog(), request)));
       },
     },
   ];
@@ -72,22 +72,22 @@ function whole<T>(value: readonly T[]): Page<T> {
   return { value, next: null };
 }
 
-async function topicViews(ground: CatalogGround, request: Request): Promise<TopicView[]> {
-  const { topics, subscriptions } = ground.catalog();
+async function topicViews(deps: CatalogDeps, request: Request): Promise<TopicView[]> {
+  const { topics, subscriptions } = deps.catalog();
   const waiting = new Map<number, number>();
-  for (const { subscription, stage, ...count } of await ground.ledger.counts()) {
+  for (const { subscription, stage, ...count } of await deps.ledger.counts()) {
     if (stage === "deliver") waiting.set(subscription, count.waiting);
   }
   const base = baseUrlOf(request);
   return topics.map((topic) => {
-    const own = subscriptions.filter((each) => isSame(each.topic, topic.name));
+    const own = subscriptions.filter((each) => isSameName(each.topic, topic.name));
     return {
       name: topic.name,
       kind: topic.kind,
       armId: topicArmId(topic),
       endpoint: `${base}/topics/${topic.name}/api/events`,
       inputSchema: topic.inputSchema,
-      profile: topic.profile ?? ground.profile,
+      profile: topic.profile ?? deps.profile,
       isOwnProfile: topic.profile !== null,
       subscriptions: own.length,
       waiting: own.reduce((sum, { id }) => sum + (waiting.get(id) ?? 0), 0),
@@ -97,31 +97,31 @@ async function topicViews(ground: CatalogGround, request: Request): Promise<Topi
 }
 
 export async function viewOf(
-  ground: CatalogGround,
+  deps: CatalogDeps,
   subscription: Subscription,
 ): Promise<SubscriptionView> {
-  const [view] = await viewsOf(ground, [subscription]);
+  const [view] = await viewsOf(deps, [subscription]);
   return view as SubscriptionView;
 }
 
 async function viewsOf(
-  ground: CatalogGround,
+  deps: CatalogDeps,
   subscriptions: readonly Subscription[],
 ): Promise<SubscriptionView[]> {
-  const topics = new Map(ground.catalog().topics.map((topic) => [topic.name.toLowerCase(), topic]));
+  const topics = new Map(deps.catalog().topics.map((topic) => [topic.name.toLowerCase(), topic]));
   const counts = new Map<string, QueueCount>();
-  for (const count of await ground.ledger.counts()) {
+  for (const count of await deps.ledger.counts()) {
     counts.set(`${count.subscription} ${count.stage}`, count);
   }
   const healths = new Map(
-    (await ground.endpoints()).map(({ endpoint, health }) => [endpoint, health]),
+    (await deps.endpoints()).map(({ endpoint, health }) => [endpoint, health]),
   );
   return subscriptions.flatMap((subscription) => {
     const topic = topics.get(subscription.topic.toLowerCase());
     if (topic === undefined) return [];
     const { id, destination } = subscription;
     return {
-      ...termsOf(ground, subscription, topic),
+      ...termsOf(deps, subscription, topic),
       ...waitingOf(counts.get(`${id} deliver`), counts.get(`${id} deadLetter`)),
       flow: flowOf(subscription),
       health: healths.get(endpointOf(destination)) ?? untried,
@@ -131,9 +131,9 @@ async function viewsOf(
 
 type Terms = Omit<SubscriptionView, keyof ReturnType<typeof waitingOf> | "flow" | "health">;
 
-function termsOf(ground: CatalogGround, subscription: Subscription, topic: Topic): Terms {
-  const profile = profiles[topic.profile ?? ground.profile];
-  const policy = policyOf(subscription, profile, ground.defaults);
+function termsOf(deps: CatalogDeps, subscription: Subscription, topic: Topic): Terms {
+  const profile = profiles[topic.profile ?? deps.profile];
+  const policy = policyOf(subscription, profile, deps.defaults);
   const { destination } = subscription;
   return {
     topic: topic.name,

@@ -2,7 +2,7 @@
 // the broker started; and closing, opening and forgetting. Health is not kept over a restart; that
 // an endpoint was closed is.
 
-import { type Closure, tellHealth, tellRules } from "../../core/delivery/health-text.ts";
+import { type Closure, healthRulesText, healthText } from "../../core/delivery/health-text.ts";
 import type { Ledger } from "../../core/ports.ts";
 import type { Request, Route } from "../../core/request.ts";
 import type { EndpointState, Switchboard } from "../../core/steering.ts";
@@ -15,7 +15,7 @@ import { reply } from "../arm/reply.ts";
 import type { Operator } from "../operator.ts";
 import { apiHeaders } from "./request.ts";
 
-export interface EndpointsGround {
+export interface EndpointsDeps {
   readonly switchboard: Switchboard;
   readonly operator: Operator;
   readonly ledger: Ledger;
@@ -27,8 +27,8 @@ const becauseCharactersMax = 500;
 /** A closed endpoint to which no subscription sends now. */
 const noRules = "nobody sends there";
 
-export function endpointRoutes(ground: EndpointsGround): Route[] {
-  const { operator } = ground;
+export function endpointRoutes(deps: EndpointsDeps): Route[] {
+  const { operator } = deps;
   const order = (
     verb: "close" | "open" | "reset",
     act: (endpoint: string, because: string) => Promise<void>,
@@ -39,7 +39,7 @@ export function endpointRoutes(ground: EndpointsGround): Route[] {
     async handle(request) {
       const { endpoint, because } = readOrder(request);
       await act(endpoint, because);
-      const views = await endpointViews(ground);
+      const views = await endpointViews(deps);
       return reply(200, views.find((view) => view.endpoint === endpoint) ?? unused(endpoint, null));
     },
   });
@@ -49,7 +49,7 @@ export function endpointRoutes(ground: EndpointsGround): Route[] {
       path: "/api/v1/endpoints",
       headers: apiHeaders,
       async handle() {
-        const page: Page<EndpointView> = { value: await endpointViews(ground), next: null };
+        const page: Page<EndpointView> = { value: await endpointViews(deps), next: null };
         return reply(200, page);
       },
     },
@@ -74,8 +74,8 @@ function readOrder(request: Request): { endpoint: string; because: string } {
 }
 
 /** In the order of their names; closed ones also when nobody sends there. */
-export async function endpointViews(ground: EndpointsGround): Promise<EndpointView[]> {
-  const { switchboard, operator, ledger } = ground;
+export async function endpointViews(deps: EndpointsDeps): Promise<EndpointView[]> {
+  const { switchboard, operator, ledger } = deps;
   const waiting = new Map<number, number>();
   for (const { subscription, stage, ...count } of await ledger.counts()) {
     if (stage === "deliver") waiting.set(subscription, count.waiting);
@@ -107,14 +107,16 @@ function viewOf(
     sendsUnderWay: states.reduce((sum, { sends }) => sum + sends, 0),
     waiting: subscriptions.reduce((sum, { id }) => sum + (waiting.get(id) ?? 0), 0),
     history: changes.toReversed().map(({ at, ...change }) => ({ at: isoInstant(at), ...change })),
-    rules: isDelayed ? tellRules(rules) : "its health is not watched: its profile does not know it",
+    rules: isDelayed
+      ? healthRulesText(rules)
+      : "its health is not watched: its profile does not know it",
   };
 }
 
 function healthOf({ health, closure }: State): HealthView {
   return {
     kind: closure === null ? health.kind : "closed",
-    words: tellHealth(health, closure),
+    words: healthText(health, closure),
     failures: health.kind === "healthy" ? health.failures : 0,
     until: closure === null && health.kind === "unhealthy" ? isoInstant(health.until) : null,
   };
@@ -126,7 +128,7 @@ function unused(endpoint: string, closure: Closure | null): EndpointView {
     endpoint,
     health: {
       ...{ kind: closure === null ? "healthy" : "closed", failures: 0, until: null },
-      words: tellHealth(health, closure),
+      words: healthText(health, closure),
     },
     ...{ isDelayed: false, subscriptions: [], sendsUnderWay: 0, waiting: 0, history: [] },
     rules: noRules,

@@ -10,16 +10,16 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Request, Route } from "../../core/request.ts";
 import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/story/chronicle.ts";
 import { isOpen, sayRetention, searchRange } from "../../core/story/chronicle.ts";
-import { type Live, type LiveStates, tellListed, tellStory } from "../../core/story/story.ts";
+import { type Live, type LiveStates, storyOf, summaryOfListed } from "../../core/story/story.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../../core/subscription.ts";
 import { isoInstant, parseInstant } from "../../core/text/time.ts";
 import { refuseName, refuseValue, shownAs } from "../../core/text/wording.ts";
 import type { DeliveryState, EndpointView, EventSummary, Page, Story } from "../../core/view.ts";
-import { isSame } from "../arm/find-topic.ts";
+import { isSameName } from "../arm/find-topic.ts";
 import { reply } from "../arm/reply.ts";
 import { apiHeaders, numberIn } from "./request.ts";
 
-export interface EventsGround {
+export interface EventsDeps {
   readonly chronicle: Pick<Chronicle, "search" | "find">;
   /** How long and how much is kept. */
   readonly retention: Retention;
@@ -42,56 +42,58 @@ const queryNames = [
 /** Ids and subjects are never longer than an event. */
 const wordCharsMax = 1_024;
 
-export function eventRoutes(ground: EventsGround): Route[] {
+export function eventRoutes(deps: EventsDeps): Route[] {
   const headers = apiHeaders;
   return [
     {
       method: "GET",
       path: "/api/v1/events",
       headers,
-      handle: async (request) => reply(200, await search(ground, queryIn(request))),
+      handle: async (request) => reply(200, await search(deps, queryIn(request))),
     },
     {
       method: "GET",
       path: "/api/v1/events/:id",
       headers,
-      handle: async ({ params }) => reply(200, await tell(ground, params.id ?? "")),
+      handle: async ({ params }) => reply(200, await tell(deps, params.id ?? "")),
     },
   ];
 }
 
-async function search(ground: EventsGround, query: EventQuery): Promise<Page<EventSummary>> {
-  const { found, next } = await ground.chronicle.search(query);
-  const states = await liveOf(ground, found);
+async function search(deps: EventsDeps, query: EventQuery): Promise<Page<EventSummary>> {
+  const { found, next } = await deps.chronicle.search(query);
+  const states = await liveOf(deps, found);
   const value: EventSummary[] = [];
   for (const [index, listed] of found.entries()) {
     const live = states[index] ?? nothingLive;
-    if (!hasVanished(listed, live)) value.push(tellListed(listed, live));
+    if (!hasVanished(listed, live)) value.push(summaryOfListed(listed, live));
     else {
-      const again = await look(ground, listed.event);
-      value.push(again === null ? tellListed(listed, live) : tellListed(again, again.live));
+      const again = await look(deps, listed.event);
+      value.push(
+        again === null ? summaryOfListed(listed, live) : summaryOfListed(again, again.live),
+      );
     }
   }
   return { value, next };
 }
 
 /** Refusal: NotFound. */
-async function tell(ground: EventsGround, id: string): Promise<Story> {
-  const seen = await look(ground, id);
+async function tell(deps: EventsDeps, id: string): Promise<Story> {
+  const seen = await look(deps, id);
   if (seen !== null) {
-    const again = hasVanished(seen, seen.live) ? await look(ground, seen.event) : seen;
-    return tellStory(again ?? seen, (again ?? seen).live);
+    const again = hasVanished(seen, seen.live) ? await look(deps, seen.event) : seen;
+    return storyOf(again ?? seen, (again ?? seen).live);
   }
   const words = `There is no event ${shownAs(id)}, or nothing is kept of it any more.`;
-  const kept = sayRetention(ground.retention, ground.clock.now());
+  const kept = sayRetention(deps.retention, deps.clock.now());
   throw new Refusal("NotFound", `${words} ${kept}`);
 }
 
-async function look(ground: EventsGround, id: string) {
-  const entry = await ground.chronicle.find(id);
+async function look(deps: EventsDeps, id: string) {
+  const entry = await deps.chronicle.find(id);
   if (entry === null) return null;
   const listed = { ...entry, fates: entry.passages };
-  const [live = nothingLive] = await liveOf(ground, [listed]);
+  const [live = nothingLive] = await liveOf(deps, [listed]);
   return { ...listed, live };
 }
 
@@ -110,7 +112,7 @@ function hasVanished({ fates }: { readonly fates: readonly Fate[] }, live: LiveS
 
 /** What the store says of each delivery that the notes hold to be waiting, in one question. */
 async function liveOf(
-  ground: EventsGround,
+  deps: EventsDeps,
   listed: readonly Pick<Listed, "event" | "number" | "fates">[],
 ): Promise<LiveStates[]> {
   const asked = listed.flatMap(({ event: name, number, fates }, index) =>
@@ -120,10 +122,10 @@ async function liveOf(
   );
   const states = listed.map(() => new Map<SubscriptionId, Live>());
   if (asked.length === 0) return states;
-  const describe = await describer(ground);
+  const describe = await describer(deps);
   for (let place = 0; place < asked.length; place += lookMax) {
     const some = asked.slice(place, place + lookMax);
-    const seen = await ground.ledger.look(some);
+    const seen = await deps.ledger.look(some);
     for (const [at, { index, name, subscription }] of some.entries()) {
       const waiting = seen[at] ?? null;
       // A store that was restored from a backup may give its numbers a second time.
@@ -136,20 +138,20 @@ async function liveOf(
 
 const lookMax = 1_000;
 
-async function describer(ground: EventsGround) {
-  const { topics, subscriptions } = ground.catalog();
+async function describer(deps: EventsDeps) {
+  const { topics, subscriptions } = deps.catalog();
   const known = new Map(subscriptions.map((each) => [each.id, each]));
-  const endpoints = await ground.endpoints();
-  const now = ground.clock.now();
+  const endpoints = await deps.endpoints();
+  const now = deps.clock.now();
   return (id: SubscriptionId, waiting: Seen | null): Live => {
     const subscription = known.get(id);
     if (subscription === undefined) return gone;
-    const topic = topics.find(({ name }) => isSame(name, subscription.topic));
-    const profile = profiles[topic?.profile ?? ground.profile];
+    const topic = topics.find(({ name }) => isSameName(name, subscription.topic));
+    const profile = profiles[topic?.profile ?? deps.profile];
     const { ttlMs, attemptsMax, deadLetterLimitMs } = policyOf(
       subscription,
       profile,
-      ground.defaults,
+      deps.defaults,
     );
     return {
       waiting,

@@ -15,34 +15,34 @@ import { refuseValue, shownAs } from "../../core/text/wording.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import type { FilterVerdict } from "../../core/view.ts";
 import { readMembers } from "../arm/body.ts";
-import { isSame } from "../arm/find-topic.ts";
+import { isSameName } from "../arm/find-topic.ts";
 import { reply } from "../arm/reply.ts";
 import { namedTopic } from "./names.ts";
 import { apiHeaders } from "./request.ts";
 
-export interface ExplainGround {
+export interface ExplainDeps {
   readonly catalog: () => Catalog;
   readonly clock: Clock;
 }
 
-export function explainRoutes(ground: ExplainGround): Route[] {
+export function explainRoutes(deps: ExplainDeps): Route[] {
   return [
     {
       method: "POST",
       path: "/api/v1/topics/:topic/explain",
       headers: apiHeaders,
-      handle: (request) => reply(200, explain(ground, request)),
+      handle: (request) => reply(200, explain(deps, request)),
     },
   ];
 }
 
 const members = ["event", "subscription", "domainTopic", "filter"];
 
-function explain(ground: ExplainGround, request: Request): readonly FilterVerdict[] {
-  const catalog = ground.catalog();
+function explain(deps: ExplainDeps, request: Request): readonly FilterVerdict[] {
+  const catalog = deps.catalog();
   const topic = namedTopic(catalog, request);
   const { event, subscription, filter, ...given } = readMembers(request, members);
-  const read = readOne(topic, event, ground.clock.now());
+  const read = readOne(topic, event, deps.clock.now());
   const domainTopic = given.domainTopic ?? read.domainTopic;
   const verdict = (name: string | null, wanted: Filter) => ({
     subscription: name,
@@ -51,9 +51,9 @@ function explain(ground: ExplainGround, request: Request): readonly FilterVerdic
   if (filter !== undefined) return [verdict(null, parseFilter(filter, "filter"))];
   const asked = catalog.subscriptions.filter(
     (each) =>
-      isSame(each.topic, topic.name) &&
-      (each.domainTopic === null || isSame(each.domainTopic, String(domainTopic))) &&
-      (subscription === undefined || isSame(each.name, String(subscription))),
+      isSameName(each.topic, topic.name) &&
+      (each.domainTopic === null || isSameName(each.domainTopic, String(domainTopic))) &&
+      (subscription === undefined || isSameName(each.name, String(subscription))),
   );
   if (subscription !== undefined && asked.length === 0) {
     const words = `There is no subscription ${shownAs(subscription)} of ${shownAs(topic.name)}.`;

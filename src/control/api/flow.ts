@@ -9,18 +9,18 @@ import { refuseValue } from "../../core/text/wording.ts";
 import { readMembers } from "../arm/body.ts";
 import { reply } from "../arm/reply.ts";
 import type { Operator } from "../operator.ts";
-import { type CatalogGround, viewOf } from "./catalog.ts";
+import { type CatalogDeps, viewOf } from "./catalog.ts";
 import { namedSubscription, subscriptionPath } from "./names.ts";
 import { apiHeaders } from "./request.ts";
 
-export interface FlowGround extends CatalogGround {
+export interface FlowDeps extends CatalogDeps {
   readonly catalog: () => Catalog;
   readonly operator: Operator;
 }
 
-export function flowRoutes(ground: FlowGround): Route[] {
-  const { operator } = ground;
-  const show = async (subscription: Subscription) => reply(200, await viewOf(ground, subscription));
+export function flowRoutes(deps: FlowDeps): Route[] {
+  const { operator } = deps;
+  const show = async (subscription: Subscription) => reply(200, await viewOf(deps, subscription));
   const post = (
     verb: string,
     act: (subscription: Subscription, request: Request) => Promise<Reply>,
@@ -28,7 +28,7 @@ export function flowRoutes(ground: FlowGround): Route[] {
     method: "POST",
     path: `${subscriptionPath}/${verb}`,
     headers: apiHeaders,
-    handle: (request) => act(namedSubscription(ground.catalog(), request), request),
+    handle: (request) => act(namedSubscription(deps.catalog(), request), request),
   });
   return [
     post("pause", async ({ id }, request) => {

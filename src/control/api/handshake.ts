@@ -9,21 +9,21 @@ import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { HandshakeView } from "../../core/view.ts";
 import { reply } from "../arm/reply.ts";
-import type { HandshakeDesk } from "../handshake/port.ts";
+import type { HandshakePort } from "../handshake/port.ts";
 import { namedSubscription, subscriptionPath } from "./names.ts";
 import { apiHeaders } from "./request.ts";
 
-export interface HandshakeGround {
+export interface HandshakeDeps {
   readonly catalog: () => Catalog;
   readonly clock: Clock;
-  readonly handshakes: HandshakeDesk;
+  readonly handshakes: HandshakePort;
   readonly log: Log;
 }
 
-export function handshakeRoutes(ground: HandshakeGround): Route[] {
+export function handshakeRoutes(deps: HandshakeDeps): Route[] {
   const look = (request: Request) => {
-    const subscription = namedSubscription(ground.catalog(), request);
-    return reply(200, viewOf(subscription, { now: ground.clock.now(), request }));
+    const subscription = namedSubscription(deps.catalog(), request);
+    return reply(200, viewOf(subscription, { now: deps.clock.now(), request }));
   };
   return [
     { method: "GET", path: `${subscriptionPath}/handshake`, headers: apiHeaders, handle: look },
@@ -32,10 +32,10 @@ export function handshakeRoutes(ground: HandshakeGround): Route[] {
       path: `${subscriptionPath}/validate`,
       headers: apiHeaders,
       handle(request) {
-        const { id } = namedSubscription(ground.catalog(), request);
+        const { id } = namedSubscription(deps.catalog(), request);
         // An endpoint may take minutes to agree: how it goes is seen where the exchange is.
-        ground.handshakes.rerun(id, { baseUrl: baseUrlOf(request) }).catch((error) => {
-          ground.log.fact("warn", "handshake.failed", { subscription: id, error: String(error) });
+        deps.handshakes.rerun(id, { baseUrl: baseUrlOf(request) }).catch((error) => {
+          deps.log.fact("warn", "handshake.failed", { subscription: id, error: String(error) });
         });
         return look(request);
       },

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { plainRequest } from "../../../test/fixtures/request.ts";
 import type { QueueCount } from "../../core/ports.ts";
 import type { EndpointView } from "../../core/view.ts";
-import { type HeartbeatGround, startHeartbeat } from "./heartbeat.ts";
+import { type HeartbeatDeps, startHeartbeat } from "./heartbeat.ts";
 import { Live } from "./live.ts";
-import { Pulse } from "./rate-history.ts";
+import { RateHistory } from "./rate-history.ts";
 
-function begin(over: Partial<HeartbeatGround> = {}) {
+function begin(over: Partial<HeartbeatDeps> = {}) {
   const live = new Live();
-  const pulse = new Pulse();
+  const pulse = new RateHistory();
   let ring = () => {};
   const counts = { published: 0, refused: 0, delivered: 0, failed: 0, deadLettered: 0, dropped: 0 };
   startHeartbeat({
@@ -39,7 +39,7 @@ function begin(over: Partial<HeartbeatGround> = {}) {
   return { beat, watch, pulse };
 }
 
-function ledgerWith(counts: () => Promise<readonly QueueCount[]>): HeartbeatGround["ledger"] {
+function ledgerWith(counts: () => Promise<readonly QueueCount[]>): HeartbeatDeps["ledger"] {
   return { counts, waiting: async () => [], look: async () => [] };
 }
 

@@ -6,9 +6,9 @@
 import type { Log } from "../../core/ports.ts";
 import type { EndpointView } from "../../core/view.ts";
 import type { Live } from "./live.ts";
-import { type OverviewGround, overviewOf } from "./overview.ts";
+import { type OverviewDeps, overviewOf } from "./overview.ts";
 
-export interface HeartbeatGround extends OverviewGround {
+export interface HeartbeatDeps extends OverviewDeps {
   readonly live: Live;
   readonly log: Log;
   /** Calls every so many milliseconds of real time; the answer ends it. */
@@ -17,21 +17,21 @@ export interface HeartbeatGround extends OverviewGround {
 
 const beatMs = 1_000;
 
-export function startHeartbeat(ground: HeartbeatGround): () => void {
-  const { pulse, live, clock } = ground;
+export function startHeartbeat(deps: HeartbeatDeps): () => void {
+  const { pulse, live, clock } = deps;
   const healths = new Map<string, string>();
   let waiting = 0;
   let isLooking = false;
   const look = async () => {
-    if (live.isWatched) waiting = await tellOverview(ground, healths);
+    if (live.isWatched) waiting = await tellOverview(deps, healths);
     else {
-      const queues = await ground.ledger.counts();
+      const queues = await deps.ledger.counts();
       const ours = queues.filter(({ stage }) => stage === "deliver");
       waiting = ours.reduce((sum, queue) => sum + queue.waiting, 0);
     }
   };
-  return ground.every(beatMs, () => {
-    pulse.beat({ at: clock.now(), sums: ground.sums(), waiting });
+  return deps.every(beatMs, () => {
+    pulse.beat({ at: clock.now(), sums: deps.sums(), waiting });
     live.beat();
     // What waits is counted only for those who watch, and for the points of the charts.
     if (isLooking || !(live.isWatched || pulse.isPointNext)) return;
@@ -39,7 +39,7 @@ export function startHeartbeat(ground: HeartbeatGround): () => void {
     look()
       .catch((error) => {
         // Nothing depends on it, and the next beat comes soon.
-        ground.log.fact("debug", "overview.failed", { error: String(error) });
+        deps.log.fact("debug", "overview.failed", { error: String(error) });
       })
       .finally(() => {
         isLooking = false;
@@ -48,15 +48,12 @@ export function startHeartbeat(ground: HeartbeatGround): () => void {
 }
 
 /** Answers with how much waits. */
-async function tellOverview(
-  ground: HeartbeatGround,
-  healths: Map<string, string>,
-): Promise<number> {
-  const endpoints = await ground.endpoints();
-  const overview = await overviewOf({ ...ground, endpoints: async () => endpoints });
-  ground.live.tell({ kind: "overview", overview });
+async function tellOverview(deps: HeartbeatDeps, healths: Map<string, string>): Promise<number> {
+  const endpoints = await deps.endpoints();
+  const overview = await overviewOf({ ...deps, endpoints: async () => endpoints });
+  deps.live.tell({ kind: "overview", overview });
   for (const endpoint of changedSince(healths, endpoints)) {
-    ground.live.tell({ kind: "endpoint", endpoint });
+    deps.live.tell({ kind: "endpoint", endpoint });
   }
   return overview.waiting;
 }

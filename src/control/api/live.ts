@@ -9,7 +9,7 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Request, Route, Stream } from "../../core/request.ts";
 import { refuseName } from "../../core/text/wording.ts";
 import type { LiveEvent } from "../../core/view.ts";
-import { isSame } from "../arm/find-topic.ts";
+import { isSameName } from "../arm/find-topic.ts";
 import { apiHeaders } from "./request.ts";
 
 const watchersMax = 100;
@@ -118,10 +118,10 @@ function wishIn({ query }: Request): (event: LiveEvent) => boolean {
   }
   const { topic, subscription } = query;
   const isAbout = (about: { readonly topic: string; readonly subscription?: string }) =>
-    (topic === undefined || isSame(about.topic, topic)) &&
+    (topic === undefined || isSameName(about.topic, topic)) &&
     (subscription === undefined ||
       about.subscription === undefined ||
-      isSame(about.subscription, subscription));
+      isSameName(about.subscription, subscription));
   return (event) => {
     if (event.kind === "missed") return true;
     if (!kinds.includes(event.kind)) return false;

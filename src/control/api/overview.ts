@@ -6,10 +6,10 @@ import type { Route } from "../../core/request.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { Counts, EndpointView, History, Overview } from "../../core/view.ts";
 import { reply } from "../arm/reply.ts";
-import { historyRange, type Pulse } from "./rate-history.ts";
+import { historyRange, type RateHistory } from "./rate-history.ts";
 import { apiHeaders, numberIn } from "./request.ts";
 
-export interface OverviewGround {
+export interface OverviewDeps {
   readonly version: string;
   readonly startedAt: Instant;
   readonly profile: string;
@@ -20,20 +20,20 @@ export interface OverviewGround {
   readonly catalog: () => Catalog;
   /** What has been counted since the start. */
   readonly sums: () => Counts;
-  readonly pulse: Pulse;
+  readonly pulse: RateHistory;
   readonly endpoints: () => Promise<readonly EndpointView[]>;
   readonly whyNotReady: () => string | null;
 }
 
 const sickMax = 50;
 
-export function overviewRoutes(ground: OverviewGround): Route[] {
+export function overviewRoutes(deps: OverviewDeps): Route[] {
   return [
     {
       method: "GET",
       path: "/api/v1/overview",
       headers: apiHeaders,
-      handle: async () => reply(200, await overviewOf(ground)),
+      handle: async () => reply(200, await overviewOf(deps)),
     },
     {
       method: "GET",
@@ -41,42 +41,42 @@ export function overviewRoutes(ground: OverviewGround): Route[] {
       headers: apiHeaders,
       handle(request) {
         const minutes = numberIn(request, "minutes", { ...historyRange, usual: 60 });
-        return reply(200, historyOf(ground.pulse, minutes));
+        return reply(200, historyOf(deps.pulse, minutes));
       },
     },
   ];
 }
 
-export async function overviewOf(ground: OverviewGround): Promise<Overview> {
-  const { topics, subscriptions } = ground.catalog();
-  const queues = await ground.ledger.counts();
+export async function overviewOf(deps: OverviewDeps): Promise<Overview> {
+  const { topics, subscriptions } = deps.catalog();
+  const queues = await deps.ledger.counts();
   const waitingIn = (stage: "deliver" | "deadLetter") =>
     queues.reduce((sum, queue) => sum + (queue.stage === stage ? queue.waiting : 0), 0);
   const oldestAt = queues.reduce((least, queue) => Math.min(least, queue.oldestAt), Infinity);
-  const endpoints = await ground.endpoints();
+  const endpoints = await deps.endpoints();
   return {
-    version: ground.version,
-    now: isoInstant(ground.clock.now()),
-    startedAt: isoInstant(ground.startedAt),
-    profile: ground.profile,
-    store: ground.store,
-    clock: ground.clockKind,
+    version: deps.version,
+    now: isoInstant(deps.clock.now()),
+    startedAt: isoInstant(deps.startedAt),
+    profile: deps.profile,
+    store: deps.store,
+    clock: deps.clockKind,
     topics: topics.length,
     subscriptions: subscriptions.length,
     waiting: waitingIn("deliver"),
     waitingDeadLetters: waitingIn("deadLetter"),
     oldestAt: oldestAt === Infinity ? null : isoInstant(oldestAt),
-    rates: ground.pulse.rates(),
-    counts: ground.sums(),
+    rates: deps.pulse.rates(),
+    counts: deps.sums(),
     sick: endpoints
       .filter(({ health }) => health.kind !== "healthy")
       .toSorted((one, other) => other.waiting - one.waiting)
       .slice(0, sickMax),
-    whyNotReady: ground.whyNotReady(),
+    whyNotReady: deps.whyNotReady(),
   };
 }
 
-function historyOf(pulse: Pulse, minutes: number): History {
+function historyOf(pulse: RateHistory, minutes: number): History {
   const { stepMs, points } = pulse.history(minutes);
   return {
     stepMs,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Counts } from "../../core/view.ts";
-import { Pulse } from "./rate-history.ts";
+import { RateHistory } from "./rate-history.ts";
 
 function sums(over: Partial<Counts> = {}): Counts {
   const none = { published: 0, refused: 0, delivered: 0, failed: 0, deadLettered: 0, dropped: 0 };
@@ -9,8 +9,8 @@ function sums(over: Partial<Counts> = {}): Counts {
 }
 
 /** Beats every second, with what has been counted by then. */
-function run(beats: number, countedAt: (second: number) => Partial<Counts>): Pulse {
-  const pulse = new Pulse();
+function run(beats: number, countedAt: (second: number) => Partial<Counts>): RateHistory {
+  const pulse = new RateHistory();
   for (let second = 1; second <= beats; second++) {
     pulse.beat({ at: second * 1_000, sums: sums(countedAt(second)), waiting: second });
   }
@@ -18,7 +18,7 @@ function run(beats: number, countedAt: (second: number) => Partial<Counts>): Pul
 }
 
 test("a rate is taken over the last ten seconds, or since the start", () => {
-  assert.deepEqual(new Pulse().rates(), { published: 0, delivered: 0, failed: 0 });
+  assert.deepEqual(new RateHistory().rates(), { published: 0, delivered: 0, failed: 0 });
   assert.equal(run(2, (second) => ({ published: 4 * second })).rates().published, 4);
   const calm = run(30, (second) => ({ published: 100, delivered: 3 * second, failed: second / 2 }));
   assert.deepEqual(calm.rates(), { published: 0, delivered: 3, failed: 0.5 });

@@ -43,7 +43,7 @@ const nothing: Counts = {
   dropped: 0,
 };
 
-export class Pulse {
+export class RateHistory {
   readonly #fine: Track = { beats: fineBeats, max: finePointsMax, points: [], before: nothing };
   readonly #coarse: Track = {
     beats: coarseBeats,

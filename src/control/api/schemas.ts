@@ -232,7 +232,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     deadLetter: orNull(ref("DeadLetterPlace")),
     remarks: list(record<view.DeliveryStory["remarks"][number]>({ at: instant, words: text })),
   }),
-  DeadLetterPlace: record<view.DeadLetterPlace>(place),
+  DeadLetterPlace: record<view.DeadLetterLocation>(place),
   Attempt: record<view.AttemptView>(attempt),
   Health: record<view.HealthView>({
     kind: words("healthy", "unhealthy", "probing", "recovering", "closed"),

@@ -62,70 +62,70 @@ async function open(changes: Partial<SubscriptionDraft> = {}) {
 const made = (index: number) => `whsec_${Buffer.alloc(32, String(index)).toString("base64")}`;
 
 test("a subscription is signed from when its first secret is asked for", async () => {
-  const desk = await open();
-  assert.deepEqual(await desk.ask("GET"), []);
+  const broker = await open();
+  assert.deepEqual(await broker.ask("GET"), []);
   const secrets = [{ secret: made(1), expiresAt: null }];
-  assert.deepEqual(await desk.ask("POST"), secrets);
-  assert.deepEqual(await desk.ask("GET"), secrets);
-  assert.deepEqual((await desk.record())?.signing, [{ secret: made(1), expiresAt: null }]);
+  assert.deepEqual(await broker.ask("POST"), secrets);
+  assert.deepEqual(await broker.ask("GET"), secrets);
+  assert.deepEqual((await broker.record())?.signing, [{ secret: made(1), expiresAt: null }]);
 });
 
 test("a new secret follows with an overlap, a day unless it is said, and is told without it", async () => {
-  const desk = await open();
-  await desk.ask("POST");
-  assert.deepEqual(await desk.ask("POST", { secret: own }), [
+  const broker = await open();
+  await broker.ask("POST");
+  assert.deepEqual(await broker.ask("POST", { secret: own }), [
     { secret: own, expiresAt: null },
     { secret: made(1), expiresAt: "2030-01-02T00:00:00.000Z" },
   ]);
-  desk.pass(dayMs);
-  assert.deepEqual(await desk.ask("GET"), [{ secret: own, expiresAt: null }]);
-  assert.deepEqual(await desk.ask("POST", { overlapMs: 0 }), [
+  broker.pass(dayMs);
+  assert.deepEqual(await broker.ask("GET"), [{ secret: own, expiresAt: null }]);
+  assert.deepEqual(await broker.ask("POST", { overlapMs: 0 }), [
     { secret: made(2), expiresAt: null },
   ]);
-  assert.equal(JSON.stringify(desk.facts).includes("whsec_"), false);
+  assert.equal(JSON.stringify(broker.facts).includes("whsec_"), false);
   const change = { topic: "orders", subscription: "billing", change: "rotated" };
-  assert.deepEqual(desk.facts.at(-1), ["info", "signing.changed", change]);
+  assert.deepEqual(broker.facts.at(-1), ["info", "signing.changed", change]);
 });
 
 test("off forgets all secrets", async () => {
-  const desk = await open();
-  await desk.ask("POST");
-  assert.deepEqual(await desk.ask("POST", { off: true }), []);
-  assert.deepEqual((await desk.record())?.signing, []);
+  const broker = await open();
+  await broker.ask("POST");
+  assert.deepEqual(await broker.ask("POST", { off: true }), []);
+  assert.deepEqual((await broker.record())?.signing, []);
 });
 
 test("terms that wait for their endpoint get the new secret, too", async () => {
   const pending = termsIn(subscriptionDraft({ name: "billing" }));
   const times = { startedAt: startAt, until: startAt + 1, allowedRate: null };
-  const desk = await open({ handshake: { code: "c", ...times, pending, exchanges: [] } });
-  await desk.ask("POST", { secret: own });
-  const record = await desk.record();
+  const broker = await open({ handshake: { code: "c", ...times, pending, exchanges: [] } });
+  await broker.ask("POST", { secret: own });
+  const record = await broker.record();
   const signing = [{ secret: own, expiresAt: null }];
   assert.deepEqual([record?.signing, record?.handshake?.pending?.signing], [signing, signing]);
 });
 
 test("a write by somebody else in between is not undone", async () => {
-  const desk = await open();
-  const before = await desk.record();
+  const broker = await open();
+  const before = await broker.record();
   assert.ok(before);
   const { id: _, revision: __, ...draft } = before;
-  await desk.store.putSubscription({ ...draft, labels: ["theirs"] });
-  await desk.ask("POST", { secret: own });
-  assert.deepEqual((await desk.record())?.labels, ["theirs"]);
-  assert.equal((await desk.record())?.signing.length, 1);
+  await broker.store.putSubscription({ ...draft, labels: ["theirs"] });
+  await broker.ask("POST", { secret: own });
+  assert.deepEqual((await broker.record())?.labels, ["theirs"]);
+  assert.equal((await broker.record())?.signing.length, 1);
 });
 
 test("within a domain the topic is named as well", async () => {
-  const desk = await open({ domainTopic: "eu" });
-  await assert.rejects(desk.ask("GET"), /There is no subscription "BILLING" of "Orders"/);
-  assert.deepEqual(await desk.ask("GET", undefined, {}, { domainTopic: "EU" }), []);
+  const broker = await open({ domainTopic: "eu" });
+  await assert.rejects(broker.ask("GET"), /There is no subscription "BILLING" of "Orders"/);
+  assert.deepEqual(await broker.ask("GET", undefined, {}, { domainTopic: "EU" }), []);
 });
 
 test("bad orders are refused in words, and change nothing", async () => {
-  const desk = await open();
-  await desk.ask("POST", { secret: own });
+  const broker = await open();
+  await broker.ask("POST", { secret: own });
   const refused = async (order: unknown, words: RegExp) => {
-    await assert.rejects(desk.ask("POST", order), (error) => {
+    await assert.rejects(broker.ask("POST", order), (error) => {
       assert.ok(error instanceof Refusal);
       assert.match(error.message, words);
       assert.equal(error.message.includes("c2hvcnQ"), false, "no word of the secret");
@@ -141,5 +141,5 @@ test("bad orders are refused in words, and change nothing", async () => {
   await refused({ off: true, secret: own }, /secret must be left out: off forgets all secrets/);
   await refused({ overlap: 1 }, /overlap/);
   await refused([], /must be an object/);
-  assert.equal((await desk.record())?.signing.length, 1);
+  assert.equal((await broker.record())?.signing.length, 1);
 });

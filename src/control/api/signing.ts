@@ -20,7 +20,7 @@ import { reply } from "../arm/reply.ts";
 import { checkSecret, makeSecret, refuseUnsignable, renderSigning } from "../properties/signing.ts";
 import { namedSubscription, subscriptionPath } from "./names.ts";
 
-export interface SigningGround {
+export interface SigningDeps {
   readonly registry: Registry;
   readonly catalog: () => Catalog;
   readonly refresh: () => Promise<void>;
@@ -32,40 +32,40 @@ export interface SigningGround {
 /** Writes by others that may come between. */
 const triesMax = 5;
 
-export function signingRoutes(ground: SigningGround): Route[] {
+export function signingRoutes(deps: SigningDeps): Route[] {
   const path = `${subscriptionPath}/signing`;
   return [
-    { method: "GET", path, handle: (request) => show(ground, find(ground, request)) },
-    { method: "POST", path, handle: (request) => rotate(ground, request) },
+    { method: "GET", path, handle: (request) => show(deps, find(deps, request)) },
+    { method: "POST", path, handle: (request) => rotate(deps, request) },
   ];
 }
 
-function find({ catalog }: SigningGround, request: Request): Subscription {
+function find({ catalog }: SigningDeps, request: Request): Subscription {
   return namedSubscription(catalog(), request);
 }
 
 /** Not to be kept by anyone on the way. */
-function show({ clock }: SigningGround, subscription: Subscription): Reply {
+function show({ clock }: SigningDeps, subscription: Subscription): Reply {
   const signing = secretsInForce(wantedTerms(subscription).signing, clock.now());
   const shown: SigningSecrets = renderSigning(signing, { showsSecrets: true });
   return reply(200, shown, { "cache-control": "no-store" });
 }
 
-async function rotate(ground: SigningGround, request: Request): Promise<Reply> {
+async function rotate(deps: SigningDeps, request: Request): Promise<Reply> {
   const order = readOrder(request);
   for (let tried = 1; ; tried++) {
-    const { id, revision, ...draft } = find(ground, request);
-    const changed = withSigning(draft, (signing) => follow(ground, signing, order));
+    const { id, revision, ...draft } = find(deps, request);
+    const changed = withSigning(draft, (signing) => follow(deps, signing, order));
     refuseUnsignable(wantedTerms({ ...changed, id, revision }), "signing");
     try {
-      const written = await ground.registry.putSubscription(changed, revision);
-      await ground.refresh();
-      tell(ground, written, order);
-      return show(ground, written);
+      const written = await deps.registry.putSubscription(changed, revision);
+      await deps.refresh();
+      tell(deps, written, order);
+      return show(deps, written);
     } catch (error) {
       const isStale = error instanceof Refusal && error.code === "PreconditionFailed";
       if (!isStale || tried === triesMax) throw error;
-      await ground.refresh();
+      await deps.refresh();
     }
   }
 }
@@ -102,10 +102,10 @@ function checkOverlap(value: unknown): number {
   throw refuseValue({ field: "overlapMs", value, allowed });
 }
 
-function follow(ground: SigningGround, signing: Signing, order: Order): Signing {
+function follow(deps: SigningDeps, signing: Signing, order: Order): Signing {
   if (order.isOff) return [];
-  const now = ground.clock.now();
-  const secret = order.secret ?? makeSecret(ground.makeKey);
+  const now = deps.clock.now();
+  const secret = order.secret ?? makeSecret(deps.makeKey);
   if (secretsInForce(signing, now).some((known) => known.secret === secret)) {
     const words = "secret must be another than those in force";
     throw new Refusal("InvalidSetting", words, { target: "secret" });
@@ -130,7 +130,7 @@ function withSigning(
   };
 }
 
-function tell({ log }: SigningGround, { topic, name }: Subscription, { isOff }: Order): void {
+function tell({ log }: SigningDeps, { topic, name }: Subscription, { isOff }: Order): void {
   const change = isOff ? "off" : "rotated";
   log.fact("info", "signing.changed", { topic, subscription: name, change });
 }

@@ -5,7 +5,7 @@
 import type { Route } from "../../core/request.ts";
 import { checkInteger } from "../../core/text/check.ts";
 import { orderMembers } from "../../core/whatif/outage.ts";
-import { type SimulationGround, simulate } from "../../core/whatif/simulate.ts";
+import { type SimulationDeps, simulate } from "../../core/whatif/simulate.ts";
 import { readMembers } from "../arm/body.ts";
 import { reply } from "../arm/reply.ts";
 import { apiHeaders } from "./request.ts";
@@ -13,7 +13,7 @@ import { apiHeaders } from "./request.ts";
 /** A broker has other things to do meanwhile; the command line takes more. */
 const backlogRange = { min: 0, max: 5_000 };
 
-export function simulateRoutes(ground: SimulationGround): Route[] {
+export function simulateRoutes(deps: SimulationDeps): Route[] {
   return [
     {
       method: "POST",
@@ -22,7 +22,7 @@ export function simulateRoutes(ground: SimulationGround): Route[] {
       handle(request) {
         const order = readMembers(request, orderMembers);
         checkInteger(order.backlog ?? 0, "backlog", backlogRange);
-        return reply(200, simulate(order, ground));
+        return reply(200, simulate(order, deps));
       },
     },
   ];

@@ -12,11 +12,11 @@ import { refuseValue } from "../../core/text/wording.ts";
 import { type DomainTerms, domainTopicNameRule, type Topic } from "../../core/topic.ts";
 import { readMembers } from "./body.ts";
 import {
+  type ArmContext,
   type Call,
   changing,
-  type Desk,
   findTopic,
-  isSame,
+  isSameName,
   needTopic,
   refuseMissing,
   replyToWrite,
@@ -31,7 +31,7 @@ const topicsMax = 100_000;
 
 /** As it is spelt, in any letter case that is asked for; undefined when it is not there. */
 export function findDomainTopic(catalog: Catalog, domain: Topic, name: string): string | undefined {
-  return namesOf(catalog, domain).find((known) => isSame(known, name));
+  return namesOf(catalog, domain).find((known) => isSameName(known, name));
 }
 
 function namesOf(catalog: Catalog, domain: Topic): readonly string[] {
@@ -45,7 +45,7 @@ function namesOf(catalog: Catalog, domain: Topic): readonly string[] {
 }
 
 function subscriptionsOf({ subscriptions }: Catalog, domain: Topic): readonly Subscription[] {
-  return subscriptions.filter(({ topic }) => isSame(topic, domain.name));
+  return subscriptions.filter(({ topic }) => isSameName(topic, domain.name));
 }
 
 function domainOf(source: DomainTopicSource): TopicSource {
@@ -57,8 +57,8 @@ export function needDomain(catalog: Catalog, source: DomainTopicSource): Topic {
   return needTopic(catalog, domainOf(source));
 }
 
-export function listDomainTopics(desk: Desk, call: Call, source: TopicSource): Reply {
-  const catalog = desk.catalog();
+export function listDomainTopics(context: ArmContext, call: Call, source: TopicSource): Reply {
+  const catalog = context.catalog();
   const domain = needTopic(catalog, source);
   const items = namesOf(catalog, domain).map((name) => ({
     name,
@@ -68,8 +68,8 @@ export function listDomainTopics(desk: Desk, call: Call, source: TopicSource): R
   return replyWithList(items, call.request, call.url);
 }
 
-export function getDomainTopic(desk: Desk, source: DomainTopicSource): Reply {
-  const catalog = desk.catalog();
+export function getDomainTopic(context: ArmContext, source: DomainTopicSource): Reply {
+  const catalog = context.catalog();
   const domain = needDomain(catalog, source);
   const name = findDomainTopic(catalog, domain, source.name);
   if (name === undefined) throw refuseMissing(source);
@@ -77,99 +77,105 @@ export function getDomainTopic(desk: Desk, source: DomainTopicSource): Reply {
 }
 
 export async function putDomainTopic(
-  desk: Desk,
+  context: ArmContext,
   call: Call,
   source: DomainTopicSource,
 ): Promise<Reply> {
   readMembers(call.request, ["id", "name", "type", "properties", "systemData", "location"]);
-  const { domain, name } = await changing(desk, call.request, () => addDomainTopic(desk, source));
-  await desk.refresh();
+  const { domain, name } = await changing(context, call.request, () =>
+    addDomainTopic(context, source),
+  );
+  await context.refresh();
   return replyToWrite(call, {
     topic: domain,
     revision: domain.revision,
     resourceId: sourceArmId(domain, name),
-    operationId: desk.ids.next().toUpperCase(),
+    operationId: context.ids.next().toUpperCase(),
     body: renderDomainTopic(domain, name, "Creating"),
   });
 }
 
 /** Of a domain that makes its topics by itself. Refusal: NotFound, where it does not. */
 export async function needDomainTopic(
-  desk: Desk,
+  context: ArmContext,
   source: DomainTopicSource,
 ): Promise<{ readonly domain: Topic; readonly name: string }> {
-  const catalog = desk.catalog();
+  const catalog = context.catalog();
   const domain = needDomain(catalog, source);
   const name = findDomainTopic(catalog, domain, source.name);
   if (name !== undefined) return { domain, name };
-  if (domain.domain?.autoCreateTopics) return await addDomainTopic(desk, source);
+  if (domain.domain?.autoCreateTopics) return await addDomainTopic(context, source);
   const { message } = refuseMissing(source);
   const why = "the domain does not create topics with their first subscription";
   throw new Refusal("NotFound", `${message} Create it first: ${why}.`);
 }
 
-async function addDomainTopic(desk: Desk, source: DomainTopicSource) {
+async function addDomainTopic(context: ArmContext, source: DomainTopicSource) {
   if (!domainTopicNameRule.test(source.name)) {
     const allowed = "3 to 128 letters, digits, hyphens, dots, underscores and tildes";
     throw refuseValue({ field: "domainTopicName", value: source.name, allowed });
   }
-  const domain = needDomain(desk.catalog(), source);
+  const domain = needDomain(context.catalog(), source);
   const topics = domain.domain?.topics ?? [];
-  const known = topics.find((name) => isSame(name, source.name));
+  const known = topics.find((name) => isSameName(name, source.name));
   if (known !== undefined) return { domain, name: known };
   if (topics.length >= topicsMax) {
     throw new Refusal("Conflict", `The domain has ${topicsMax} topics, and may not have more.`);
   }
-  const written = await writeTopics(desk, domain, [...topics, source.name]);
+  const written = await writeTopics(context, domain, [...topics, source.name]);
   return { domain: written, name: source.name };
 }
 
 /** Nothing else changes, and so whoever declared the domain goes on keeping it. */
-async function writeTopics(desk: Desk, domain: Topic, topics: readonly string[]): Promise<Topic> {
+async function writeTopics(
+  context: ArmContext,
+  domain: Topic,
+  topics: readonly string[],
+): Promise<Topic> {
   const { revision, ...draft } = domain;
   const terms = { ...(domain.domain as DomainTerms), topics };
-  return await desk.registry.putTopic({ ...draft, domain: terms }, revision);
+  return await context.registry.putTopic({ ...draft, domain: terms }, revision);
 }
 
 export async function removeDomainTopic(
-  desk: Desk,
+  context: ArmContext,
   call: Call,
   source: DomainTopicSource,
 ): Promise<Reply> {
-  const domain = findTopic(desk.catalog(), domainOf(source));
+  const domain = findTopic(context.catalog(), domainOf(source));
   if (domain === undefined) return done;
-  for (const one of subscriptionsOf(desk.catalog(), domain)) {
-    if (one.domainTopic === null || !isSame(one.domainTopic, source.name)) continue;
-    await desk.registry.removeSubscription(one.id);
-    desk.handshakes.tellDeleted(one);
+  for (const one of subscriptionsOf(context.catalog(), domain)) {
+    if (one.domainTopic === null || !isSameName(one.domainTopic, source.name)) continue;
+    await context.registry.removeSubscription(one.id);
+    context.handshakes.tellDeleted(one);
   }
-  await desk.refresh();
-  await changing(desk, call.request, () => dropName(desk, source));
-  await desk.refresh();
+  await context.refresh();
+  await changing(context, call.request, () => dropName(context, source));
+  await context.refresh();
   return done;
 }
 
 /** After a subscription of it has gone. */
 export async function tidyDomainTopic(
-  desk: Desk,
+  context: ArmContext,
   call: Call,
   source: DomainTopicSource,
 ): Promise<void> {
-  await changing(desk, call.request, async () => {
-    const catalog = desk.catalog();
+  await changing(context, call.request, async () => {
+    const catalog = context.catalog();
     const domain = findTopic(catalog, domainOf(source));
     if (!domain?.domain?.autoDeleteTopics) return;
     const isUsed = subscriptionsOf(catalog, domain).some(
-      ({ domainTopic }) => domainTopic !== null && isSame(domainTopic, source.name),
+      ({ domainTopic }) => domainTopic !== null && isSameName(domainTopic, source.name),
     );
-    if (!isUsed) await dropName(desk, source);
+    if (!isUsed) await dropName(context, source);
   });
-  await desk.refresh();
+  await context.refresh();
 }
 
-async function dropName(desk: Desk, source: DomainTopicSource): Promise<void> {
-  const domain = findTopic(desk.catalog(), domainOf(source));
+async function dropName(context: ArmContext, source: DomainTopicSource): Promise<void> {
+  const domain = findTopic(context.catalog(), domainOf(source));
   const topics = domain?.domain?.topics ?? [];
-  const left = topics.filter((name) => !isSame(name, source.name));
-  if (domain !== undefined && left.length < topics.length) await writeTopics(desk, domain, left);
+  const left = topics.filter((name) => !isSameName(name, source.name));
+  if (domain !== undefined && left.length < topics.length) await writeTopics(context, domain, left);
 }

@@ -5,20 +5,20 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import { findDomainTopic, needDomain, needDomainTopic } from "./domains.ts";
-import { type Desk, findTopic, isSame, needTopic, refuseMissing } from "./find-topic.ts";
+import { type ArmContext, findTopic, isSameName, needTopic, refuseMissing } from "./find-topic.ts";
 import type { Named, Source } from "./path.ts";
 
 /** A subscription's place: its topic or domain, and within a domain perhaps one topic. */
-export interface Spot {
+export interface SubscriptionParent {
   readonly topic: Topic;
   readonly domainTopic: string | null;
 }
 
 /** Where a subscription would be; undefined when there is no such topic. */
-export function findSpot(catalog: Catalog, source: Source): Spot | undefined {
+export function findParent(catalog: Catalog, source: Source): SubscriptionParent | undefined {
   switch (source.kind) {
     case "foreign": {
-      const topic = catalog.topics.find((each) => isSame(topicArmId(each), source.id));
+      const topic = catalog.topics.find((each) => isSameName(topicArmId(each), source.id));
       return topic && { topic, domainTopic: null };
     }
     case "domainTopic": {
@@ -34,7 +34,7 @@ export function findSpot(catalog: Catalog, source: Source): Spot | undefined {
 }
 
 /** Refusals: NotFound, InvalidSetting for what has no events here. */
-export function spotToBe(catalog: Catalog, source: Source): Spot {
+export function parentToBe(catalog: Catalog, source: Source): SubscriptionParent {
   if (source.kind === "foreign") {
     const words = "scope must be a topic, a domain, a topic of a domain or a storage account";
     const message = `${words} of this broker, and is ${source.id}`;
@@ -45,25 +45,25 @@ export function spotToBe(catalog: Catalog, source: Source): Spot {
   return { topic: needDomain(catalog, source), domainTopic: source.name };
 }
 
-export async function needSpot(desk: Desk, source: Source): Promise<Spot> {
-  const spot = findSpot(desk.catalog(), source);
-  if (spot !== undefined || source.kind !== "domainTopic") {
-    return spot ?? spotToBe(desk.catalog(), source);
+export async function needParent(context: ArmContext, source: Source): Promise<SubscriptionParent> {
+  const parent = findParent(context.catalog(), source);
+  if (parent !== undefined || source.kind !== "domainTopic") {
+    return parent ?? parentToBe(context.catalog(), source);
   }
-  const { domain, name } = await needDomainTopic(desk, source);
+  const { domain, name } = await needDomainTopic(context, source);
   return { topic: domain, domainTopic: name };
 }
 
 export function findSubscription(
   { subscriptions }: Catalog,
-  { topic, domainTopic }: Spot,
+  { topic, domainTopic }: SubscriptionParent,
   name: string,
 ): Subscription | undefined {
   return subscriptions.find(
     (one) =>
-      isSame(one.topic, topic.name) &&
-      isSame(one.domainTopic ?? "", domainTopic ?? "") &&
-      isSame(one.name, name),
+      isSameName(one.topic, topic.name) &&
+      isSameName(one.domainTopic ?? "", domainTopic ?? "") &&
+      isSameName(one.name, name),
   );
 }
 
@@ -73,9 +73,9 @@ export interface Found {
 }
 
 export function findNamed(catalog: Catalog, { source, name }: Named): Found | undefined {
-  const spot = findSpot(catalog, source);
-  const subscription = spot && findSubscription(catalog, spot, name);
-  return spot && subscription && { topic: spot.topic, subscription };
+  const parent = findParent(catalog, source);
+  const subscription = parent && findSubscription(catalog, parent, name);
+  return parent && subscription && { topic: parent.topic, subscription };
 }
 
 /** Refusal: NotFound. */

@@ -7,13 +7,13 @@ import type { Catalog, Clock, Ids, Log, Registry } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request } from "../../core/request.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
-import type { Called, HandshakeDesk } from "../handshake/port.ts";
+import type { CallerUrl, HandshakePort } from "../handshake/port.ts";
 import { etagOf, hasConditions } from "./etag.ts";
 import type { Operations } from "./operations.ts";
 import type { Group, Source, TopicSource } from "./path.ts";
 import { reply } from "./reply.ts";
 
-export interface ArmGround {
+export interface ArmDeps {
   readonly registry: Registry;
   /** As this broker routes by it now; what was written through us is in it after `refresh`. */
   readonly catalog: () => Catalog;
@@ -27,15 +27,15 @@ export interface ArmGround {
   readonly azure: AzureResources;
   /** `scheme://host[:port]` as the client called us. */
   readonly baseUrl: (request: Request) => string;
-  readonly handshakes: HandshakeDesk;
+  readonly handshakes: HandshakePort;
 }
 
-export interface Desk extends ArmGround {
+export interface ArmContext extends ArmDeps {
   readonly operations: Operations;
 }
 
 /** One request to the control plane. */
-export interface Call extends Called {
+export interface Call extends CallerUrl {
   readonly request: Request;
   /** As the client wrote it, percent-decoded, with single slashes. */
   readonly path: string;
@@ -44,14 +44,14 @@ export interface Call extends Called {
   readonly apiVersion: string;
 }
 
-export function isSame(one: string, other: string): boolean {
+export function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
 export function isInGroup({ place }: Topic, group: Group): boolean {
   return (
-    isSame(place.subscriptionId, group.subscriptionId) &&
-    isSame(place.resourceGroup, group.resourceGroup)
+    isSameName(place.subscriptionId, group.subscriptionId) &&
+    isSameName(place.resourceGroup, group.resourceGroup)
   );
 }
 
@@ -60,7 +60,7 @@ export function findTopic({ topics }: Catalog, source: TopicSource): Topic | und
   return topics.find(
     (topic) =>
       topic.kind === source.kind &&
-      isSame(topic.name, source.name) &&
+      isSameName(topic.name, source.name) &&
       isInGroup(topic, source.group),
   );
 }
@@ -74,7 +74,7 @@ export function needTopic(catalog: Catalog, source: TopicSource): Topic {
   if (topic !== undefined) return topic;
   const { message } = refuseMissing(source);
   const other = catalog.topics.find(
-    ({ kind, name }) => kind === source.kind && isSame(name, source.name),
+    ({ kind, name }) => kind === source.kind && isSameName(name, source.name),
   );
   const hint = other === undefined ? "" : ` There is ${topicArmId(other)}.`;
   throw new Refusal("NotFound", `${message}${hint}`);
@@ -106,7 +106,7 @@ const triesMax = 5;
  * between; unless the client wants to hear of that. Refusal: Conflict, after many such writes.
  */
 export async function changing<T>(
-  desk: Pick<Desk, "refresh">,
+  context: Pick<ArmContext, "refresh">,
   request: Request,
   change: () => Promise<T>,
 ): Promise<T> {
@@ -120,7 +120,7 @@ export async function changing<T>(
         const words = "The resource is being changed by others all the time; try again.";
         throw new Refusal("Conflict", words, { cause: error });
       }
-      await desk.refresh();
+      await context.refresh();
     }
   }
 }
@@ -147,11 +147,11 @@ export function replyToWrite(
   });
 }
 
-export function tellTopic(
-  desk: Pick<Desk, "log">,
+export function logTopic(
+  context: Pick<ArmContext, "log">,
   topic: Topic,
   change: "created" | "updated" | "removed",
 ) {
   const names = { topic: topic.name, id: topicArmId(topic) };
-  desk.log.fact("info", "topic.changed", { ...names, change, origin: "api" });
+  context.log.fact("info", "topic.changed", { ...names, change, origin: "api" });
 }

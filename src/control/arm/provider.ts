@@ -6,10 +6,10 @@ import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import { localPlace } from "../../core/topic.ts";
+import { localGroup } from "../../core/topic.ts";
 import { tenantId } from "../signin/azure-signin.ts";
 import { readMembers } from "./body.ts";
-import { type Call, type Desk, isInGroup, isSame } from "./find-topic.ts";
+import { type ArmContext, type Call, isInGroup, isSameName } from "./find-topic.ts";
 import type { Group } from "./path.ts";
 import { reply } from "./reply.ts";
 
@@ -32,9 +32,9 @@ function distinct(texts: readonly string[]): string[] {
   return [...seen.values()].toSorted();
 }
 
-export function listAzureSubscriptions(desk: Desk): Reply {
-  const ids = desk.catalog().topics.map(({ place }) => place.subscriptionId);
-  const all = distinct([...ids, localPlace.subscriptionId]);
+export function listAzureSubscriptions(context: ArmContext): Reply {
+  const ids = context.catalog().topics.map(({ place }) => place.subscriptionId);
+  const all = distinct([...ids, localGroup.subscriptionId]);
   return reply(200, { value: all.map(azureSubscription) });
 }
 
@@ -55,11 +55,11 @@ function azureSubscription(subscriptionId: string): object {
 }
 
 function locationsIn({ topics }: Catalog): readonly string[] {
-  return distinct([localPlace.location, ...topics.map(({ place }) => place.location)]);
+  return distinct([localGroup.location, ...topics.map(({ place }) => place.location)]);
 }
 
-export function listLocations(desk: Desk, subscriptionId: string): Reply {
-  const value = locationsIn(desk.catalog()).map((name) => ({
+export function listLocations(context: ArmContext, subscriptionId: string): Reply {
+  const value = locationsIn(context.catalog()).map((name) => ({
     id: `/subscriptions/${subscriptionId}/locations/${name}`,
     name,
     displayName: name,
@@ -69,12 +69,12 @@ export function listLocations(desk: Desk, subscriptionId: string): Reply {
   return reply(200, { value });
 }
 
-export function listGroups(desk: Desk, subscriptionId: string): Reply {
-  const names = desk
+export function listGroups(context: ArmContext, subscriptionId: string): Reply {
+  const names = context
     .catalog()
-    .topics.filter(({ place }) => isSame(place.subscriptionId, subscriptionId))
+    .topics.filter(({ place }) => isSameName(place.subscriptionId, subscriptionId))
     .map(({ place }) => place.resourceGroup);
-  const all = distinct([...names, localPlace.resourceGroup]);
+  const all = distinct([...names, localGroup.resourceGroup]);
   const value = all.map((resourceGroup) => groupOf({ subscriptionId, resourceGroup }, {}));
   return reply(200, { value });
 }
@@ -87,7 +87,7 @@ function groupOf(
     id: `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}`,
     name: resourceGroup,
     type: "Microsoft.Resources/resourceGroups",
-    location: location ?? localPlace.location,
+    location: location ?? localGroup.location,
     ...(typeof tags === "object" && tags !== null && { tags }),
     properties: { provisioningState: "Succeeded" },
   };
@@ -112,8 +112,8 @@ export function putGroup({ request }: Call, group: Group): Reply {
  * An empty group is as good as gone. *Differs:* Azure removes what is in a group with it; here that
  * would be events that wait, and whoever means it can remove the topics by name.
  */
-export function removeGroup(desk: Desk, group: Group): Reply {
-  const { topics } = desk.catalog();
+export function removeGroup(context: ArmContext, group: Group): Reply {
+  const { topics } = context.catalog();
   const left = topics.filter((topic) => topic.kind !== "storage" && isInGroup(topic, group));
   if (left.length === 0) return { status: 200 };
   const names = left.map(({ kind, name }) => `${kind}s/${name}`).join(", ");
@@ -139,8 +139,8 @@ const resourceTypes = [
   "locations/topicTypes",
 ];
 
-function providerOf(desk: Desk, subscriptionId: string): object {
-  const locations = locationsIn(desk.catalog());
+function providerOf(context: ArmContext, subscriptionId: string): object {
+  const locations = locationsIn(context.catalog());
   return {
     id: `/subscriptions/${subscriptionId}/providers/${provider}`,
     namespace: provider,
@@ -156,16 +156,16 @@ function providerOf(desk: Desk, subscriptionId: string): object {
   };
 }
 
-export function listProviders(desk: Desk, subscriptionId: string): Reply {
-  return reply(200, { value: [providerOf(desk, subscriptionId)] });
+export function listProviders(context: ArmContext, subscriptionId: string): Reply {
+  return reply(200, { value: [providerOf(context, subscriptionId)] });
 }
 
 /** Also what registering it answers. Refusal: NotFound, for any other provider. */
 export function getProvider(
-  desk: Desk,
+  context: ArmContext,
   { subscriptionId, namespace }: { readonly subscriptionId: string; readonly namespace: string },
 ): Reply {
-  if (isSame(namespace, provider)) return reply(200, providerOf(desk, subscriptionId));
+  if (isSameName(namespace, provider)) return reply(200, providerOf(context, subscriptionId));
   throw new Refusal("NotFound", `There is no provider '${namespace}' here, only ${provider}.`);
 }
 
@@ -184,7 +184,7 @@ const topicTypes = [
   },
 ];
 
-function topicTypeOf(desk: Desk, type: (typeof topicTypes)[number]): object {
+function topicTypeOf(context: ArmContext, type: (typeof topicTypes)[number]): object {
   const group = "/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}";
   return {
     properties: {
@@ -193,7 +193,7 @@ function topicTypeOf(desk: Desk, type: (typeof topicTypes)[number]): object {
       description: type.description,
       resourceRegionType: "RegionalResource",
       provisioningState: "Succeeded",
-      supportedLocations: locationsIn(desk.catalog()),
+      supportedLocations: locationsIn(context.catalog()),
       sourceResourceFormat: `${group}/providers/${provider}/${type.format}`,
     },
     id: `providers/${provider}/topicTypes/${type.name}`,
@@ -202,13 +202,13 @@ function topicTypeOf(desk: Desk, type: (typeof topicTypes)[number]): object {
   };
 }
 
-export function listTopicTypes(desk: Desk): Reply {
-  return reply(200, { value: topicTypes.map((type) => topicTypeOf(desk, type)) });
+export function listTopicTypes(context: ArmContext): Reply {
+  return reply(200, { value: topicTypes.map((type) => topicTypeOf(context, type)) });
 }
 
 /** Refusal: NotFound. */
-export function getTopicType(desk: Desk, name: string): Reply {
-  return reply(200, topicTypeOf(desk, needTopicType(name)));
+export function getTopicType(context: ArmContext, name: string): Reply {
+  return reply(200, topicTypeOf(context, needTopicType(name)));
 }
 
 /** Who publishes to a topic of their own also makes up its event types. Refusal: NotFound. */
@@ -218,7 +218,7 @@ export function listTopicTypeEventTypes(name: string): Reply {
 }
 
 function needTopicType(name: string): (typeof topicTypes)[number] {
-  const type = topicTypes.find((each) => isSame(each.name, name));
+  const type = topicTypes.find((each) => isSameName(each.name, name));
   if (type !== undefined) return type;
   throw new Refusal("NotFound", `The topic type '${name}' was not found.`);
 }

@@ -9,7 +9,13 @@ import type { Reply, Request, Route } from "../../core/request.ts";
 import { shownAs } from "../../core/text/wording.ts";
 import * as domains from "./domains.ts";
 import { findNamed } from "./find-subscription.ts";
-import { type ArmGround, type Call, type Desk, needTopic, refuseMissing } from "./find-topic.ts";
+import {
+  type ArmContext,
+  type ArmDeps,
+  type Call,
+  needTopic,
+  refuseMissing,
+} from "./find-topic.ts";
 import { openOperations, type Progress, refuseOperation } from "./operations.ts";
 import { type Asked, parsePath, type Source } from "./path.ts";
 import * as provider from "./provider.ts";
@@ -39,25 +45,25 @@ export interface ArmOptions {
 }
 
 export function armRoutes(
-  ground: ArmGround,
+  deps: ArmDeps,
   { quiet = null, stop = new AbortController().signal }: ArmOptions = {},
 ): readonly Route[] {
-  const desk: Desk = { ...ground, operations: openOperations({ ...ground, quiet, stop }) };
+  const context: ArmContext = { ...deps, operations: openOperations({ ...deps, quiet, stop }) };
   const everywhere = roots.flatMap((root) =>
     methods.flatMap((method) => [
-      routeAt(desk, method, root, () => root),
-      routeAt(desk, method, `${root}/*`, ({ params }) => `${root}/${params["*"]}`),
+      routeAt(context, method, root, () => root),
+      routeAt(context, method, `${root}/*`, ({ params }) => `${root}/${params["*"]}`),
     ]),
   );
   const encoded = `/:scope${extensionTopicPath}`;
   return [
     ...everywhere,
-    routeAt(desk, "GET", encoded, ({ params }) => `/${params.scope}${extensionTopicPath}`),
+    routeAt(context, "GET", encoded, ({ params }) => `/${params.scope}${extensionTopicPath}`),
   ];
 }
 
 function routeAt(
-  desk: Desk,
+  context: ArmContext,
   method: Method,
   path: string,
   pathOf: (request: Request) => string,
@@ -68,24 +74,24 @@ function routeAt(
     headers: armHeaders,
     async handle(request) {
       try {
-        return await carryOut(desk, method, request, pathOf(request).replace(/\/+/g, "/"));
+        return await carryOut(context, method, request, pathOf(request).replace(/\/+/g, "/"));
       } catch (error) {
-        if (error instanceof Refusal) return refuse(desk, method, error);
+        if (error instanceof Refusal) return refuse(context, method, error);
         throw error;
       }
     },
   };
 }
 
-function refuse(desk: Desk, method: Method, refusal: Refusal): Reply {
+function refuse(context: ArmContext, method: Method, refusal: Refusal): Reply {
   const { code, message } = refusal;
   const level = method === "GET" ? "debug" : "info";
-  desk.log.fact(level, "control.refused", { method, code, reason: message });
+  context.log.fact(level, "control.refused", { method, code, reason: message });
   return replyToRefusal(refusal);
 }
 
 async function carryOut(
-  desk: Desk,
+  context: ArmContext,
   method: Method,
   request: Request,
   path: string,
@@ -95,10 +101,10 @@ async function carryOut(
     const words = `api-version must be a version such as ${apiVersionDefault}`;
     throw new Refusal("InvalidApiVersion", `${words}, and is ${shownAs(apiVersion)}.`);
   }
-  const baseUrl = desk.baseUrl(request);
+  const baseUrl = context.baseUrl(request);
   const url = baseUrl + path.split("/").map(encodeURIComponent).join("/");
   const call: Call = { request, path, apiVersion, baseUrl, url };
-  const acts = actsOn(desk, call, parsePath(path));
+  const acts = actsOn(context, call, parsePath(path));
   const act = acts[method];
   if (act !== undefined) return await act();
   const allowed = Object.keys(acts).join(", ");
@@ -109,7 +115,7 @@ async function carryOut(
 
 type Acts = Partial<Record<Method, () => Reply | Promise<Reply>>>;
 
-function actsOn(desk: Desk, call: Call, asked: Asked): Acts {
+function actsOn(context: ArmContext, call: Call, asked: Asked): Acts {
   switch (asked.kind) {
     case "topic":
     case "keys":
@@ -117,7 +123,7 @@ function actsOn(desk: Desk, call: Call, asked: Asked): Acts {
     case "topics":
     case "domainTopic":
     case "domainTopics":
-      return actsOnTopics(desk, call, asked);
+      return actsOnTopics(context, call, asked);
     case "subscription":
     case "fullUrl":
     case "deliveryAttributes":
@@ -125,17 +131,17 @@ function actsOn(desk: Desk, call: Call, asked: Asked): Acts {
     case "handshake":
     case "subscriptionsOf":
     case "subscriptionsIn":
-      return actsOnSubscriptions(desk, call, asked);
+      return actsOnSubscriptions(context, call, asked);
     case "operation":
-      return { GET: () => tellOperation(desk, call, asked.id) };
+      return { GET: () => tellOperation(context, call, asked.id) };
     case "eventTypes":
-      return { GET: () => listEventTypes(desk, asked.source) };
+      return { GET: () => listEventTypes(context, asked.source) };
     case "extensionTopic":
-      return { GET: () => getExtensionTopic(desk, call, asked.source) };
+      return { GET: () => getExtensionTopic(context, call, asked.source) };
     case "unknown":
       throw new Refusal("NotFound", `There is nothing at ${shownAs(call.path)} in this broker.`);
     default:
-      return actsOnProvider(desk, call, asked);
+      return actsOnProvider(context, call, asked);
   }
 }
 
@@ -144,28 +150,28 @@ type TopicAsked = Extract<
   { kind: "topic" | "keys" | "newKey" | "topics" | "domainTopic" | "domainTopics" }
 >;
 
-function actsOnTopics(desk: Desk, call: Call, asked: TopicAsked): Acts {
+function actsOnTopics(context: ArmContext, call: Call, asked: TopicAsked): Acts {
   switch (asked.kind) {
     case "topic":
       return {
-        GET: () => topics.getTopic(desk, call, asked.source),
-        PUT: () => topics.putTopic(desk, call, asked.source),
-        PATCH: () => topics.patchTopic(desk, call, asked.source),
-        DELETE: () => topics.removeTopic(desk, call, asked.source),
+        GET: () => topics.getTopic(context, call, asked.source),
+        PUT: () => topics.putTopic(context, call, asked.source),
+        PATCH: () => topics.patchTopic(context, call, asked.source),
+        DELETE: () => topics.removeTopic(context, call, asked.source),
       };
     case "topics":
-      return { GET: () => topics.listTopics(desk, call, asked) };
+      return { GET: () => topics.listTopics(context, call, asked) };
     case "keys":
-      return { POST: () => topics.listKeys(desk, asked.source) };
+      return { POST: () => topics.listKeys(context, asked.source) };
     case "newKey":
-      return { POST: () => topics.renewKey(desk, call, asked.source) };
+      return { POST: () => topics.renewKey(context, call, asked.source) };
     case "domainTopics":
-      return { GET: () => domains.listDomainTopics(desk, call, asked.source) };
+      return { GET: () => domains.listDomainTopics(context, call, asked.source) };
     case "domainTopic":
       return {
-        GET: () => domains.getDomainTopic(desk, asked.source),
-        PUT: () => domains.putDomainTopic(desk, call, asked.source),
-        DELETE: () => domains.removeDomainTopic(desk, call, asked.source),
+        GET: () => domains.getDomainTopic(context, asked.source),
+        PUT: () => domains.putDomainTopic(context, call, asked.source),
+        DELETE: () => domains.removeDomainTopic(context, call, asked.source),
       };
   }
 }
@@ -184,27 +190,27 @@ type SubscriptionAsked = Extract<
   }
 >;
 
-function actsOnSubscriptions(desk: Desk, call: Call, asked: SubscriptionAsked): Acts {
+function actsOnSubscriptions(context: ArmContext, call: Call, asked: SubscriptionAsked): Acts {
   switch (asked.kind) {
     case "subscription":
       return {
-        GET: () => subscriptions.getSubscription(desk, asked),
-        PUT: () => subscriptions.putSubscription(desk, call, asked),
-        PATCH: () => subscriptions.patchSubscription(desk, call, asked),
-        DELETE: () => subscriptions.removeSubscription(desk, call, asked),
+        GET: () => subscriptions.getSubscription(context, asked),
+        PUT: () => subscriptions.putSubscription(context, call, asked),
+        PATCH: () => subscriptions.patchSubscription(context, call, asked),
+        DELETE: () => subscriptions.removeSubscription(context, call, asked),
       };
     case "fullUrl":
-      return { POST: () => subscriptions.getFullUrl(desk, asked) };
+      return { POST: () => subscriptions.getFullUrl(context, asked) };
     case "deliveryAttributes":
-      return { POST: () => subscriptions.getDeliveryAttributes(desk, asked) };
+      return { POST: () => subscriptions.getDeliveryAttributes(context, asked) };
     case "validation":
-      return { POST: () => subscriptions.validate(desk, call, asked) };
+      return { POST: () => subscriptions.validate(context, call, asked) };
     case "handshake":
-      return { GET: () => subscriptions.getHandshake(desk, asked) };
+      return { GET: () => subscriptions.getHandshake(context, asked) };
     case "subscriptionsOf":
-      return { GET: () => subscriptions.listOfSource(desk, call, asked) };
+      return { GET: () => subscriptions.listOfSource(context, call, asked) };
     case "subscriptionsIn":
-      return { GET: () => subscriptions.listInRegion(desk, call, asked.region) };
+      return { GET: () => subscriptions.listInRegion(context, call, asked.region) };
   }
 }
 
@@ -215,32 +221,32 @@ type ProviderAsked = Exclude<
   | { kind: "operation" | "eventTypes" | "extensionTopic" | "unknown" }
 >;
 
-function actsOnProvider(desk: Desk, call: Call, asked: ProviderAsked): Acts {
+function actsOnProvider(context: ArmContext, call: Call, asked: ProviderAsked): Acts {
   switch (asked.kind) {
     case "azureSubscriptions":
-      return { GET: () => provider.listAzureSubscriptions(desk) };
+      return { GET: () => provider.listAzureSubscriptions(context) };
     case "azureSubscription":
       return { GET: () => provider.getAzureSubscription(asked.subscriptionId) };
     case "locations":
-      return { GET: () => provider.listLocations(desk, asked.subscriptionId) };
+      return { GET: () => provider.listLocations(context, asked.subscriptionId) };
     case "groups":
-      return { GET: () => provider.listGroups(desk, asked.subscriptionId) };
+      return { GET: () => provider.listGroups(context, asked.subscriptionId) };
     case "group":
       return {
         GET: () => provider.getGroup(call, asked.group),
         PUT: () => provider.putGroup(call, asked.group),
-        DELETE: () => provider.removeGroup(desk, asked.group),
+        DELETE: () => provider.removeGroup(context, asked.group),
       };
     case "providers":
-      return { GET: () => provider.listProviders(desk, asked.subscriptionId) };
+      return { GET: () => provider.listProviders(context, asked.subscriptionId) };
     case "provider":
-      return { GET: () => provider.getProvider(desk, asked) };
+      return { GET: () => provider.getProvider(context, asked) };
     case "registration":
-      return { POST: () => provider.getProvider(desk, asked) };
+      return { POST: () => provider.getProvider(context, asked) };
     case "topicTypes":
-      return { GET: () => provider.listTopicTypes(desk) };
+      return { GET: () => provider.listTopicTypes(context) };
     case "topicType":
-      return { GET: () => provider.getTopicType(desk, asked.name) };
+      return { GET: () => provider.getTopicType(context, asked.name) };
     case "topicTypeEventTypes":
       return { GET: () => provider.listTopicTypeEventTypes(asked.name) };
     case "operations":
@@ -249,30 +255,30 @@ function actsOnProvider(desk: Desk, call: Call, asked: ProviderAsked): Acts {
 }
 
 /** One that is not remembered is told by the state of its resource. */
-async function tellOperation(desk: Desk, call: Call, id: string): Promise<Reply> {
-  const progress = (await desk.operations.look(id)) ?? progressOfResource(desk, call);
+async function tellOperation(context: ArmContext, call: Call, id: string): Promise<Reply> {
+  const progress = (await context.operations.look(id)) ?? progressOfResource(context, call);
   if (progress === null) throw refuseOperation(id);
   const body = { id: call.url, name: id.toLowerCase(), ...progress };
   return reply(200, body, progress.status === "InProgress" ? { "retry-after": "1" } : {});
 }
 
 /** What has been removed since then has been written before. */
-function progressOfResource(desk: Desk, { request }: Call): Progress | null {
+function progressOfResource(context: ArmContext, { request }: Call): Progress | null {
   const { resource } = request.query;
   if (resource === undefined) return null;
   const asked = parsePath(resource);
-  const found = asked.kind === "subscription" && findNamed(desk.catalog(), asked);
+  const found = asked.kind === "subscription" && findNamed(context.catalog(), asked);
   return found ? subscriptions.progressOf(found.subscription) : { status: "Succeeded" };
 }
 
 /** Who publishes to a topic of their own makes up its event types; what is not ours has none. */
-function listEventTypes(desk: Desk, source: Source): Reply {
-  needSource(desk, source);
+function listEventTypes(context: ArmContext, source: Source): Reply {
+  needSource(context, source);
   return reply(200, { value: [] });
 }
 
-function getExtensionTopic(desk: Desk, call: Call, source: Source): Reply {
-  needSource(desk, source);
+function getExtensionTopic(context: ArmContext, call: Call, source: Source): Reply {
+  needSource(context, source);
   if (source.kind === "foreign") throw refuseMissing(source);
   return reply(200, {
     properties: { description: `Events of ${source.name}.`, systemTopic: "" },
@@ -284,8 +290,8 @@ function getExtensionTopic(desk: Desk, call: Call, source: Source): Reply {
 }
 
 /** Refusal: NotFound. */
-function needSource(desk: Desk, source: Source): void {
+function needSource(context: ArmContext, source: Source): void {
   if (source.kind === "foreign") return;
-  if (source.kind === "domainTopic") domains.getDomainTopic(desk, source);
-  else needTopic(desk.catalog(), source);
+  if (source.kind === "domainTopic") domains.getDomainTopic(context, source);
+  else needTopic(context.catalog(), source);
 }

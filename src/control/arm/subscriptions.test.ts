@@ -13,7 +13,7 @@ import {
   webhookBody,
 } from "../../../test/fixtures/arm.ts";
 import { profileNames } from "../../core/delivery/profile.ts";
-import { localPlace, plainTopic } from "../../core/topic.ts";
+import { localGroup, plainTopic } from "../../core/topic.ts";
 
 const scoped = `${ordersPath}${provider}/eventSubscriptions/billing`;
 const nested = `${ordersPath}/eventSubscriptions/billing`;
@@ -473,7 +473,7 @@ test("a subscription needs a topic of this broker and a proper name", async (t) 
 
 test("a storage account of this broker can be subscribed to by its resource id (L-5)", async (t) => {
   const arm = await openArm(t);
-  const place = { ...localPlace, subscriptionId: "S", resourceGroup: "rg1" };
+  const place = { ...localGroup, subscriptionId: "S", resourceGroup: "rg1" };
   const keys = { key1: "one", key2: "two", origin: "file" } as const;
   await arm.store.putTopic({ ...plainTopic, ...keys, kind: "storage", name: "letters", place });
   const id = `${group}/providers/Microsoft.Storage/storageAccounts/letters`;

@@ -28,18 +28,18 @@ import { tidyDomainTopic } from "./domains.ts";
 import { checkConditions, etagOf } from "./etag.ts";
 import {
   findNamed,
-  findSpot,
+  findParent,
   findSubscription,
-  needSpot,
+  needParent,
   needSubscription,
-  type Spot,
-  spotToBe,
+  parentToBe,
+  type SubscriptionParent,
 } from "./find-subscription.ts";
 import {
+  type ArmContext,
   type Call,
   changing,
-  type Desk,
-  isSame,
+  isSameName,
   refuseMissing,
   replyToWrite,
 } from "./find-topic.ts";
@@ -52,24 +52,32 @@ import { done, reply } from "./reply.ts";
 /** Beside the properties; taken from Azure's clients without effect. */
 const idleAround = ["id", "name", "type", "etag", "systemData", "location", "tags"];
 
-export async function putSubscription(desk: Desk, call: Call, named: Named): Promise<Reply> {
+export async function putSubscription(
+  context: ArmContext,
+  call: Call,
+  named: Named,
+): Promise<Reply> {
   const { properties } = readMembers(call.request, ["properties", ...idleAround]);
   checkName(named);
-  return await write(desk, call, named, (spot, stored) =>
+  return await write(context, call, named, (parent, stored) =>
     checkTerms(properties ?? {}, "properties", {
-      ...contextOf(desk, spot, stored),
+      ...contextOf(context, parent, stored),
       keepsRest: false,
     }),
   );
 }
 
 /** The members stand in the body itself; some clients wrap them as in a PUT. */
-export async function patchSubscription(desk: Desk, call: Call, named: Named): Promise<Reply> {
+export async function patchSubscription(
+  context: ArmContext,
+  call: Call,
+  named: Named,
+): Promise<Reply> {
   const changes = changesIn(call);
-  return await write(desk, call, named, (spot, stored) => {
+  return await write(context, call, named, (parent, stored) => {
     if (stored === undefined) throw refuseMissing(named.source, named.name);
-    const context = { ...contextOf(desk, spot, stored), keepsRest: true };
-    return checkTerms(changes, "properties", context);
+    const terms = { ...contextOf(context, parent, stored), keepsRest: true };
+    return checkTerms(changes, "properties", terms);
   });
 }
 
@@ -93,59 +101,69 @@ function changesIn({ request }: Call): Members {
   return Object.fromEntries(Object.entries(members).filter(([name]) => flat.includes(name)));
 }
 
-function contextOf(desk: Desk, { topic }: Spot, stored: Subscription | undefined) {
+function contextOf(
+  context: ArmContext,
+  { topic }: SubscriptionParent,
+  stored: Subscription | undefined,
+) {
   return {
-    profile: topic.profile ?? desk.profile,
+    profile: topic.profile ?? context.profile,
     inputSchema: topic.inputSchema,
-    azure: desk.azure,
+    azure: context.azure,
     stored: stored === undefined ? null : wantedTerms(stored),
-    now: desk.clock.now(),
-    makeKey: desk.makeKey,
+    now: context.clock.now(),
+    makeKey: context.makeKey,
   };
 }
 
-type TermsOf = (spot: Spot, stored: Subscription | undefined) => SubscriptionTerms;
+type TermsOf = (parent: SubscriptionParent, stored: Subscription | undefined) => SubscriptionTerms;
 
-async function write(desk: Desk, call: Call, named: Named, termsOf: TermsOf): Promise<Reply> {
-  const [topic, stored, written] = await changing(desk, call.request, async () => {
+async function write(
+  context: ArmContext,
+  call: Call,
+  named: Named,
+  termsOf: TermsOf,
+): Promise<Reply> {
+  const [topic, stored, written] = await changing(context, call.request, async () => {
     // What is wrong is refused before a topic of a domain is made for it.
-    const before = findSpot(desk.catalog(), named.source) ?? spotToBe(desk.catalog(), named.source);
-    const old = findSubscription(desk.catalog(), before, named.name);
+    const before =
+      findParent(context.catalog(), named.source) ?? parentToBe(context.catalog(), named.source);
+    const old = findSubscription(context.catalog(), before, named.name);
     checkConditions(call.request, old);
     const terms = termsOf(before, old);
-    const spot = await needSpot(desk, named.source);
-    const draft = draftOf(desk, { spot, name: named.name, old, terms });
-    const put = await desk.registry.putSubscription(draft, old?.revision ?? 0);
-    return [spot.topic, old, put] as const;
+    const parent = await needParent(context, named.source);
+    const draft = draftOf(context, { parent, name: named.name, old, terms });
+    const put = await context.registry.putSubscription(draft, old?.revision ?? 0);
+    return [parent.topic, old, put] as const;
   });
   // Begun before anything else can fail: what is written as asked is really asked.
   const ending: Promise<Ending> =
     written.handshake === null
       ? Promise.resolve({ status: "Succeeded" })
-      : desk.handshakes.begin(written, call).then((verdict) => endingOf(written, verdict));
-  const operationId = desk.operations.start(ending);
-  await desk.refresh();
-  tell(desk, written, stored === undefined ? "created" : "updated");
+      : context.handshakes.begin(written, call).then((verdict) => endingOf(written, verdict));
+  const operationId = context.operations.start(ending);
+  await context.refresh();
+  tell(context, written, stored === undefined ? "created" : "updated");
   const state = stored === undefined ? "Creating" : "Updating";
   return replyToWrite(call, {
     topic,
     revision: written.revision,
     resourceId: subscriptionArmId(topic, written, named.form),
     operationId,
-    body: show(desk, topic, { ...written, state }, named.form),
+    body: show(context, topic, { ...written, state }, named.form),
   });
 }
 
 /** What is in force stays so until the endpoint has agreed. */
 function draftOf(
-  desk: Desk,
+  context: ArmContext,
   {
-    spot,
+    parent,
     name,
     old,
     terms,
   }: {
-    readonly spot: Spot;
+    readonly parent: SubscriptionParent;
     readonly name: string;
     readonly old: Subscription | undefined;
     readonly terms: SubscriptionTerms;
@@ -153,15 +171,15 @@ function draftOf(
 ): SubscriptionDraft {
   const isInForce = old?.isActive ?? false;
   const handshake = isAskable(terms.destination)
-    ? desk.handshakes.prepare(isInForce ? terms : null, old?.handshake ?? null)
+    ? context.handshakes.prepare(isInForce ? terms : null, old?.handshake ?? null)
     : null;
   const isAsked = handshake !== null;
   return {
     ...plainSubscription,
     ...(isInForce && isAsked ? termsIn(old as Subscription) : terms),
     ...(old !== undefined && { flow: old.flow, pauses: old.pauses }),
-    topic: spot.topic.name,
-    domainTopic: spot.domainTopic,
+    topic: parent.topic.name,
+    domainTopic: parent.domainTopic,
     name: old?.name ?? name,
     isActive: isInForce || !isAsked,
     state: isAsked ? (old === undefined ? "Creating" : "Updating") : "Succeeded",
@@ -191,42 +209,46 @@ function checkName({ name }: Named): void {
   throw refuseValue({ field: "eventSubscriptionName", value: name, allowed });
 }
 
-function show(desk: Desk, topic: Topic, subscription: Subscription, form: Form): object {
-  return renderSubscription(subscription, { topic, form, profile: desk.profile });
+function show(context: ArmContext, topic: Topic, subscription: Subscription, form: Form): object {
+  return renderSubscription(subscription, { topic, form, profile: context.profile });
 }
 
-export function getSubscription(desk: Desk, named: Named): Reply {
-  const { topic, subscription } = needSubscription(desk.catalog(), named);
-  return reply(200, show(desk, topic, subscription, named.form), { etag: etagOf(subscription) });
+export function getSubscription(context: ArmContext, named: Named): Reply {
+  const { topic, subscription } = needSubscription(context.catalog(), named);
+  return reply(200, show(context, topic, subscription, named.form), { etag: etagOf(subscription) });
 }
 
-export async function removeSubscription(desk: Desk, call: Call, named: Named): Promise<Reply> {
-  const found = findNamed(desk.catalog(), named);
+export async function removeSubscription(
+  context: ArmContext,
+  call: Call,
+  named: Named,
+): Promise<Reply> {
+  const found = findNamed(context.catalog(), named);
   checkConditions(call.request, found?.subscription);
   if (found === undefined) return done;
-  await desk.registry.removeSubscription(found.subscription.id);
-  await desk.refresh();
-  desk.handshakes.tellDeleted(found.subscription);
-  tell(desk, found.subscription, "removed");
-  if (named.source.kind === "domainTopic") await tidyDomainTopic(desk, call, named.source);
+  await context.registry.removeSubscription(found.subscription.id);
+  await context.refresh();
+  context.handshakes.tellDeleted(found.subscription);
+  tell(context, found.subscription, "removed");
+  if (named.source.kind === "domainTopic") await tidyDomainTopic(context, call, named.source);
   return done;
 }
 
 /** Only a webhook has one of its own; that of a function is the operator's to know. */
-export function getFullUrl(desk: Desk, named: Named): Reply {
-  const { subscription } = needSubscription(desk.catalog(), named);
+export function getFullUrl(context: ArmContext, named: Named): Reply {
+  const { subscription } = needSubscription(context.catalog(), named);
   const { destination } = wantedTerms(subscription);
   return reply(200, { endpointUrl: destination.kind === "webhook" ? destination.url : null });
 }
 
-export function getDeliveryAttributes(desk: Desk, named: Named): Reply {
-  const { headers } = wantedTerms(needSubscription(desk.catalog(), named).subscription);
+export function getDeliveryAttributes(context: ArmContext, named: Named): Reply {
+  const { headers } = wantedTerms(needSubscription(context.catalog(), named).subscription);
   return reply(200, { value: renderHeaders(headers, { showsSecrets: true }) });
 }
 
 /** Ours: what was said to the endpoint, and what it said. */
-export function getHandshake(desk: Desk, named: Named): Reply {
-  const { subscription } = needSubscription(desk.catalog(), named);
+export function getHandshake(context: ArmContext, named: Named): Reply {
+  const { subscription } = needSubscription(context.catalog(), named);
   const { state, handshake } = subscription;
   return reply(200, {
     provisioningState: state,
@@ -243,17 +265,17 @@ export function getHandshake(desk: Desk, named: Named): Reply {
 }
 
 /** Ours: asks the endpoint again. How it goes is told where the answer says. */
-export function validate(desk: Desk, call: Call, named: Named): Reply {
-  const { topic, subscription } = needSubscription(desk.catalog(), named);
-  const ending = desk.handshakes
+export function validate(context: ArmContext, call: Call, named: Named): Reply {
+  const { topic, subscription } = needSubscription(context.catalog(), named);
+  const ending = context.handshakes
     .rerun(subscription.id, call)
     .then((verdict) => endingOf(subscription, verdict));
   return replyToWrite(call, {
     topic,
     revision: subscription.revision,
     resourceId: subscriptionArmId(topic, subscription, named.form),
-    operationId: desk.operations.start(ending),
-    body: show(desk, topic, { ...subscription, state: "Updating" }, named.form),
+    operationId: context.operations.start(ending),
+    body: show(context, topic, { ...subscription, state: "Updating" }, named.form),
     status: 202,
   });
 }
@@ -263,33 +285,34 @@ export function validate(desk: Desk, call: Call, named: Named): Reply {
  * Refusal: NotFound.
  */
 export function listOfSource(
-  desk: Desk,
+  context: ArmContext,
   call: Call,
   { source, form }: { readonly source: Source; readonly form: Form },
 ): Reply {
-  const catalog = desk.catalog();
-  const spot = findSpot(catalog, source);
-  if (spot === undefined && source.kind === "foreign") {
+  const catalog = context.catalog();
+  const parent = findParent(catalog, source);
+  if (parent === undefined && source.kind === "foreign") {
     return replyWithList([], call.request, call.url);
   }
-  if (spot === undefined) throw refuseMissing(source);
+  if (parent === undefined) throw refuseMissing(source);
   const items = catalog.subscriptions
     .filter(
       (one) =>
-        isSame(one.topic, spot.topic.name) && isSame(one.domainTopic ?? "", spot.domainTopic ?? ""),
+        isSameName(one.topic, parent.topic.name) &&
+        isSameName(one.domainTopic ?? "", parent.domainTopic ?? ""),
     )
-    .map((one) => listed(desk, spot.topic, one, form));
+    .map((one) => listed(context, parent.topic, one, form));
   return replyWithList(items, call.request, call.url);
 }
 
-export function listInRegion(desk: Desk, call: Call, region: Region): Reply {
-  const { topics, subscriptions } = desk.catalog();
+export function listInRegion(context: ArmContext, call: Call, region: Region): Reply {
+  const { topics, subscriptions } = context.catalog();
   const items = topics
     .filter((topic) => isInRegion(topic, region))
     .flatMap((topic) =>
       subscriptions
-        .filter((one) => isSame(one.topic, topic.name))
-        .map((one) => listed(desk, topic, one, "scope")),
+        .filter((one) => isSameName(one.topic, topic.name))
+        .map((one) => listed(context, topic, one, "scope")),
     );
   return replyWithList(items, call.request, call.url);
 }
@@ -297,24 +320,28 @@ export function listInRegion(desk: Desk, call: Call, region: Region): Reply {
 function isInRegion({ kind, place }: Topic, region: Region): boolean {
   const { subscriptionId, resourceGroup, location, topicType } = region;
   return (
-    isSame(place.subscriptionId, subscriptionId) &&
-    (resourceGroup === null || isSame(place.resourceGroup, resourceGroup)) &&
-    (location === null || isSame(place.location, location.replaceAll(" ", ""))) &&
-    (topicType === null || isSame(topicType, armTypes[kind].replace("/", ".")))
+    isSameName(place.subscriptionId, subscriptionId) &&
+    (resourceGroup === null || isSameName(place.resourceGroup, resourceGroup)) &&
+    (location === null || isSameName(place.location, location.replaceAll(" ", ""))) &&
+    (topicType === null || isSameName(topicType, armTypes[kind].replace("/", ".")))
   );
 }
 
-function listed(desk: Desk, topic: Topic, subscription: Subscription, form: Form): Listed {
+function listed(context: ArmContext, topic: Topic, subscription: Subscription, form: Form): Listed {
   const { name, domainTopic } = subscription;
   return {
     name,
     key: `${topic.name}/${domainTopic ?? ""}/${name}`.toLowerCase(),
-    render: () => show(desk, topic, subscription, form),
+    render: () => show(context, topic, subscription, form),
   };
 }
 
-function tell(desk: Desk, subscription: Subscription, change: "created" | "updated" | "removed") {
+function tell(
+  context: ArmContext,
+  subscription: Subscription,
+  change: "created" | "updated" | "removed",
+) {
   const { topic, domainTopic, name, state } = subscription;
   const names = { topic, ...(domainTopic !== null && { domainTopic }), subscription: name };
-  desk.log.fact("info", "subscription.changed", { ...names, change, state, origin: "api" });
+  context.log.fact("info", "subscription.changed", { ...names, change, state, origin: "api" });
 }

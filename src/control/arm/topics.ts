@@ -2,7 +2,7 @@
 // What a client changes here is its own from then on: a configuration file that declared it leaves
 // it alone.
 
-import { idleUnder, wordsOfIdle } from "../../core/delivery/allowance.ts";
+import { unusedUnder, whyUnused } from "../../core/delivery/allowance.ts";
 import type { ProfileName } from "../../core/delivery/profile.ts";
 import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
@@ -12,8 +12,8 @@ import type { Subscription } from "../../core/subscription.ts";
 import { checkMembers, type Members } from "../../core/text/members.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import {
-  type ArmPlace,
-  localPlace,
+  type ArmGroup,
+  localGroup,
   type Topic,
   type TopicDraft,
   topicArmId,
@@ -22,23 +22,23 @@ import {
 import {
   checkKey,
   checkTopic,
-  idleMembers,
   newTerms,
   refuseFixed,
   topicMembers,
+  unusedMembers,
   withOwnMembers,
 } from "../properties/topic.ts";
 import { readMembers } from "./body.ts";
 import { checkConditions, etagOf } from "./etag.ts";
 import {
+  type ArmContext,
   type Call,
   changing,
-  type Desk,
   findTopic,
-  isSame,
+  isSameName,
+  logTopic,
   needTopic,
   replyToWrite,
-  tellTopic,
 } from "./find-topic.ts";
 import { replyWithList } from "./listing.ts";
 import type { TopicKind, TopicSource, Within } from "./path.ts";
@@ -69,51 +69,59 @@ const tagsMax = 50;
 const tagNameCharactersMax = 512;
 const tagValueCharactersMax = 256;
 
-export async function putTopic(desk: Desk, call: Call, source: TopicSource): Promise<Reply> {
+export async function putTopic(
+  context: ArmContext,
+  call: Call,
+  source: TopicSource,
+): Promise<Reply> {
   const members = readMembers(call.request, ["location", "tags", "properties", ...idleAround]);
   const properties = propertiesIn(members, source.kind, keyNames);
   const [key1, key2] = keyNames.map((name) =>
     checkKey(properties[name], { field: `properties.${name}`, isRequired: false }),
   );
-  const [stored, written] = await changing(desk, call.request, async () => {
-    const old = findTopic(desk.catalog(), source);
+  const [stored, written] = await changing(context, call.request, async () => {
+    const old = findTopic(context.catalog(), source);
     checkConditions(call.request, old);
-    if (old === undefined) checkNewName(desk.catalog(), source);
+    if (old === undefined) checkNewName(context.catalog(), source);
     const base = { ...newTerms(source.kind), ...(old && whatStays(old)) };
     const terms = checkTopic(properties, "properties", { kind: source.kind, base });
-    checkSubscribers(desk, old, terms);
-    checkPort(desk.catalog(), source, terms);
+    checkSubscribers(context, old, terms);
+    checkPort(context.catalog(), source, terms);
     const draft: TopicDraft = {
       ...terms,
       kind: source.kind,
       name: old?.name ?? source.name,
-      key1: key1 ?? old?.key1 ?? desk.makeKey(),
-      key2: key2 ?? old?.key2 ?? desk.makeKey(),
+      key1: key1 ?? old?.key1 ?? context.makeKey(),
+      key2: key2 ?? old?.key2 ?? context.makeKey(),
       place: checkPlace(members, source, old),
       origin: "api",
     };
-    return [old, await desk.registry.putTopic(draft, old?.revision ?? 0)];
+    return [old, await context.registry.putTopic(draft, old?.revision ?? 0)];
   });
-  return await finish(desk, call, { stored, written });
+  return await finish(context, call, { stored, written });
 }
 
-export async function patchTopic(desk: Desk, call: Call, source: TopicSource): Promise<Reply> {
+export async function patchTopic(
+  context: ArmContext,
+  call: Call,
+  source: TopicSource,
+): Promise<Reply> {
   const members = readMembers(call.request, ["location", "tags", "properties", ...idleAround]);
   const properties = propertiesIn(members, source.kind);
   refuseFixed(properties, "properties");
-  const [stored, written] = await changing(desk, call.request, async () => {
-    const old = needTopic(desk.catalog(), source);
+  const [stored, written] = await changing(context, call.request, async () => {
+    const old = needTopic(context.catalog(), source);
     checkConditions(call.request, old);
     const { revision, ...draft } = old;
     const terms = checkTopic(properties, "properties", { kind: source.kind, base: old });
-    checkSubscribers(desk, old, terms);
-    checkPort(desk.catalog(), source, terms);
+    checkSubscribers(context, old, terms);
+    checkPort(context.catalog(), source, terms);
     const tags = "tags" in members ? checkTags(members.tags) : old.place.tags;
     const place = { ...old.place, tags };
     const change: TopicDraft = { ...draft, ...terms, place, origin: "api" };
-    return [old, await desk.registry.putTopic(change, revision)];
+    return [old, await context.registry.putTopic(change, revision)];
   });
-  return await finish(desk, call, { stored, written });
+  return await finish(context, call, { stored, written });
 }
 
 /**
@@ -129,15 +137,15 @@ interface Write {
   readonly written: Topic;
 }
 
-async function finish(desk: Desk, call: Call, { stored, written }: Write): Promise<Reply> {
-  await desk.refresh();
-  tellTopic(desk, written, stored === undefined ? "created" : "updated");
+async function finish(context: ArmContext, call: Call, { stored, written }: Write): Promise<Reply> {
+  await context.refresh();
+  logTopic(context, written, stored === undefined ? "created" : "updated");
   const state = stored === undefined ? "Creating" : "Updating";
   return replyToWrite(call, {
     topic: written,
     revision: written.revision,
     resourceId: topicArmId(written),
-    operationId: desk.ids.next().toUpperCase(),
+    operationId: context.ids.next().toUpperCase(),
     body: renderTopic(written, { baseUrl: call.baseUrl, state }),
   });
 }
@@ -147,7 +155,7 @@ function propertiesIn(
   kind: TopicKind,
   more: readonly string[] = [],
 ): Members {
-  const known = [...topicMembers(kind), "posthorn", ...more, ...idleMembers];
+  const known = [...topicMembers(kind), "posthorn", ...more, ...unusedMembers];
   return withOwnMembers(checkMembers(properties ?? {}, "properties", known), "properties");
 }
 
@@ -169,7 +177,7 @@ function checkNewName({ topics }: Catalog, { kind, name, group }: TopicSource): 
     const allowed = "1 to 64 letters, digits and hyphens";
     throw refuseValue({ field: "subscriptionId", value: group.subscriptionId, allowed });
   }
-  const taken = topics.find((topic) => isSame(topic.name, name));
+  const taken = topics.find((topic) => isSameName(topic.name, name));
   if (taken === undefined) return;
   const words = `The name '${name}' is taken by ${topicArmId(taken)}`;
   throw new Refusal("Conflict", `${words}: topics and domains of a broker share their names.`);
@@ -180,8 +188,8 @@ function checkPlace(
   { location, tags }: Members,
   { group }: TopicSource,
   stored: Topic | undefined,
-): ArmPlace {
-  const given = location ?? stored?.place.location ?? localPlace.location;
+): ArmGroup {
+  const given = location ?? stored?.place.location ?? localGroup.location;
   const folded = typeof given === "string" ? given.toLowerCase().replaceAll(" ", "") : "";
   if (!locationRule.test(folded)) {
     const allowed = "a location such as local or westus2";
@@ -196,7 +204,7 @@ function checkPlace(
   return { subscriptionId, resourceGroup, location: folded, tags: checkTags(tags) };
 }
 
-function checkTags(value: unknown): ArmPlace["tags"] {
+function checkTags(value: unknown): ArmGroup["tags"] {
   if ((value ?? null) === null) return null;
   if (typeof value !== "object" || Array.isArray(value)) {
     throw refuseValue({ field: "tags", value, allowed: "an object" });
@@ -220,12 +228,12 @@ function checkTags(value: unknown): ArmPlace["tags"] {
 
 /** Refusal: Conflict, when what is subscribed could no longer be delivered as it was asked for. */
 export function checkSubscribers(
-  { catalog, profile: usual }: Pick<Desk, "catalog" | "profile">,
+  { catalog, profile: usual }: Pick<ArmContext, "catalog" | "profile">,
   old: Topic | undefined,
   { inputSchema, profile }: Pick<TopicDraft, "inputSchema" | "profile">,
 ): void {
   if (old === undefined) return;
-  const listening = catalog().subscriptions.filter((one) => isSame(one.topic, old.name));
+  const listening = catalog().subscriptions.filter((one) => isSameName(one.topic, old.name));
   const stuck = listening.find(
     ({ deliverySchema }) => !isConversionAllowed(inputSchema, deliverySchema),
   );
@@ -242,12 +250,12 @@ export function checkSubscribers(
 function checkTerms(listening: readonly Subscription[], profile: ProfileName): void {
   for (const { name, handshake, ...inForce } of listening) {
     const [idle] = [inForce, handshake?.pending ?? inForce].flatMap((terms) =>
-      idleUnder(profile, terms),
+      unusedUnder(profile, terms),
     );
     if (idle === undefined) continue;
     const target = "properties.posthorn.profile";
     const words = `${target} cannot become ${profile}: the event subscription '${name}' has`;
-    const why = `${idle.members[0]}, and ${wordsOfIdle(profile, idle)}.`;
+    const why = `${idle.members[0]}, and ${whyUnused(profile, idle)}.`;
     throw new Refusal("Conflict", `${words} ${why}`, { target });
   }
 }
@@ -258,45 +266,51 @@ function checkPort(
   { name }: TopicSource,
   { port }: Pick<TopicDraft, "port">,
 ): void {
-  const other = topics.find((one) => one.port === port && !isSame(one.name, name));
+  const other = topics.find((one) => one.port === port && !isSameName(one.name, name));
   if (port === null || other === undefined) return;
   const target = "properties.port";
   const words = `${target} must be a port of its own, and ${port} is that of '${other.name}'`;
   throw new Refusal("Conflict", words, { target });
 }
 
-export function getTopic(desk: Desk, call: Call, source: TopicSource): Reply {
-  const topic = needTopic(desk.catalog(), source);
+export function getTopic(context: ArmContext, call: Call, source: TopicSource): Reply {
+  const topic = needTopic(context.catalog(), source);
   const body = renderTopic(topic, { baseUrl: call.baseUrl, state: "Succeeded" });
   return reply(200, body, { etag: etagOf(topic) });
 }
 
 /** Goes with everything that listens to it. */
-export async function removeTopic(desk: Desk, call: Call, source: TopicSource): Promise<Reply> {
-  const topic = findTopic(desk.catalog(), source);
+export async function removeTopic(
+  context: ArmContext,
+  call: Call,
+  source: TopicSource,
+): Promise<Reply> {
+  const topic = findTopic(context.catalog(), source);
   checkConditions(call.request, topic);
   if (topic === undefined) return done;
-  const listening = desk.catalog().subscriptions.filter((one) => isSame(one.topic, topic.name));
-  await desk.registry.removeTopic(topic.name);
-  await desk.refresh();
-  for (const subscription of listening) desk.handshakes.tellDeleted(subscription, topic);
-  tellTopic(desk, topic, "removed");
+  const listening = context
+    .catalog()
+    .subscriptions.filter((one) => isSameName(one.topic, topic.name));
+  await context.registry.removeTopic(topic.name);
+  await context.refresh();
+  for (const subscription of listening) context.handshakes.tellDeleted(subscription, topic);
+  logTopic(context, topic, "removed");
   return done;
 }
 
 export function listTopics(
-  desk: Desk,
+  context: ArmContext,
   call: Call,
   { of, within }: { readonly of: TopicKind; readonly within: Within },
 ): Reply {
   const { subscriptionId, resourceGroup } = within;
-  const items = desk
+  const items = context
     .catalog()
     .topics.filter(
       ({ kind, place }) =>
         kind === of &&
-        isSame(place.subscriptionId, subscriptionId) &&
-        (resourceGroup === null || isSame(place.resourceGroup, resourceGroup)),
+        isSameName(place.subscriptionId, subscriptionId) &&
+        (resourceGroup === null || isSameName(place.resourceGroup, resourceGroup)),
     )
     .map((topic) => ({
       name: topic.name,
@@ -306,24 +320,28 @@ export function listTopics(
   return replyWithList(items, call.request, call.url);
 }
 
-export function listKeys(desk: Desk, source: TopicSource): Reply {
-  const { key1, key2 } = needTopic(desk.catalog(), source);
+export function listKeys(context: ArmContext, source: TopicSource): Reply {
+  const { key1, key2 } = needTopic(context.catalog(), source);
   return reply(200, { key1, key2 });
 }
 
-export async function renewKey(desk: Desk, call: Call, source: TopicSource): Promise<Reply> {
+export async function renewKey(
+  context: ArmContext,
+  call: Call,
+  source: TopicSource,
+): Promise<Reply> {
   const { keyName } = readMembers(call.request, ["keyName"]);
   const lower = typeof keyName === "string" ? keyName.toLowerCase() : null;
   if (lower !== "key1" && lower !== "key2") {
     throw refuseValue({ field: "keyName", value: keyName, allowed: "key1 or key2" });
   }
-  const written = await changing(desk, call.request, async () => {
-    const { revision, ...draft } = needTopic(desk.catalog(), source);
-    const renewed: TopicDraft = { ...draft, [lower]: desk.makeKey(), origin: "api" };
-    return await desk.registry.putTopic(renewed, revision);
+  const written = await changing(context, call.request, async () => {
+    const { revision, ...draft } = needTopic(context.catalog(), source);
+    const renewed: TopicDraft = { ...draft, [lower]: context.makeKey(), origin: "api" };
+    return await context.registry.putTopic(renewed, revision);
   });
-  await desk.refresh();
-  desk.log.fact("info", "key.renewed", { topic: written.name, key: lower });
+  await context.refresh();
+  context.log.fact("info", "key.renewed", { topic: written.name, key: lower });
   const { key1, key2 } = written;
   return reply(200, { key1, key2 });
 }

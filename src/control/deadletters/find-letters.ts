@@ -7,7 +7,7 @@ import type { StorageAccount } from "../../core/azure/storage.ts";
 import { type Letter, readLetters } from "../../core/deadletter/letter.ts";
 import {
   type Bookmark,
-  type LetterPlace,
+  type LetterPath,
   letterId,
   subscriptionIn,
   writtenOf,
@@ -22,7 +22,7 @@ import {
 } from "../../core/deadletter/letter-query.ts";
 import type {
   BlobContainer,
-  BlobSight,
+  BlobListing,
   DeadLetterReader,
   NotRead,
   Redriven,
@@ -32,7 +32,7 @@ import type { Catalog } from "../../core/ports.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { DeadLetterView } from "../../core/view.ts";
 
-export interface LetterGround {
+export interface LetterDeps {
   readonly reader: DeadLetterReader;
   readonly accounts: readonly StorageAccount[];
   readonly catalog: () => Catalog;
@@ -41,7 +41,7 @@ export interface LetterGround {
 
 export interface FoundLetter {
   readonly kind: "letter";
-  readonly place: LetterPlace;
+  readonly place: LetterPath;
   readonly letter: Letter;
   readonly home: Home;
   readonly view: DeadLetterView;
@@ -68,33 +68,33 @@ const readsMax = 8;
 
 /** From the newest hour back; after the bookmark, where there is one. */
 export async function* findLetters(
-  ground: LetterGround,
+  deps: LetterDeps,
   query: LetterQuery,
   after: Bookmark | null = null,
 ): AsyncGenerator<Found, void, void> {
   const { account, container } = query;
-  const containers = containersOf({ account, container }, ground.catalog(), ground.accounts);
+  const containers = containersOf({ account, container }, deps.catalog(), deps.accounts);
   if (containers.length === 0) yield { kind: "remark", words: nowhere, index: null };
-  const walk = walkLetters(ground.reader, { ...query, containers, after });
+  const walk = walkLetters(deps.reader, { ...query, containers, after });
   for await (const steps of inGroups(walk, readsMax)) {
-    for (const read of await Promise.all(steps.map((step) => readStep(ground, step)))) {
-      yield* siftBlob(ground, { query, after, read });
+    for (const read of await Promise.all(steps.map((step) => readStep(deps, step)))) {
+      yield* siftBlob(deps, { query, after, read });
     }
   }
 }
 
 /** Everything in one blob. */
 export async function lettersIn(
-  ground: LetterGround,
+  deps: LetterDeps,
   container: BlobContainer,
   path: string,
 ): Promise<readonly Found[] | NotRead> {
-  const read = await ground.reader.read(container, path);
+  const read = await deps.reader.read(container, path);
   if (read.kind === "notRead") return read;
   const { text, modifiedAt } = read;
-  const blob: BlobSight = { path, bytes: text.length, modifiedAt };
+  const blob: BlobListing = { path, bytes: text.length, modifiedAt };
   const step = { kind: "blob", container, blob, text, until: 0 } as const;
-  return Array.fromAsync(siftBlob(ground, { query: anything, after: null, read: step }));
+  return Array.fromAsync(siftBlob(deps, { query: anything, after: null, read: step }));
 }
 
 const anything: LetterQuery = {
@@ -118,7 +118,7 @@ async function* inGroups<T>(
 
 type Read = Step & { readonly text?: string; readonly why?: string };
 
-async function readStep({ reader }: LetterGround, step: Step): Promise<Read> {
+async function readStep({ reader }: LetterDeps, step: Step): Promise<Read> {
   if (step.kind === "notRead") return step;
   const read = await reader.read(step.container, step.blob.path);
   return read.kind === "read" ? { ...step, text: read.text } : { ...step, why: read.why };
@@ -131,7 +131,7 @@ interface Sifting {
 }
 
 async function* siftBlob(
-  ground: LetterGround,
+  deps: LetterDeps,
   { query, after, read }: Sifting,
 ): AsyncGenerator<Found, void, void> {
   const { account, container } = read.container;
@@ -144,19 +144,19 @@ async function* siftBlob(
     yield { kind: "remark", words: `${account}/${container}/${path}: ${read.why}`, index: null };
     return;
   }
-  const catalog = ground.catalog();
+  const catalog = deps.catalog();
   // The letters of a blob mostly have one topic; it is looked for once.
   const homes = new Map<string, Home>();
   const records = readLetters(read.text);
   const keys = records.map((each) => (each.kind === "letter" ? letterKey(path, each.letter) : ""));
   const times: number[] = [];
   for (let from = 0; from < keys.length; from += keysPerLook) {
-    times.push(...(await ground.redriven.redriven(keys.slice(from, from + keysPerLook))));
+    times.push(...(await deps.redriven.redriven(keys.slice(from, from + keysPerLook))));
   }
   const seen = after !== null && after.path === path && isIn(read.container, after);
   for (const [index, each] of records.entries()) {
     if (seen && index <= after.index) continue;
-    const place: LetterPlace = { account, container, path, index };
+    const place: LetterPath = { account, container, path, index };
     if (each.kind === "unreadable") {
       const words = `${account}/${container}/${path}, record ${index}: ${each.why}`;
       yield { kind: "remark", words, index };
@@ -164,7 +164,7 @@ async function* siftBlob(
     }
     const { letter, record } = each;
     const from = `${letter.form} ${letter.source}`;
-    const home = homes.get(from) ?? homeOf(place, letter, catalog, ground.accounts);
+    const home = homes.get(from) ?? homeOf(place, letter, catalog, deps.accounts);
     homes.set(from, home);
     const view = viewOf({ place, letter, home, redriven: times[index] ?? 0 }, read.blob);
     if (!matchesLetter(query, { ...view, letter })) continue;
@@ -202,12 +202,12 @@ function viewOf(
     home,
     redriven,
   }: {
-    readonly place: LetterPlace;
+    readonly place: LetterPath;
     readonly letter: Letter;
     readonly home: Home;
     readonly redriven: number;
   },
-  blob: BlobSight,
+  blob: BlobListing,
 ): DeadLetterView {
   const { account, container, path } = place;
   const iso = (at: number | null) => (at === null ? null : isoInstant(at));

@@ -1,14 +1,14 @@
 // The letters that an order means, gathered: by a walk through the stores, or from the places it
 // names. What cannot be had is told and not thrown.
 
-import type { LetterPlace } from "../../core/deadletter/letter-path.ts";
+import type { LetterPath } from "../../core/deadletter/letter-path.ts";
 import type { DeadLetterReader, NotRead } from "../../core/deadletter/letter-store.ts";
 import { redriveLimits } from "../../core/deadletter/redrive.ts";
 import {
   type Found,
   type FoundLetter,
   findLetters,
-  type LetterGround,
+  type LetterDeps,
   lettersIn,
 } from "./find-letters.ts";
 import type { Order } from "./redrive-order.ts";
@@ -25,17 +25,17 @@ export interface Ear {
 
 /** As far as one redrive goes. */
 export async function* gatherLetters(
-  ground: LetterGround,
+  deps: LetterDeps,
   { letters }: Order,
   ear: Ear,
 ): AsyncGenerator<FoundLetter, void, void> {
   if (letters.kind === "ids") {
-    yield* lettersAt(ground, letters.places, ear);
+    yield* lettersAt(deps, letters.places, ear);
     return;
   }
   const { lettersMax } = redriveLimits;
   let count = 0;
-  for await (const found of findLetters(ground, letters.query)) {
+  for await (const found of findLetters(deps, letters.query)) {
     if (ear.signal.aborted) return;
     if (found.kind === "remark") tellRemark(found, ear);
     if (found.kind !== "letter") continue;
@@ -50,15 +50,15 @@ export async function* gatherLetters(
 
 /** A blob is read once for all of its letters that follow one another. */
 export async function* lettersAt(
-  ground: LetterGround,
-  places: readonly LetterPlace[],
+  deps: LetterDeps,
+  places: readonly LetterPath[],
   ear: Ear,
 ): AsyncGenerator<FoundLetter, void, void> {
-  let open: LetterPlace | null = null;
+  let open: LetterPath | null = null;
   let found: Awaited<ReturnType<typeof lettersIn>> = [];
   for (const place of places) {
     if (open === null || !isSameBlob(open, place)) {
-      found = await lettersIn(ground, place, place.path);
+      found = await lettersIn(deps, place, place.path);
       open = place;
     }
     if (ear.signal.aborted) return;
@@ -105,7 +105,7 @@ const notAnyMore: NotRead = {
   isMissing: false,
 };
 
-function isSameBlob(one: LetterPlace, other: LetterPlace): boolean {
+function isSameBlob(one: LetterPath, other: LetterPath): boolean {
   return (
     one.path === other.path && one.container === other.container && one.account === other.account
   );

@@ -2,7 +2,7 @@
 // are still there is seen when their turn comes; what can be refused at once is.
 
 import type { StorageAccount } from "../../core/azure/storage.ts";
-import type { LetterPlace } from "../../core/deadletter/letter-path.ts";
+import type { LetterPath } from "../../core/deadletter/letter-path.ts";
 import { letterId, parseLetterId } from "../../core/deadletter/letter-path.ts";
 import {
   containersOf,
@@ -18,11 +18,11 @@ import { endpointOf, type SubscriptionId } from "../../core/subscription.ts";
 import { checkMembers } from "../../core/text/members.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { readMembers } from "../arm/body.ts";
-import { isSame } from "../arm/find-topic.ts";
+import { isSameName } from "../arm/find-topic.ts";
 
 export interface Order {
   readonly letters:
-    | { readonly kind: "ids"; readonly places: readonly LetterPlace[] }
+    | { readonly kind: "ids"; readonly places: readonly LetterPath[] }
     | { readonly kind: "query"; readonly query: LetterQuery };
   readonly target: Target;
   readonly perSecond: number;
@@ -71,7 +71,7 @@ function readQuery(value: unknown): LetterQuery {
 }
 
 /** Each once, in the order given. */
-function readIds(value: unknown): readonly LetterPlace[] {
+function readIds(value: unknown): readonly LetterPath[] {
   const { idsMax } = redriveLimits;
   if (!Array.isArray(value) || value.length === 0 || value.length > idsMax) {
     const allowed = `an array of 1 to ${idsMax} ids; for more, write a query`;
@@ -130,9 +130,9 @@ function readSubscription(
   const words = [topic, ...(domainTopic === null ? [] : [domainTopic]), name].join("/");
   const found = subscriptions.find(
     (one) =>
-      isSame(one.topic, topic) &&
-      isSame(one.name, name) &&
-      isSame(one.domainTopic ?? "", domainTopic ?? ""),
+      isSameName(one.topic, topic) &&
+      isSameName(one.name, name) &&
+      isSameName(one.domainTopic ?? "", domainTopic ?? ""),
   );
   if (found === undefined) throw new Refusal("NotFound", `There is no subscription '${words}'.`);
   return { kind: "subscription", id: found.id, words };

@@ -12,7 +12,7 @@ import {
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import { type FoundLetter, redrivenKey } from "./find-letters.ts";
 
-export interface Passage<G extends Goal = Goal> {
+export interface Redrivable<G extends Goal = Goal> {
   readonly found: FoundLetter;
   readonly goal: G;
 }
@@ -37,7 +37,7 @@ interface Stamp {
 
 /** For that subscription alone, whatever its filter. */
 export function routedOf(
-  { found, goal: { subscription, topic } }: Passage<SubscriptionGoal>,
+  { found, goal: { subscription, topic } }: Redrivable<SubscriptionGoal>,
   { ids, at }: Stamp,
 ): Routed {
   const { name, inputSchema } = topic;
@@ -51,7 +51,7 @@ export function routedOf(
  * of a custom schema stays within its envelope: of a URL we do not know what it expects.
  */
 export function parcelOf(
-  { found: { letter, view }, goal }: Passage<UrlGoal>,
+  { found: { letter, view }, goal }: Redrivable<UrlGoal>,
   { ids, at }: Stamp,
 ): { readonly parcel: Parcel; readonly destination: WebHookDestination } {
   const topic = view.topic ?? "redrive";
@@ -76,7 +76,7 @@ export function parcelOf(
  * For the letter, and for who gets the event: if that is another subscription, its next letter is
  * found under that name, with as many times behind it.
  */
-export function notesOf({ found: { view, letter }, goal }: Passage): readonly RedrivenNote[] {
+export function notesOf({ found: { view, letter }, goal }: Redrivable): readonly RedrivenNote[] {
   const times = view.redriven + 1;
   const names = new Set([view.subscription]);
   if (goal.kind === "subscription") names.add(goal.subscription.name.toUpperCase());

@@ -29,7 +29,7 @@ const record = (id: string) => ({
 });
 
 /** One container with one blob of these events, and time that moves when the test says so. */
-async function openDesk(...ids: readonly string[]) {
+async function openBroker(...ids: readonly string[]) {
   const clock = new HandClock();
   const store = new MemoryStore();
   await store.putTopic(topicDraft());
@@ -61,7 +61,7 @@ async function openDesk(...ids: readonly string[]) {
   const calls: string[] = [];
   let made = 0;
   let catalog = await store.catalog();
-  const desk = { refusals: 0, noteFailures: 0, calls, clock, store, billing };
+  const broker = { refusals: 0, noteFailures: 0, calls, clock, store, billing };
   const told: RedriveView[] = [];
   const redrives = new Redrives(
     {
@@ -71,14 +71,14 @@ async function openDesk(...ids: readonly string[]) {
         redriven: (keys) => store.redriven(keys),
         async noteRedriven(notes) {
           calls.push("note");
-          if (desk.noteFailures-- > 0) throw new Error("The store failed: disk I/O error");
+          if (broker.noteFailures-- > 0) throw new Error("The store failed: disk I/O error");
           await store.noteRedriven(notes);
         },
       },
       deliveries: {
         async append(routed, now) {
           calls.push("append");
-          if (desk.refusals-- > 0) throw new Refusal("Unavailable", "The disk is full.");
+          if (broker.refusals-- > 0) throw new Refusal("Unavailable", "The disk is full.");
           return store.append(routed, now);
         },
       },
@@ -98,7 +98,7 @@ async function openDesk(...ids: readonly string[]) {
     const reply = await route.handle({ ...request, body: bytes, remote: "", scheme: "http" });
     return JSON.parse(String(reply.body)) as RedriveView;
   };
-  return Object.assign(desk, {
+  return Object.assign(broker, {
     redrives,
     told,
     call,
@@ -118,46 +118,46 @@ async function openDesk(...ids: readonly string[]) {
 }
 
 test("an event is counted before it is sent, and a store without room is asked again", async () => {
-  const desk = await openDesk("a");
-  desk.refusals = 2;
-  const { id } = await desk.order();
-  await desk.pass(3_000);
-  const view = await desk.call("GET", undefined, id);
+  const broker = await openBroker("a");
+  broker.refusals = 2;
+  const { id } = await broker.order();
+  await broker.pass(3_000);
+  const view = await broker.call("GET", undefined, id);
   assert.deepEqual([view.state, view.sent, view.failed], ["done", 1, 0]);
-  assert.deepEqual(desk.calls, ["note", "append", "append", "append"]);
-  assert.deepEqual(desk.told.at(-1), view, "who watches is told of the end");
+  assert.deepEqual(broker.calls, ["note", "append", "append", "append"]);
+  assert.deepEqual(broker.told.at(-1), view, "who watches is told of the end");
 });
 
 test("a store that stays full fails the letters by name, and the redrive goes on", async () => {
-  const desk = await openDesk("a", "b");
-  desk.refusals = 5;
-  const { id } = await desk.order();
-  await desk.pass(10_000);
-  const view = await desk.call("GET", undefined, id);
+  const broker = await openBroker("a", "b");
+  broker.refusals = 5;
+  const { id } = await broker.order();
+  await broker.pass(10_000);
+  const view = await broker.call("GET", undefined, id);
   assert.deepEqual([view.state, view.sent, view.failed], ["done", 1, 1]);
   assert.deepEqual(view.remarks, ["BILLING, event a: The disk is full."]);
 });
 
 test("what cannot be counted is not sent", async () => {
-  const desk = await openDesk("a", "b");
-  desk.noteFailures = 6;
-  const { id } = await desk.order();
-  await desk.pass(10_000);
-  const view = await desk.call("GET", undefined, id);
+  const broker = await openBroker("a", "b");
+  broker.noteFailures = 6;
+  const { id } = await broker.order();
+  await broker.pass(10_000);
+  const view = await broker.call("GET", undefined, id);
   assert.deepEqual([view.state, view.sent, view.failed], ["done", 1, 1]);
   assert.deepEqual(view.remarks, ["BILLING, event a: The store failed: disk I/O error"]);
-  assert.deepEqual(desk.calls.slice(5), ["note", "note", "append"]);
+  assert.deepEqual(broker.calls.slice(5), ["note", "note", "append"]);
 });
 
 test("a subscription that goes while a redrive runs gets no more", async () => {
-  const desk = await openDesk("a", "b", "c");
+  const broker = await openBroker("a", "b", "c");
   const to = { topic: "orders", subscription: "billing" };
-  const { id } = await desk.order({ to, perSecond: 1 });
-  await desk.pass(1_000);
-  await desk.store.removeSubscription(desk.billing.id);
-  await desk.refresh();
-  await desk.pass(5_000);
-  const view = await desk.call("GET", undefined, id);
+  const { id } = await broker.order({ to, perSecond: 1 });
+  await broker.pass(1_000);
+  await broker.store.removeSubscription(broker.billing.id);
+  await broker.refresh();
+  await broker.pass(5_000);
+  const view = await broker.call("GET", undefined, id);
   assert.equal(view.state, "done");
   assert.equal(view.sent + view.skipped, 3);
   assert.ok(view.skipped >= 1);
@@ -165,29 +165,29 @@ test("a subscription that goes while a redrive runs gets no more", async () => {
 });
 
 test("a subscription that is not active is sent nothing", async () => {
-  const desk = await openDesk("a");
-  const { id: _, revision: __, ...draft } = desk.billing;
-  await desk.store.putSubscription({ ...draft, isActive: false });
-  await desk.refresh();
-  const { remarks } = await desk.order({ dryRun: true });
+  const broker = await openBroker("a");
+  const { id: _, revision: __, ...draft } = broker.billing;
+  await broker.store.putSubscription({ ...draft, isActive: false });
+  await broker.refresh();
+  const { remarks } = await broker.order({ dryRun: true });
   assert.deepEqual(remarks, ["BILLING, event a: The subscription is not active."]);
 });
 
 test("so many redrives run at a time, and so many are remembered", async () => {
-  const desk = await openDesk("a", "b");
+  const broker = await openBroker("a", "b");
   const { runningMax, keptMax } = redriveLimits;
   const slow = { perSecond: 0.01, force: true };
-  for (let count = 0; count < runningMax; count++) await desk.order(slow);
+  for (let count = 0; count < runningMax; count++) await broker.order(slow);
   await assert.rejects(
-    desk.order(),
+    broker.order(),
     (error) =>
       error instanceof Refusal && error.code === "Conflict" && /8 redrives/.test(error.message),
   );
-  await desk.redrives.close();
-  const page = (await desk.call("GET")) as unknown as { value: RedriveView[] };
+  await broker.redrives.close();
+  const page = (await broker.call("GET")) as unknown as { value: RedriveView[] };
   assert.deepEqual(new Set(page.value.map(({ state }) => state)), new Set(["stopped"]));
-  await assert.rejects(desk.order(), /The broker is stopping/);
-  const busy = await openDesk("a");
+  await assert.rejects(broker.order(), /The broker is stopping/);
+  const busy = await openBroker("a");
   const ids = [letterId({ account: "letters", container: "box", path, index: 7 })];
   const first = await busy.call("POST", { ids });
   for (let count = 0; count < keptMax; count++) {

@@ -9,7 +9,7 @@
 // The crash line: an event is counted before it is sent. A crash in between has counted one too
 // many, and never one too few, for the guard against loops relies on it.
 
-import type { LetterPlace } from "../../core/deadletter/letter-path.ts";
+import type { LetterPath } from "../../core/deadletter/letter-path.ts";
 import { redriveLimits, turnsOf, whyNotAs } from "../../core/deadletter/redrive.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import { isSuccess, outcomeName } from "../../core/delivery/retry.ts";
@@ -19,7 +19,7 @@ import type { Chronicle } from "../../core/story/chronicle.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant, sleep } from "../../core/text/time.ts";
 import type { RedriveView } from "../../core/view.ts";
-import type { FoundLetter, LetterGround } from "./find-letters.ts";
+import type { FoundLetter, LetterDeps } from "./find-letters.ts";
 import { type Ear, gatherLetters, heeding, lettersAt } from "./gather.ts";
 import type { Order } from "./redrive-order.ts";
 import { Progress } from "./redrive-progress.ts";
@@ -27,14 +27,14 @@ import {
   type Goal,
   nameOf,
   notesOf,
-  type Passage,
   parcelOf,
+  type Redrivable,
   routedOf,
   type SubscriptionGoal,
   type UrlGoal,
 } from "./redrive-target.ts";
 
-export interface RedriveGround extends LetterGround {
+export interface RedriveDeps extends LetterDeps {
   readonly deliveries: Pick<Store, "append">;
   readonly sink: Sink;
   readonly clock: Clock;
@@ -51,7 +51,7 @@ const triesMax = 5;
 const retryMs = 1_000;
 
 export class Redriving {
-  readonly #ground: RedriveGround;
+  readonly #deps: RedriveDeps;
   readonly #order: Order;
   readonly #tell: (view: RedriveView) => void;
   readonly #stop = new AbortController();
@@ -69,12 +69,12 @@ export class Redriving {
   readonly #over = Promise.withResolvers<void>();
 
   /** `tell` is called after each change. */
-  constructor(ground: RedriveGround, order: Order, tell: (view: RedriveView) => void) {
-    this.#ground = { ...ground, reader: heeding(ground.reader, this.#stop.signal) };
+  constructor(deps: RedriveDeps, order: Order, tell: (view: RedriveView) => void) {
+    this.#deps = { ...deps, reader: heeding(deps.reader, this.#stop.signal) };
     this.#order = order;
     this.#tell = tell;
-    this.#startedAt = ground.clock.now();
-    this.#id = ground.ids.next();
+    this.#startedAt = deps.clock.now();
+    this.#id = deps.ids.next();
   }
 
   get isRunning(): boolean {
@@ -105,7 +105,7 @@ export class Redriving {
 
   /** Never rejects for something the world did. */
   async run(): Promise<void> {
-    const { log } = this.#ground;
+    const { log } = this.#deps;
     const { target, perSecond, force } = this.#order;
     const named = { redrive: this.#id, to: target.words };
     log.fact("info", "redrive.started", { ...named, perSecond, force });
@@ -126,7 +126,7 @@ export class Redriving {
   /** What would be sent, and what would not and why. */
   async tryOut(): Promise<void> {
     let found = 0;
-    for await (const letter of gatherLetters(this.#ground, this.#order, this.#ear)) {
+    for await (const letter of gatherLetters(this.#deps, this.#order, this.#ear)) {
       found += 1;
       if (this.#passageOf(letter) !== null) this.#progress.show(letter.view);
     }
@@ -137,29 +137,29 @@ export class Redriving {
 
   #end(state: RedriveView["state"]): void {
     this.#state = state;
-    this.#endedAt = this.#ground.clock.now();
+    this.#endedAt = this.#deps.clock.now();
     this.#tell(this.view);
     this.#over.resolve();
   }
 
-  async #find(): Promise<readonly LetterPlace[]> {
+  async #find(): Promise<readonly LetterPath[]> {
     const { letters } = this.#order;
     if (letters.kind === "ids") {
       this.#progress.total = letters.places.length;
       return letters.places;
     }
-    const places: LetterPlace[] = [];
-    for await (const { place } of gatherLetters(this.#ground, this.#order, this.#ear)) {
+    const places: LetterPath[] = [];
+    for await (const { place } of gatherLetters(this.#deps, this.#order, this.#ear)) {
       this.#progress.total = places.push(place);
     }
     this.#tell(this.view);
     return places;
   }
 
-  async #send(places: readonly LetterPlace[]): Promise<void> {
-    const { clock } = this.#ground;
+  async #send(places: readonly LetterPath[]): Promise<void> {
+    const { clock } = this.#deps;
     const { together, gapMs } = turnsOf(this.#order.perSecond);
-    let group: Passage[] = [];
+    let group: Redrivable[] = [];
     let nextAt = clock.now();
     const flush = async () => {
       await sleep(clock, Math.max(0, nextAt - clock.now()), this.#stop.signal);
@@ -170,7 +170,7 @@ export class Redriving {
       group = [];
       this.#tell(this.view);
     };
-    for await (const found of lettersAt(this.#ground, places, this.#ear)) {
+    for await (const found of lettersAt(this.#deps, places, this.#ear)) {
       const passage = this.#passageOf(found);
       if (passage === null) continue;
       group.push(passage);
@@ -180,7 +180,7 @@ export class Redriving {
   }
 
   /** Null: it is skipped, and why is told. */
-  #passageOf(found: FoundLetter): Passage | null {
+  #passageOf(found: FoundLetter): Redrivable | null {
     const { view, letter } = found;
     const skip = (why: string) => {
       this.#progress.skip(`${nameOf(view, letter)}: ${why}`);
@@ -209,15 +209,15 @@ export class Redriving {
       if (home.kind === "known") return { ...home, kind: "subscription" };
       return `${home.why} Name one with \`to\`.`;
     }
-    const { subscriptions, topics } = this.#ground.catalog();
+    const { subscriptions, topics } = this.#deps.catalog();
     const subscription = subscriptions.find(({ id }) => id === target.id);
     const topic = topics.find(({ name }) => name === subscription?.topic);
     if (subscription === undefined || topic === undefined) return `${target.words} has gone.`;
     return { kind: "subscription", subscription, topic };
   }
 
-  async #sendGroup(group: readonly Passage[]): Promise<void> {
-    const { redriven } = this.#ground;
+  async #sendGroup(group: readonly Redrivable[]): Promise<void> {
+    const { redriven } = this.#deps;
     const noted = await this.#insist(() => redriven.noteRedriven(group.flatMap(notesOf)));
     if (noted.kind === "refused") {
       for (const { found } of group) this.#progress.fail(found, noted.why);
@@ -230,9 +230,9 @@ export class Redriving {
     ]);
   }
 
-  async #append(group: readonly Passage<SubscriptionGoal>[]): Promise<void> {
+  async #append(group: readonly Redrivable<SubscriptionGoal>[]): Promise<void> {
     if (group.length === 0) return;
-    const { deliveries, clock, ids, chronicle } = this.#ground;
+    const { deliveries, clock, ids, chronicle } = this.#deps;
     const at = clock.now();
     const routed = group.map((passage) => routedOf(passage, { ids, at }));
     const appended = await this.#insist(() => deliveries.append(routed, at));
@@ -264,14 +264,14 @@ export class Redriving {
         const why = error instanceof Error ? error.message : String(error);
         if (tried === triesMax || this.#stop.signal.aborted) return { kind: "refused", why };
         const waitMs = error instanceof Refusal ? error.retryAfterMs : undefined;
-        await sleep(this.#ground.clock, waitMs ?? retryMs, this.#stop.signal);
+        await sleep(this.#deps.clock, waitMs ?? retryMs, this.#stop.signal);
       }
     }
   }
 
-  async #sendToUrl(passage: Passage<UrlGoal>): Promise<void> {
-    const { sink, clock, ids } = this.#ground;
-    const profile = profiles[this.#ground.profile];
+  async #sendToUrl(passage: Redrivable<UrlGoal>): Promise<void> {
+    const { sink, clock, ids } = this.#deps;
+    const profile = profiles[this.#deps.profile];
     const { found } = passage;
     const { parcel, destination } = parcelOf(passage, { ids, at: clock.now() });
     const { waitMs } = profile;
@@ -288,14 +288,14 @@ export class Redriving {
   #count(subscription: Subscription | null): void {
     const { topic = "unknown", name = "unknown" } = subscription ?? {};
     this.#progress.sent += 1;
-    this.#ground.meter.count("posthorn_redriven_events_total", { topic, subscription: name });
+    this.#deps.meter.count("posthorn_redriven_events_total", { topic, subscription: name });
   }
 }
 
-function isToSubscription(passage: Passage): passage is Passage<SubscriptionGoal> {
+function isToSubscription(passage: Redrivable): passage is Redrivable<SubscriptionGoal> {
   return passage.goal.kind === "subscription";
 }
 
-function isToUrl(passage: Passage): passage is Passage<UrlGoal> {
+function isToUrl(passage: Redrivable): passage is Redrivable<UrlGoal> {
   return passage.goal.kind === "url";
 }

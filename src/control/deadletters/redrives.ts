@@ -10,20 +10,20 @@ import { shownAs } from "../../core/text/wording.ts";
 import type { Page, RedriveView } from "../../core/view.ts";
 import { apiHeaders } from "../api/request.ts";
 import { reply } from "../arm/reply.ts";
-import { type RedriveGround, Redriving } from "./redrive.ts";
+import { type RedriveDeps, Redriving } from "./redrive.ts";
 import { readOrder } from "./redrive-order.ts";
 
 const path = "/api/v1/redrives";
 
 export class Redrives {
-  readonly #ground: RedriveGround;
+  readonly #deps: RedriveDeps;
   readonly #tell: (view: RedriveView) => void;
   readonly #known = new Map<string, Redriving>();
   readonly #runs = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor(ground: RedriveGround, tell: (view: RedriveView) => void = () => {}) {
-    this.#ground = ground;
+  constructor(deps: RedriveDeps, tell: (view: RedriveView) => void = () => {}) {
+    this.#deps = deps;
     this.#tell = tell;
   }
 
@@ -52,9 +52,9 @@ export class Redrives {
 
   async #order(request: Request): Promise<Reply> {
     if (this.#isClosed) throw new Refusal("Unavailable", "The broker is stopping.");
-    const catalog = this.#ground.catalog();
-    const order = readOrder(request, { catalog, accounts: this.#ground.accounts });
-    const redriving = new Redriving(this.#ground, order, this.#tell);
+    const catalog = this.#deps.catalog();
+    const order = readOrder(request, { catalog, accounts: this.#deps.accounts });
+    const redriving = new Redriving(this.#deps, order, this.#tell);
     if (order.isDryRun) {
       await redriving.tryOut();
       return reply(200, redriving.view);

@@ -2,7 +2,7 @@
 // one alone with its record. A page is a bounded look: where a query matches little, it may have
 // fewer letters than asked for and yet a `next`.
 
-import type { LetterPlace } from "../../core/deadletter/letter-path.ts";
+import type { LetterPath } from "../../core/deadletter/letter-path.ts";
 import { bookmarkOf, parseBookmark, parseLetterId } from "../../core/deadletter/letter-path.ts";
 import {
   type LetterQuery,
@@ -16,7 +16,7 @@ import { refuseName } from "../../core/text/wording.ts";
 import type { DeadLetterGroup, DeadLetterPage, DeadLetterView } from "../../core/view.ts";
 import { apiHeaders, numberIn } from "../api/request.ts";
 import { reply } from "../arm/reply.ts";
-import { type FoundLetter, findLetters, type LetterGround, lettersIn } from "./find-letters.ts";
+import { type FoundLetter, findLetters, type LetterDeps, lettersIn } from "./find-letters.ts";
 
 /** Blobs that one page, and one answer of groups, looks into. */
 const pageBlobsMax = 500;
@@ -24,22 +24,22 @@ const groupBlobsMax = 2_000;
 const limitRange = { min: 1, max: 1_000, usual: 100 };
 const remarksMax = 20;
 
-export function deadLetterRoutes(ground: LetterGround): Route[] {
+export function deadLetterRoutes(deps: LetterDeps): Route[] {
   const headers = apiHeaders;
   const path = "/api/v1/dead-letters";
   return [
-    { method: "GET", path, headers, handle: (request) => showPage(ground, request) },
+    { method: "GET", path, headers, handle: (request) => showPage(deps, request) },
     {
       method: "GET",
       path: `${path}/groups`,
       headers,
-      handle: (request) => showGroups(ground, request),
+      handle: (request) => showGroups(deps, request),
     },
-    { method: "GET", path: `${path}/:id`, headers, handle: (request) => showOne(ground, request) },
+    { method: "GET", path: `${path}/:id`, headers, handle: (request) => showOne(deps, request) },
   ];
 }
 
-async function showPage(ground: LetterGround, request: Request): Promise<Reply> {
+async function showPage(deps: LetterDeps, request: Request): Promise<Reply> {
   const query = queryOf(request, ["after", "limit"]);
   const { after } = request.query;
   const limit = numberIn(request, "limit", limitRange);
@@ -48,7 +48,7 @@ async function showPage(ground: LetterGround, request: Request): Promise<Reply> 
   const remarks: string[] = [];
   let blobs = 0;
   let next: string | null = null;
-  for await (const found of findLetters(ground, query, from)) {
+  for await (const found of findLetters(deps, query, from)) {
     if (found.kind === "remark") remarks.push(found.words);
     else if (found.kind === "letter" && letters.length < limit) letters.push(found);
     else if (found.kind === "letter") {
@@ -64,11 +64,11 @@ async function showPage(ground: LetterGround, request: Request): Promise<Reply> 
   return reply(200, page);
 }
 
-async function showGroups(ground: LetterGround, request: Request): Promise<Reply> {
+async function showGroups(deps: LetterDeps, request: Request): Promise<Reply> {
   const query = queryOf(request, []);
   const groups = new Map<string, DeadLetterGroup>();
   let blobs = 0;
-  for await (const found of findLetters(ground, query)) {
+  for await (const found of findLetters(deps, query)) {
     if (found.kind === "letter") addTo(groups, found);
     if (found.kind === "blob") blobs += 1;
     if (blobs === groupBlobsMax) break;
@@ -96,15 +96,15 @@ function addTo(groups: Map<string, DeadLetterGroup>, { view, home }: FoundLetter
   });
 }
 
-async function showOne(ground: LetterGround, { params }: Request): Promise<Reply> {
-  const { view, record } = await needLetter(ground, parseLetterId(params.id ?? ""));
+async function showOne(deps: LetterDeps, { params }: Request): Promise<Reply> {
+  const { view, record } = await needLetter(deps, parseLetterId(params.id ?? ""));
   return reply(200, { ...view, record } satisfies DeadLetterView);
 }
 
 /** Refusals: NotFound, Conflict for a record that cannot be read, Unavailable for its store. */
-async function needLetter(ground: LetterGround, place: LetterPlace): Promise<FoundLetter> {
+async function needLetter(deps: LetterDeps, place: LetterPath): Promise<FoundLetter> {
   const { account, container, path, index } = place;
-  const found = await lettersIn(ground, { account, container }, path);
+  const found = await lettersIn(deps, { account, container }, path);
   if ("why" in found) {
     throw new Refusal(found.isMissing ? "NotFound" : "Unavailable", found.why);
   }

@@ -2,12 +2,12 @@
 // only if it had agreed to hear from us.
 
 import { type AzureResources, noAzure, urlOf } from "../../core/azure/resources.ts";
-import { type Ask, farewellOf, type Occasion } from "../../core/handshake/question.ts";
+import { type Ask, deletionNoticeOf, type Occasion } from "../../core/handshake/question.ts";
 import type { Catalog, Clock, Ids, Log } from "../../core/ports.ts";
 import { endpointOf, type Subscription, type SubscriptionTerms } from "../../core/subscription.ts";
-import { localPlace, type Topic, topicArmId } from "../../core/topic.ts";
+import { localGroup, type Topic, topicArmId } from "../../core/topic.ts";
 
-export interface OccasionGround {
+export interface OccasionDeps {
   readonly catalog: () => Catalog;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -17,36 +17,36 @@ export interface OccasionGround {
 
 /** What a word of our own to an endpoint is about. */
 export function occasionOf(
-  { catalog, ids, clock, azure = noAzure }: OccasionGround,
+  { catalog, ids, clock, azure = noAzure }: OccasionDeps,
   { topic, domainTopic, name }: Subscription,
   terms: SubscriptionTerms,
   gone?: Topic,
 ): Occasion {
   const found = gone ?? catalog().topics.find((one) => one.name === topic);
-  const parent = topicArmId(found ?? { kind: "topic", name: topic, place: localPlace });
+  const parent = topicArmId(found ?? { kind: "topic", name: topic, place: localGroup });
   const topicId = domainTopic === null ? parent : `${parent}/topics/${domainTopic}`;
   // What leads nowhere is no URL, and whoever is to ask there says so.
   const url = urlOf(terms.destination, azure) ?? "";
   return { name, terms, url, topicId, eventId: ids.next(), now: clock.now() };
 }
 
-export interface Farewell {
+export interface DeletionNotice {
   readonly waitMs: number;
   readonly signal: AbortSignal;
   /** The topic, if it has gone together with its subscriptions. */
   readonly goneTopic?: Topic | undefined;
 }
 
-export async function sayFarewell(
-  ground: OccasionGround & { readonly ask: Ask; readonly log: Log },
+export async function sendDeletionNotice(
+  deps: OccasionDeps & { readonly ask: Ask; readonly log: Log },
   subscription: Subscription,
-  { goneTopic, ...limits }: Farewell,
+  { goneTopic, ...limits }: DeletionNotice,
 ): Promise<void> {
   const { topic, name, destination } = subscription;
-  const occasion = occasionOf(ground, subscription, subscription, goneTopic);
+  const occasion = occasionOf(deps, subscription, subscription, goneTopic);
   const armId = `${occasion.topicId}/providers/Microsoft.EventGrid/eventSubscriptions/${name}`;
-  const answer = await ground.ask({ ...farewellOf(occasion, armId), ...limits });
-  ground.log.fact("info", "subscription.toldDeleted", {
+  const answer = await deps.ask({ ...deletionNoticeOf(occasion, armId), ...limits });
+  deps.log.fact("info", "subscription.toldDeleted", {
     topic,
     subscription: name,
     endpoint: endpointOf(destination),

@@ -42,11 +42,11 @@ import {
 } from "../../core/subscription.ts";
 import { sleep } from "../../core/text/time.ts";
 import type { Topic } from "../../core/topic.ts";
-import { occasionOf, sayFarewell } from "./deletion-notice.ts";
-import type { Called, HandshakeDesk, Verdict } from "./port.ts";
+import { occasionOf, sendDeletionNotice } from "./deletion-notice.ts";
+import type { CallerUrl, HandshakePort, Verdict } from "./port.ts";
 import { type Call, validationRoutes } from "./validation-url.ts";
 
-export interface HandshakeGround {
+export interface HandshakeDeps {
   readonly registry: Registry;
   /** As it was last read. */
   readonly catalog: () => Catalog;
@@ -68,7 +68,7 @@ type Asked = Subscription & { readonly handshake: Handshake };
 /** One handshake under way. */
 interface Run {
   record: Asked;
-  readonly called: Called;
+  readonly called: CallerUrl;
   readonly stop: AbortController;
   readonly verdict: Promise<Verdict>;
   /** Only the first is heard. */
@@ -77,28 +77,28 @@ interface Run {
 
 const storeRetryMs = 1_000;
 
-export class Handshakes implements HandshakeDesk {
+export class Handshakes implements HandshakePort {
   readonly routes: readonly Route[];
-  readonly #ground: HandshakeGround;
+  readonly #deps: HandshakeDeps;
   readonly #rules: HandshakeRules;
   readonly #runs = new Map<SubscriptionId, Run>();
   readonly #underWay = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
-  constructor(ground: HandshakeGround) {
-    this.#ground = ground;
-    this.#rules = ground.rules ?? handshakeRules;
+  constructor(deps: HandshakeDeps) {
+    this.#deps = deps;
+    this.#rules = deps.rules ?? handshakeRules;
     this.routes = validationRoutes((call) => this.#called(call));
   }
 
   prepare(pending: SubscriptionTerms | null, before: Handshake | null = null): Handshake | null {
-    const { ids, clock, isAsking = true } = this.#ground;
+    const { ids, clock, isAsking = true } = this.#deps;
     if (!isAsking) return null;
     const code = ids.next().toUpperCase();
     return newHandshake({ code, now: clock.now(), pending, before }, this.#rules);
   }
 
-  begin(subscription: Subscription, called: Called): Promise<Verdict> {
+  begin(subscription: Subscription, called: CallerUrl): Promise<Verdict> {
     this.#dismiss(subscription.id, "A newer write of the subscription has taken its place.");
     if (!isAsked(subscription)) return Promise.resolve(succeeded);
     if (this.#closing.signal.aborted) return Promise.resolve(stopping);
@@ -112,14 +112,14 @@ export class Handshakes implements HandshakeDesk {
     return promise;
   }
 
-  async rerun(id: SubscriptionId, called: Called): Promise<Verdict> {
+  async rerun(id: SubscriptionId, called: CallerUrl): Promise<Verdict> {
     for (;;) {
       const record = await this.#read(id);
       if (record === undefined) throw new Refusal("NotFound", "There is no such subscription.");
       try {
         const draft = this.#drawAnew(record);
         return await this.begin(
-          await this.#ground.registry.putSubscription(draft, record.revision),
+          await this.#deps.registry.putSubscription(draft, record.revision),
           called,
         );
       } catch (error) {
@@ -129,8 +129,8 @@ export class Handshakes implements HandshakeDesk {
   }
 
   /** Goes on with what a restart interrupted. Who called then is not known any more. */
-  async resume(called: Called): Promise<void> {
-    const { catalog, isAsking = true } = this.#ground;
+  async resume(called: CallerUrl): Promise<void> {
+    const { catalog, isAsking = true } = this.#deps;
     for (const subscription of catalog().subscriptions) {
       if (!isOpen(subscription.state) || this.#runs.has(subscription.id)) continue;
       if (isAsking && isAsked(subscription)) void this.begin(subscription, called);
@@ -143,7 +143,7 @@ export class Handshakes implements HandshakeDesk {
     if (!subscription.isActive || !isAskable(subscription.destination)) return;
     const { waitMs } = this.#rules;
     const signal = this.#closing.signal;
-    this.#follow(sayFarewell(this.#ground, subscription, { waitMs, signal, goneTopic }));
+    this.#follow(sendDeletionNotice(this.#deps, subscription, { waitMs, signal, goneTopic }));
   }
 
   async close(): Promise<void> {
@@ -160,7 +160,7 @@ export class Handshakes implements HandshakeDesk {
   async #carry(run: Run): Promise<void> {
     const { signal } = run.stop;
     while (!signal.aborted) {
-      const now = this.#ground.clock.now();
+      const now = this.#deps.clock.now();
       const step = nextStep(run.record, { now, rules: this.#rules });
       switch (step.kind) {
         case "ask":
@@ -168,7 +168,7 @@ export class Handshakes implements HandshakeDesk {
           break;
         case "rest":
           if (run.record.state === "AwaitingManualAction") run.tell({ state: run.record.state });
-          await sleep(this.#ground.clock, step.until - now, signal);
+          await sleep(this.#deps.clock, step.until - now, signal);
           break;
         case "decide":
           await this.#conclude(run, step.decision, {
@@ -186,12 +186,12 @@ export class Handshakes implements HandshakeDesk {
   }
 
   async #askOnce(run: Run): Promise<void> {
-    const { clock, ask, log } = this.#ground;
+    const { clock, ask, log } = this.#deps;
     const { record, called, stop } = run;
     const { handshake } = record;
     const terms = termsAsked(record);
     const validationUrl = validationUrlOf(record, handshake, called.baseUrl);
-    const question = questionOf(occasionOf(this.#ground, record, terms), {
+    const question = questionOf(occasionOf(this.#deps, record, terms), {
       code: handshake.code,
       validationUrl,
     });
@@ -219,7 +219,7 @@ export class Handshakes implements HandshakeDesk {
     decision: HandshakeDecision,
     said: Omit<HandshakeExchange, "verdict">,
   ): Promise<void> {
-    const { clock, log } = this.#ground;
+    const { clock, log } = this.#deps;
     while (!run.stop.signal.aborted) {
       try {
         const left = await this.#write(run, decision, { ...said, verdict: decision.why });
@@ -238,7 +238,7 @@ export class Handshakes implements HandshakeDesk {
     decision: HandshakeDecision,
     exchange: HandshakeExchange,
   ): Promise<Verdict | null> {
-    const { registry } = this.#ground;
+    const { registry } = this.#deps;
     const { id, handshake } = run.record;
     for (;;) {
       const made = { exchange, now: exchange.at };
@@ -261,7 +261,7 @@ export class Handshakes implements HandshakeDesk {
   async #written(run: Run, decision: HandshakeDecision): Promise<void> {
     const { kind, why } = decision;
     if (kind === "askAgain") return;
-    const { log } = this.#ground;
+    const { log } = this.#deps;
     const level = kind === "fail" ? "warn" : "info";
     const { state } = run.record;
     log.fact(level, "handshake.decided", { ...namesOf(run.record), decision: kind, why, state });
@@ -271,7 +271,7 @@ export class Handshakes implements HandshakeDesk {
 
   /** Whoever is told of a success may publish at once and expect to be heard. */
   async #tellOf(run: Run, verdict: Verdict): Promise<void> {
-    await this.#ground.refresh().catch(() => {});
+    await this.#deps.refresh().catch(() => {});
     this.#end(run, verdict);
   }
 
@@ -290,7 +290,7 @@ export class Handshakes implements HandshakeDesk {
   // The validation URL.
 
   async #called(call: Call): Promise<"agreed" | "over" | "unknown"> {
-    const { clock, catalog } = this.#ground;
+    const { clock, catalog } = this.#deps;
     const run = this.#runs.get(call.subscription);
     const record =
       run?.record ?? catalog().subscriptions.find(({ id }) => id === call.subscription);
@@ -325,13 +325,13 @@ export class Handshakes implements HandshakeDesk {
   }
 
   async #read(wanted: SubscriptionId): Promise<Subscription | undefined> {
-    const { subscriptions } = await this.#ground.registry.catalog();
+    const { subscriptions } = await this.#deps.registry.catalog();
     return subscriptions.find(({ id }) => id === wanted);
   }
 
   #follow(work: Promise<void>): void {
     const followed = work
-      .catch((error) => this.#ground.log.fact("error", "handshake.broken", { error }))
+      .catch((error) => this.#deps.log.fact("error", "handshake.broken", { error }))
       .finally(() => this.#underWay.delete(followed));
     this.#underWay.add(followed);
   }

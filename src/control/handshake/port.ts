@@ -18,7 +18,7 @@ export type Verdict =
   | { readonly state: "Failed"; readonly why: string };
 
 /** `scheme://host[:port]` by which a client called us; a validation URL begins with it. */
-export interface Called {
+export interface CallerUrl {
   readonly baseUrl: string;
 }
 
@@ -34,7 +34,7 @@ export interface Called {
  *
  * In all cases the handshake stays with the subscription, to be looked at.
  */
-export interface HandshakeDesk {
+export interface HandshakePort {
   /**
    * A handshake about to begin, with a new code, for terms that are to come into force with it.
    * Null when endpoints are not asked at all: the terms are then in force at once. The rate that
@@ -46,9 +46,9 @@ export interface HandshakeDesk {
    * waits for a person; never rejects for something the world did. A newer write of the same
    * subscription ends the older asking, as `Failed`.
    */
-  begin(subscription: Subscription, called: Called): Promise<Verdict>;
+  begin(subscription: Subscription, called: CallerUrl): Promise<Verdict>;
   /** Begins again with a new code, also after success. Refusal: NotFound. */
-  rerun(id: SubscriptionId, called: Called): Promise<Verdict>;
+  rerun(id: SubscriptionId, called: CallerUrl): Promise<Verdict>;
   /**
    * Stops asking and tells the endpoint that its subscription is gone, perhaps together with its
    * topic. Returns at once.

@@ -4,7 +4,7 @@
 // Only what clients send because they have read it is taken and has no effect.
 
 import type { AzureResources } from "../../core/azure/resources.ts";
-import { idleUnder, usualRetryPolicy, wordsOfIdle } from "../../core/delivery/allowance.ts";
+import { unusedUnder, usualRetryPolicy, whyUnused } from "../../core/delivery/allowance.ts";
 import { checkRetryPolicy } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import type { DeliverySchema, InputSchema } from "../../core/event.ts";
@@ -90,7 +90,7 @@ export function checkTerms(
     ...checkExtension(members.posthorn, `${field}.posthorn`, context),
   } as SubscriptionTerms;
   refuseUnsignable(terms, `${field}.posthorn.signing`);
-  refuseIdle(terms, { members, field, has, profile: context.profile });
+  refuseUnused(terms, { members, field, has, profile: context.profile });
   return terms;
 }
 
@@ -101,7 +101,7 @@ const withIdentity: Readonly<Record<string, string>> = {
 };
 
 /** Of what is said now: what was said before the topic got its profile stays as it is. */
-function refuseIdle(
+function refuseUnused(
   terms: SubscriptionTerms,
   {
     members,
@@ -115,12 +115,12 @@ function refuseIdle(
     readonly profile: ProfileName;
   },
 ): void {
-  for (const idle of idleUnder(profile, terms)) {
+  for (const idle of unusedUnder(profile, terms)) {
     const [root = ""] = idle.members[0].split(".", 1);
     if (!has(root) && !has(withIdentity[root] ?? root)) continue;
     const member = idle.members.find((path) => isSaid(members, path)) ?? idle.members[0];
     const target = `${field}.${member}`;
-    const words = `${target} must be left out: ${wordsOfIdle(profile, idle)}`;
+    const words = `${target} must be left out: ${whyUnused(profile, idle)}`;
     throw new Refusal("InvalidSetting", words, { target });
   }
 }

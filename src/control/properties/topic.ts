@@ -65,7 +65,7 @@ export function topicMembers(kind: TopicDraft["kind"]): readonly string[] {
 }
 
 /** Taken from Azure's clients without effect. */
-export const idleMembers = [
+export const unusedMembers = [
   "provisioningState",
   "endpoint",
   "metricResourceId",

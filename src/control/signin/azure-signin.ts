@@ -15,7 +15,7 @@ import { type AdminLock, requireAdmin } from "./admin-lock.ts";
 /** The one tenant there is. */
 export const tenantId = "00000000-0000-0000-0000-000000000001";
 
-export interface SigninGround {
+export interface SigninDeps {
   /** Whether this secret may have a token. */
   readonly isAdminKey: (secret: string) => boolean;
   readonly issue: (
@@ -28,7 +28,7 @@ export interface SigninGround {
   readonly log: Log;
 }
 
-export function signinRoutes(ground: SigninGround): Route[] {
+export function signinRoutes(deps: SigninDeps): Route[] {
   const discovery = (asked: Request) => json(200, openidOf(baseUrlOf(asked)));
   const wellKnown = "/.well-known/openid-configuration";
   return [
@@ -42,10 +42,10 @@ export function signinRoutes(ground: SigninGround): Route[] {
     { method: "GET", path: `/adfs/adfs${wellKnown}`, handle: discovery },
     // Our tokens are for ourselves: there is no public key to check them with.
     { method: "GET", path: "/adfs/discovery/keys", handle: () => json(200, { keys: [] }) },
-    { method: "POST", path: "/adfs/oauth2/token", handle: (asked) => grant(ground, asked) },
+    { method: "POST", path: "/adfs/oauth2/token", handle: (asked) => grant(deps, asked) },
     ...requireAdmin(
       [{ method: "GET", path: "/tenants", handle: () => json(200, { value: [tenant] }) }],
-      ground.lock,
+      deps.lock,
     ),
   ];
 }
@@ -110,35 +110,35 @@ function openidOf(base: string) {
 }
 
 /** https://www.rfc-editor.org/rfc/rfc6749#section-4.4, and 4.3 for people. */
-async function grant(ground: SigninGround, request: Request): Promise<Reply> {
+async function grant(deps: SigninDeps, request: Request): Promise<Reply> {
   const form = new URLSearchParams(Buffer.from(request.body).toString("utf8"));
   const kind = form.get("grant_type");
   const { client, secret } = clientOf(request, form);
   switch (kind) {
     case "client_credentials":
-      if (isKey(ground, secret)) return await give(ground, request, form, { client });
-      return deny(ground, client, {
+      if (isKey(deps, secret)) return await give(deps, request, form, { client });
+      return deny(deps, client, {
         status: 401,
         error: "invalid_client",
         why: "The client secret is not the admin key of this broker.",
       });
     case "password":
-      if (isKey(ground, form.get("password") ?? "")) {
-        return await give(ground, request, form, { client, user: form.get("username") ?? "" });
+      if (isKey(deps, form.get("password") ?? "")) {
+        return await give(deps, request, form, { client, user: form.get("username") ?? "" });
       }
-      return deny(ground, client, {
+      return deny(deps, client, {
         status: 400,
         error: "invalid_grant",
         why: "The password is not the admin key of this broker.",
       });
     case null:
-      return deny(ground, client, {
+      return deny(deps, client, {
         status: 400,
         error: "invalid_request",
         why: "grant_type must be given, as a form.",
       });
     default:
-      return deny(ground, client, {
+      return deny(deps, client, {
         status: 400,
         error: "unsupported_grant_type",
         why: `grant_type must be client_credentials or password, and is ${shownAs(kind)}.`,
@@ -157,12 +157,12 @@ function clientOf({ headers }: Request, form: URLSearchParams) {
 }
 
 /** Keys are often base64, and its plus sign is a blank to a form when nobody has encoded it. */
-function isKey({ isAdminKey }: SigninGround, secret: string): boolean {
+function isKey({ isAdminKey }: SigninDeps, secret: string): boolean {
   return isAdminKey(secret) || isAdminKey(secret.replaceAll(" ", "+"));
 }
 
 async function give(
-  ground: SigninGround,
+  deps: SigninDeps,
   request: Request,
   form: URLSearchParams,
   { client, user }: { readonly client: string; readonly user?: string },
@@ -170,18 +170,18 @@ async function give(
   const base = baseUrlOf(request);
   const about = { iss: `${base}/adfs`, tid: tenantId, sub: user ?? client, oid: user ?? client };
   const audience = resourceOf(form) ?? base;
-  const token = await ground.issue("access", { ...about, aud: audience, appid: client });
-  const seconds = ground.tokenLifeMs / 1000;
+  const token = await deps.issue("access", { ...about, aud: audience, appid: client });
+  const seconds = deps.tokenLifeMs / 1000;
   const who = { aud: client, upn: user ?? "", unique_name: user ?? "" };
   const whom = { client: told(client), user: user === undefined ? null : told(user) };
-  ground.log.fact("info", "signin.granted", { ...whom, remote: request.remote });
+  deps.log.fact("info", "signin.granted", { ...whom, remote: request.remote });
   return json(200, {
     token_type: "Bearer",
     expires_in: seconds,
     ext_expires_in: seconds,
     resource: audience,
     access_token: token,
-    ...(user === undefined ? {} : { id_token: await ground.issue("id", { ...about, ...who }) }),
+    ...(user === undefined ? {} : { id_token: await deps.issue("id", { ...about, ...who }) }),
   });
 }
 
@@ -198,7 +198,7 @@ function told(name: string): string {
 }
 
 function deny(
-  { log }: SigninGround,
+  { log }: SigninDeps,
   client: string,
   { status, error, why }: { readonly status: number; readonly error: string; readonly why: string },
 ): Reply {

@@ -4,14 +4,14 @@ import { plainRequest } from "../../../test/fixtures/request.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request } from "../../core/request.ts";
 import { openSessions, sessionLifeMs } from "../../runtime/access/sessions.ts";
-import { isSignedIn, linkOf, linkRoutes, type SessionGround, sessionRoutes } from "./session.ts";
+import { isSignedIn, linkOf, linkRoutes, type SessionDeps, sessionRoutes } from "./session.ts";
 
 const base = "http://localhost:5888";
 const host = "localhost:5888";
 
-function openDoor(over: Partial<SessionGround> = {}) {
+function openDoor(over: Partial<SessionDeps> = {}) {
   const facts: string[] = [];
-  const ground: SessionGround = {
+  const deps: SessionDeps = {
     sessions: openSessions({ path: null }),
     lifeMs: sessionLifeMs,
     isAdminKey: (key) => key === "the key",
@@ -21,14 +21,14 @@ function openDoor(over: Partial<SessionGround> = {}) {
     ...over,
   };
   const ask = async (method: string, path: string, request: Partial<Request> = {}) => {
-    const routes = [...sessionRoutes(ground), ...linkRoutes(ground, () => base)];
+    const routes = [...sessionRoutes(deps), ...linkRoutes(deps, () => base)];
     const route = routes.find((each) => each.method === method && each.path === path);
     assert.ok(route, `${method} ${path}`);
     const headers = { host, ...request.headers };
     const reply = await route.handle({ ...plainRequest, method, ...request, headers });
     return { ...reply, headers: { ...route.headers, ...reply.headers } };
   };
-  return { ground, facts, ask };
+  return { deps, facts, ask };
 }
 
 function cookieOf({ headers }: Reply): string {
@@ -40,8 +40,8 @@ function tokenOf(link: string): string {
 }
 
 test("the printed link signs a browser in, once", async () => {
-  const { ground, ask, facts } = openDoor();
-  const token = tokenOf(linkOf(ground, base));
+  const { deps, ask, facts } = openDoor();
+  const token = tokenOf(linkOf(deps, base));
   const first = await ask("GET", "/signin", { query: { token } });
   assert.equal(first.status, 200);
   assert.match(first.body ?? "", /http-equiv="refresh" content="0;url=\/"/);
@@ -50,7 +50,7 @@ test("the printed link signs a browser in, once", async () => {
     /^posthorn_5888=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=604800$/,
   );
   const cookie = cookieOf(first);
-  assert.equal(isSignedIn(ground, { ...plainRequest, headers: { host, cookie } }), true);
+  assert.equal(isSignedIn(deps, { ...plainRequest, headers: { host, cookie } }), true);
   const again = await ask("GET", "/signin", { query: { token } });
   assert.equal(again.status, 401);
   assert.match(again.body ?? "", /This link has been used, or is too old\./);
@@ -59,14 +59,14 @@ test("the printed link signs a browser in, once", async () => {
 });
 
 test("over TLS the cookie never goes out in the clear", async () => {
-  const { ground, ask } = openDoor();
-  const token = tokenOf(linkOf(ground, base));
+  const { deps, ask } = openDoor();
+  const token = tokenOf(linkOf(deps, base));
   const { headers } = await ask("GET", "/signin", { query: { token }, scheme: "https" });
   assert.match(headers["set-cookie"] ?? "", /; Secure$/);
 });
 
 test("the admin key signs in as well, and another does not", async () => {
-  const { ground, ask } = openDoor();
+  const { deps, ask } = openDoor();
   const give = (key: string, headers = {}) =>
     ask("POST", "/signin", { body: Buffer.from(`key=${encodeURIComponent(key)}`), headers });
   const wrong = await give("a guess");
@@ -75,29 +75,29 @@ test("the admin key signs in as well, and another does not", async () => {
   const right = await give(" the key\n");
   assert.deepEqual([right.status, right.headers.location], [303, "/"]);
   const cookie = `other=1; ${cookieOf(right)}`;
-  assert.equal(isSignedIn(ground, { ...plainRequest, headers: { host, cookie } }), true);
+  assert.equal(isSignedIn(deps, { ...plainRequest, headers: { host, cookie } }), true);
   await assert.rejects(give("the key", { origin: "https://evil.example" }), Refusal);
 });
 
 test("whoever signs out is out, whatever their cookie says", async () => {
-  const { ground, ask } = openDoor();
-  const token = tokenOf(linkOf(ground, base));
+  const { deps, ask } = openDoor();
+  const token = tokenOf(linkOf(deps, base));
   const cookie = cookieOf(await ask("GET", "/signin", { query: { token } }));
   const left = await ask("POST", "/signout", { headers: { cookie } });
   assert.deepEqual([left.status, left.headers.location], [303, "/signin"]);
   assert.match(left.headers["set-cookie"] ?? "", /^posthorn_5888=; .*Max-Age=0$/);
-  assert.equal(isSignedIn(ground, { ...plainRequest, headers: { host, cookie } }), false);
+  assert.equal(isSignedIn(deps, { ...plainRequest, headers: { host, cookie } }), false);
   const elsewhere = { origin: "https://evil.example" };
   await assert.rejects(ask("POST", "/signout", { headers: elsewhere }), Refusal);
 });
 
 test("a cookie is good for the broker that gave it, not for its neighbour", async () => {
-  const { ground, ask } = openDoor();
+  const { deps, ask } = openDoor();
   const cookie = cookieOf(
-    await ask("GET", "/signin", { query: { token: tokenOf(linkOf(ground, base)) } }),
+    await ask("GET", "/signin", { query: { token: tokenOf(linkOf(deps, base)) } }),
   );
   const neighbour = { host: "localhost:5999", cookie };
-  assert.equal(isSignedIn(ground, { ...plainRequest, headers: neighbour }), false);
+  assert.equal(isSignedIn(deps, { ...plainRequest, headers: neighbour }), false);
 });
 
 test("the sign-in page runs nothing and is nobody's frame", async () => {
@@ -119,8 +119,8 @@ test("an admin can have a new link", async () => {
 });
 
 test("where nobody is asked for a key, there is nothing to sign in to", async () => {
-  const { ground, ask } = openDoor({ auth: false });
-  assert.equal(linkOf(ground, base), `${base}/`);
-  assert.equal(isSignedIn(ground, plainRequest), true);
+  const { deps, ask } = openDoor({ auth: false });
+  assert.equal(linkOf(deps, base), `${base}/`);
+  assert.equal(isSignedIn(deps, plainRequest), true);
   assert.equal((await ask("GET", "/signin")).headers.location, "/");
 });

@@ -21,7 +21,7 @@ export interface SessionKeeper {
   end(name: string): void;
 }
 
-export interface SessionGround {
+export interface SessionDeps {
   readonly sessions: SessionKeeper;
   readonly lifeMs: number;
   readonly isAdminKey: (key: string) => boolean;
@@ -32,67 +32,67 @@ export interface SessionGround {
 }
 
 /** Where a link leads that the broker prints. */
-export function linkOf({ sessions, auth }: SessionGround, baseUrl: string): string {
+export function linkOf({ sessions, auth }: SessionDeps, baseUrl: string): string {
   return auth ? `${baseUrl}/signin?token=${sessions.invite()}` : `${baseUrl}/`;
 }
 
-export function isSignedIn(ground: SessionGround, request: Request): boolean {
-  if (!ground.auth) return true;
+export function isSignedIn(deps: SessionDeps, request: Request): boolean {
+  if (!deps.auth) return true;
   const name = cookieIn(request);
-  return name !== null && ground.sessions.isOpen(name);
+  return name !== null && deps.sessions.isOpen(name);
 }
 
-export function sessionRoutes(ground: SessionGround): Route[] {
+export function sessionRoutes(deps: SessionDeps): Route[] {
   const headers = pageHeaders;
   return [
-    { method: "GET", path: "/signin", headers, handle: (asked) => enterByLink(ground, asked) },
-    { method: "POST", path: "/signin", headers, handle: (asked) => enterByKey(ground, asked) },
-    { method: "POST", path: "/signout", headers, handle: (asked) => leave(ground, asked) },
+    { method: "GET", path: "/signin", headers, handle: (asked) => enterByLink(deps, asked) },
+    { method: "POST", path: "/signin", headers, handle: (asked) => enterByKey(deps, asked) },
+    { method: "POST", path: "/signout", headers, handle: (asked) => leave(deps, asked) },
   ];
 }
 
 /** For admins: a new link, such as the command line asks for. */
-export function linkRoutes(ground: SessionGround, baseUrl: (asked: Request) => string): Route[] {
-  const handle = (asked: Request) => reply(200, { url: linkOf(ground, baseUrl(asked)) });
+export function linkRoutes(deps: SessionDeps, baseUrl: (asked: Request) => string): Route[] {
+  const handle = (asked: Request) => reply(200, { url: linkOf(deps, baseUrl(asked)) });
   return [{ method: "POST", path: "/api/v1/links", handle }];
 }
 
-function enterByLink(ground: SessionGround, asked: Request): Reply {
+function enterByLink(deps: SessionDeps, asked: Request): Reply {
   const { token } = asked.query;
-  if (!ground.auth || (token === undefined && isSignedIn(ground, asked))) return lead("/");
+  if (!deps.auth || (token === undefined && isSignedIn(deps, asked))) return lead("/");
   if (token === undefined) return page(200, signinPage(null));
-  const name = ground.sessions.enter(token);
+  const name = deps.sessions.enter(token);
   if (name === null) {
-    ground.log.fact("warn", "session.refused", { with: "link", remote: asked.remote });
+    deps.log.fact("warn", "session.refused", { with: "link", remote: asked.remote });
     return page(401, signinPage("This link has been used, or is too old."));
   }
-  ground.log.fact("info", "session.opened", { with: "link", remote: asked.remote });
-  return page(200, leadingPage, cookie(asked, name, ground.lifeMs));
+  deps.log.fact("info", "session.opened", { with: "link", remote: asked.remote });
+  return page(200, leadingPage, cookie(asked, name, deps.lifeMs));
 }
 
-function enterByKey(ground: SessionGround, asked: Request): Reply {
-  refuseAstray(ground, asked);
-  if (!ground.auth) return lead("/");
+function enterByKey(deps: SessionDeps, asked: Request): Reply {
+  refuseAstray(deps, asked);
+  if (!deps.auth) return lead("/");
   const key = new URLSearchParams(Buffer.from(asked.body).toString("utf8")).get("key") ?? "";
-  if (!ground.isAdminKey(key.trim())) {
-    ground.log.fact("warn", "session.refused", { with: "key", remote: asked.remote });
+  if (!deps.isAdminKey(key.trim())) {
+    deps.log.fact("warn", "session.refused", { with: "key", remote: asked.remote });
     return page(401, signinPage("That is not the admin key of this broker."));
   }
-  ground.log.fact("info", "session.opened", { with: "key", remote: asked.remote });
-  return lead("/", cookie(asked, ground.sessions.open(), ground.lifeMs));
+  deps.log.fact("info", "session.opened", { with: "key", remote: asked.remote });
+  return lead("/", cookie(asked, deps.sessions.open(), deps.lifeMs));
 }
 
-function leave(ground: SessionGround, asked: Request): Reply {
-  refuseAstray(ground, asked);
+function leave(deps: SessionDeps, asked: Request): Reply {
+  refuseAstray(deps, asked);
   const name = cookieIn(asked);
-  if (name !== null) ground.sessions.end(name);
-  ground.log.fact("info", "session.ended", { remote: asked.remote });
+  if (name !== null) deps.sessions.end(name);
+  deps.log.fact("info", "session.ended", { remote: asked.remote });
   return lead("/signin", cookie(asked, "", 0));
 }
 
 /** Refusal: Forbidden. */
-function refuseAstray(ground: SessionGround, asked: Request): void {
-  const why = whyAstray(asked, ground);
+function refuseAstray(deps: SessionDeps, asked: Request): void {
+  const why = whyAstray(asked, deps);
   if (why !== null) throw new Refusal("Forbidden", why);
 }
 

@@ -5,9 +5,9 @@
 import { Refusal } from "../refusal.ts";
 import { checkMembers, type Members } from "../text/members.ts";
 import { refuseValue } from "../text/wording.ts";
-import type { ArmPlace } from "../topic.ts";
+import type { ArmGroup } from "../topic.ts";
 
-export type AzureGroup = Pick<ArmPlace, "subscriptionId" | "resourceGroup">;
+export type AzureGroup = Pick<ArmGroup, "subscriptionId" | "resourceGroup">;
 
 /** What follows `/providers/` in an id, with an asterisk for each name. */
 export type IdPattern = `Microsoft.${string}/*`;

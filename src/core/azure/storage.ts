@@ -5,7 +5,7 @@
 
 import type { Members } from "../text/members.ts";
 import { refuseValue } from "../text/wording.ts";
-import { type ArmPlace, localPlace, topicNameRule } from "../topic.ts";
+import { type ArmGroup, localGroup, topicNameRule } from "../topic.ts";
 import {
   type AzureGroup,
   checkOneOf,
@@ -80,8 +80,8 @@ export function findAccount(
 }
 
 /** Where Azure would have the account; made up for one that is known by its name alone. */
-export function placeOfAccount({ group }: StorageAccount): ArmPlace {
-  return { ...localPlace, ...group };
+export function placeOfAccount({ group }: StorageAccount): ArmGroup {
+  return { ...localGroup, ...group };
 }
 
 /** Null, or why the account has no queues, to complete a sentence about it. */

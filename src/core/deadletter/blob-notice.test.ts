@@ -4,10 +4,10 @@ import { topicDraft } from "../../../test/contract/fixture.ts";
 import { filterForAll } from "../routing/filter.ts";
 import { openDirectory } from "../routing/route.ts";
 import { plainSubscription } from "../subscription.ts";
-import { localPlace, type Topic } from "../topic.ts";
+import { localGroup, type Topic } from "../topic.ts";
 import { noticeOf } from "./blob-notice.ts";
 
-const place = { ...localPlace, subscriptionId: "s", resourceGroup: "rg" };
+const place = { ...localGroup, subscriptionId: "s", resourceGroup: "rg" };
 const topic: Topic = { ...topicDraft({ kind: "storage", name: "letters", place }), revision: 1 };
 const path = "BILLING/2030/1/1/0/guid.json";
 const url = `https://letters.blob.core.windows.net/box/${path}`;

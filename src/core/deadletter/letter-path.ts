@@ -9,9 +9,9 @@ import { containerNameRule } from "../azure/storage.ts";
 import type { Instant } from "../ports.ts";
 import { Refusal } from "../refusal.ts";
 import { topicNameRule } from "../topic.ts";
-import type { BlobContainer, BlobSight } from "./letter-store.ts";
+import type { BlobContainer, BlobListing } from "./letter-store.ts";
 
-export interface LetterPlace extends BlobContainer {
+export interface LetterPath extends BlobContainer {
   readonly path: string;
   /** Of the record in its blob, from 0. */
   readonly index: number;
@@ -39,7 +39,7 @@ export function subscriptionIn(path: string): string {
  * The hour is the path's, for a copied blob is younger than its letters, and a store knows nothing
  * of a virtual clock. Within it, or without one, the store's own time counts.
  */
-export function writtenOf({ path, modifiedAt }: BlobSight): Written {
+export function writtenOf({ path, modifiedAt }: BlobListing): Written {
   const exactly = { from: modifiedAt, until: modifiedAt + 1 };
   const [, , , year, month, day, hour] = layout.exec(path) ?? [];
   if (year === undefined) return exactly;
@@ -48,12 +48,12 @@ export function writtenOf({ path, modifiedAt }: BlobSight): Written {
   return modifiedAt >= from && modifiedAt < until ? exactly : { from, until };
 }
 
-export function letterId({ account, container, path, index }: LetterPlace): string {
+export function letterId({ account, container, path, index }: LetterPath): string {
   return encode([account, container, path, index]);
 }
 
 /** Refusal: InvalidSetting, naming `field`. No place it gives can lead out of a container. */
-export function parseLetterId(id: string, field = "id"): LetterPlace {
+export function parseLetterId(id: string, field = "id"): LetterPath {
   const [account, container, path, index] = decode(id) ?? [];
   if (
     typeof account === "string" &&
@@ -72,7 +72,7 @@ export function parseLetterId(id: string, field = "id"): LetterPlace {
 }
 
 /** Where a list was left: the last record shown, and the hour of its blob. */
-export interface Bookmark extends LetterPlace {
+export interface Bookmark extends LetterPath {
   readonly until: Instant;
 }
 

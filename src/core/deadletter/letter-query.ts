@@ -14,7 +14,7 @@ import { parseInstant } from "../text/time.ts";
 import { refuseValue, shownAs } from "../text/wording.ts";
 import { type Topic, topicArmId } from "../topic.ts";
 import type { Letter } from "./letter.ts";
-import { type LetterPlace, subscriptionIn } from "./letter-path.ts";
+import { type LetterPath, subscriptionIn } from "./letter-path.ts";
 import type { BlobContainer } from "./letter-store.ts";
 
 const textNames = ["account", "container", "topic", "subscription", "reason", "outcome", "type"];
@@ -109,7 +109,7 @@ export type Home =
   | { readonly kind: "unknown"; readonly why: string };
 
 export function homeOf(
-  place: LetterPlace,
+  place: LetterPath,
   letter: Letter,
   { topics, subscriptions }: Catalog,
   accounts: readonly StorageAccount[],

@@ -10,7 +10,7 @@ export interface BlobContainer {
   readonly container: string;
 }
 
-export interface BlobSight {
+export interface BlobListing {
   readonly path: string;
   readonly bytes: number;
   readonly modifiedAt: Instant;
@@ -38,7 +38,7 @@ export interface Listing {
   /** Names, without the prefix and the slash. */
   readonly folders: readonly string[];
   /** In the order of their paths. */
-  readonly blobs: readonly BlobSight[];
+  readonly blobs: readonly BlobListing[];
   readonly next: string | null;
 }
 

@@ -60,8 +60,8 @@ function shelfOf(
   };
 }
 
-async function stepsOf(shelf: DeadLetterReader, query: Partial<WalkQuery> = {}): Promise<Step[]> {
-  return Array.fromAsync(walkLetters(shelf, { ...everything, ...query }));
+async function stepsOf(reader: DeadLetterReader, query: Partial<WalkQuery> = {}): Promise<Step[]> {
+  return Array.fromAsync(walkLetters(reader, { ...everything, ...query }));
 }
 
 const pathsOf = (steps: readonly Step[]) =>
@@ -114,15 +114,15 @@ test("a query by subscription and time lists the folders on its way and no other
       }
     }
   }
-  const shelf = shelfOf(blobs, { perPage: 100 });
+  const reader = shelfOf(blobs, { perPage: 100 });
   const query = { subscription: "Billing", from: hour(2, 9), to: hour(2, 9) };
-  assert.deepEqual(pathsOf(await stepsOf(shelf, query)), ["BILLING/2030/1/2/9/billing-2-9.json"]);
-  assert.deepEqual(shelf.listed, [
+  assert.deepEqual(pathsOf(await stepsOf(reader, query)), ["BILLING/2030/1/2/9/billing-2-9.json"]);
+  assert.deepEqual(reader.listed, [
     ...["", "BILLING/", "BILLING/2030/", "BILLING/2030/1/", "BILLING/2030/1/2/"],
     "BILLING/2030/1/2/9/",
   ]);
   const late = { subscription: "billing", from: hour(2, 9) + 1, to: hour(2, 10) - 1 };
-  assert.deepEqual(pathsOf(await stepsOf(shelf, late)), []);
+  assert.deepEqual(pathsOf(await stepsOf(reader, late)), []);
 });
 
 test("letters in a namespace's layout and outside of any are found, other blobs are not", async () => {

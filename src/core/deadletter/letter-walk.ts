@@ -9,7 +9,7 @@
 import type { Instant } from "../ports.ts";
 import { Heap } from "./heap.ts";
 import { type Bookmark, isLetterBlob, writtenOf } from "./letter-path.ts";
-import type { BlobContainer, BlobSight, DeadLetterReader, Listing } from "./letter-store.ts";
+import type { BlobContainer, BlobListing, DeadLetterReader, Listing } from "./letter-store.ts";
 
 export interface WalkQuery {
   readonly containers: readonly BlobContainer[];
@@ -26,7 +26,7 @@ export type Step =
   | {
       readonly kind: "blob";
       readonly container: BlobContainer;
-      readonly blob: BlobSight;
+      readonly blob: BlobListing;
       /** Where the walk is, for a bookmark. */
       readonly until: Instant;
     }
@@ -44,7 +44,7 @@ interface Node {
   /** A blob below it was written in this span, the end exclusive. */
   readonly from: Instant;
   readonly until: Instant;
-  readonly blob: BlobSight | null;
+  readonly blob: BlobListing | null;
 }
 
 /** Namespaces have three names in front of the date. */
@@ -147,7 +147,7 @@ function spanOf(parts: readonly number[], level: Level): { from: Instant; until:
   return { from: at(0), until: at(1) };
 }
 
-function blobOf(node: Node, blob: BlobSight): Node {
+function blobOf(node: Node, blob: BlobListing): Node {
   if (node.level === "hour") return { ...node, level: "blob", blob };
   const { from, until } = writtenOf(blob);
   return { ...node, level: "blob", from, until, blob };

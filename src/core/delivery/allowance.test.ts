@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainSubscription } from "../subscription.ts";
-import { idleUnder, usualRetryPolicy, wordsOfIdle } from "./allowance.ts";
+import { unusedUnder, usualRetryPolicy, whyUnused } from "./allowance.ts";
 import { profileNames } from "./profile.ts";
 
 const minute = 60_000;
@@ -17,7 +17,7 @@ const greedy = {
 } as const;
 
 test("each profile knows the settings of its time, and no others (P-5, P-6, P-9, P-11, P-12)", () => {
-  const abouts = profileNames.map((name) => idleUnder(name, greedy).map(({ about }) => about));
+  const abouts = profileNames.map((name) => unusedUnder(name, greedy).map(({ about }) => about));
   const none = [
     "a number of attempts per subscription",
     "a time to live per subscription",
@@ -33,12 +33,12 @@ test("each profile knows the settings of its time, and no others (P-5, P-6, P-9,
     ["delivery headers", "dead letters"],
     [],
   ]);
-  for (const name of profileNames) assert.deepEqual(idleUnder(name, plainSubscription), []);
+  for (const name of profileNames) assert.deepEqual(unusedUnder(name, plainSubscription), []);
 });
 
 test("batches of one event ask for nothing (B-5)", () => {
   const batch = { maxEvents: 1, preferredBytes: 131_072 };
-  assert.deepEqual(idleUnder("ga-2018", { ...plainSubscription, batch }), []);
+  assert.deepEqual(unusedUnder("ga-2018", { ...plainSubscription, batch }), []);
 });
 
 test("what clients write unasked, and what a profile does anyway, is as good as nothing (R-5)", () => {
@@ -56,6 +56,6 @@ test("what clients write unasked, and what a profile does anyway, is as good as 
 });
 
 test("the words name the profile and what it does not know", () => {
-  const words = wordsOfIdle("ga-2018", { about: "batches" });
+  const words = whyUnused("ga-2018", { about: "batches" });
   assert.equal(words, "the profile ga-2018 does not know batches");
 });

@@ -9,7 +9,7 @@ import type { RetryPolicy, SubscriptionTerms } from "../subscription.ts";
 import { type Profile, type ProfileName, profiles } from "./profile.ts";
 
 /** A setting that does nothing under the profile. */
-export interface Idle {
+export interface UnusedSetting {
   /** Where it may stand in Event Grid's shape: `retryPolicy.maxDeliveryAttempts`. */
   readonly members: readonly [string, ...string[]];
   /** Completes "the profile does not know". */
@@ -18,7 +18,7 @@ export interface Idle {
 
 type Terms = Pick<SubscriptionTerms, "retryPolicy" | "batch" | "deadLetter" | "headers">;
 
-interface Setting extends Idle {
+interface Setting extends UnusedSetting {
   readonly isKnown: (profile: Profile) => boolean;
   readonly isAsked: (terms: Terms) => boolean;
 }
@@ -60,7 +60,7 @@ const settings: readonly Setting[] = [
 ];
 
 /** What of the terms the profile does not know, in the order of the table. */
-export function idleUnder(name: ProfileName, terms: Terms): readonly Idle[] {
+export function unusedUnder(name: ProfileName, terms: Terms): readonly UnusedSetting[] {
   const profile = profiles[name];
   return settings
     .filter(({ isKnown, isAsked }) => isAsked(terms) && !isKnown(profile))
@@ -68,7 +68,7 @@ export function idleUnder(name: ProfileName, terms: Terms): readonly Idle[] {
 }
 
 /** `the profile ga-2018 does not know batches` */
-export function wordsOfIdle(name: ProfileName, { about }: Pick<Idle, "about">): string {
+export function whyUnused(name: ProfileName, { about }: Pick<UnusedSetting, "about">): string {
   return `the profile ${name} does not know ${about}`;
 }
 

@@ -4,7 +4,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { plainSubscription } from "../subscription.ts";
-import { beganBefore, type Course, goOn, heldMs, pause, pausesMax, plainCourse } from "./flow.ts";
+import {
+  beganBefore,
+  type FlowState,
+  goOn,
+  heldMs,
+  pause,
+  pausesMax,
+  runningFlow,
+} from "./flow.ts";
 import { policyOf } from "./policy.ts";
 import { profiles } from "./profile.ts";
 import { expire, explain } from "./retry.ts";
@@ -14,14 +22,14 @@ const hourMs = 3_600_000;
 /** A course made of so many pauses, each after a while of running. */
 function courseOf(lengths: readonly { readonly ranMs: number; readonly pausedMs: number }[]) {
   let now = 0;
-  let course: Course = plainCourse;
+  let flowState: FlowState = runningFlow;
   for (const { ranMs, pausedMs } of lengths) {
     now += ranMs;
-    course = pause(course, now);
+    flowState = pause(flowState, now);
     now += pausedMs;
-    course = goOn(course, { kind: "running" }, now);
+    flowState = goOn(flowState, { kind: "running" }, now);
   }
-  return { course, now };
+  return { flowState, now };
 }
 
 const lengths = fc.array(
@@ -30,7 +38,7 @@ const lengths = fc.array(
 );
 
 test("what is paused does not grow older, the pause under way included (R-6)", () => {
-  const paused = pause(plainCourse, 10 * hourMs);
+  const paused = pause(runningFlow, 10 * hourMs);
   assert.equal(heldMs(paused, 0, 12 * hourMs), 2 * hourMs);
   assert.equal(heldMs(paused, 11 * hourMs, 12 * hourMs), hourMs);
   const resumed = goOn(paused, { kind: "running" }, 15 * hourMs);
@@ -41,9 +49,9 @@ test("what is paused does not grow older, the pause under way included (R-6)", (
 test("an event outlives a pause longer than its life, and ends by its own time (R-6)", () => {
   const destination = { kind: "webhook", url: "http://a/" } as const;
   const policy = policyOf({ ...plainSubscription, destination }, profiles.azure);
-  const course = goOn(pause(plainCourse, hourMs), { kind: "running" }, 100 * hourMs);
+  const flowState = goOn(pause(runningFlow, hourMs), { kind: "running" }, 100 * hourMs);
   const atAge = (now: number) => {
-    const held = heldMs(course, 0, now);
+    const held = heldMs(flowState, 0, now);
     return expire({ stage: "deliver", attempts: 1, since: 0, heldMs: held, policy }, now);
   };
   assert.equal(atAge(122 * hourMs), null);
@@ -57,31 +65,31 @@ test("an event outlives a pause longer than its life, and ends by its own time (
 });
 
 test("a subscription that was never paused ages by the clock alone", () => {
-  assert.equal(heldMs(plainCourse, 0, 99 * hourMs), 0);
-  assert.equal(beganBefore(plainCourse, hourMs, 3 * hourMs), 2 * hourMs);
+  assert.equal(heldMs(runningFlow, 0, 99 * hourMs), 0);
+  assert.equal(beganBefore(runningFlow, hourMs, 3 * hourMs), 2 * hourMs);
 });
 
 test("pausing twice is pausing once, and a pause of no length is none", () => {
-  const once = pause(plainCourse, 5);
+  const once = pause(runningFlow, 5);
   assert.equal(pause(once, 9), once);
-  assert.deepEqual(goOn(once, { kind: "running" }, 5), plainCourse);
+  assert.deepEqual(goOn(once, { kind: "running" }, 5), runningFlow);
 });
 
 test("draining ends a pause like resuming does", () => {
-  const course = goOn(pause(plainCourse, 5), { kind: "draining", perSecond: 2 }, 9);
-  assert.deepEqual(course.pauses, [{ from: 5, until: 9 }]);
-  assert.deepEqual(course.flow, { kind: "draining", perSecond: 2 });
+  const flowState = goOn(pause(runningFlow, 5), { kind: "draining", perSecond: 2 }, 9);
+  assert.deepEqual(flowState.pauses, [{ from: 5, until: 9 }]);
+  assert.deepEqual(flowState.flow, { kind: "draining", perSecond: 2 });
 });
 
 test("no more pauses are remembered than the bound, and forgetting only lengthens a life", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3 * pausesMax }), fc.nat(400), (count, since) => {
       const many = Array.from({ length: count }, () => ({ ranMs: 1, pausedMs: 1 }));
-      const { course, now } = courseOf(many);
-      assert.ok(course.pauses.length <= pausesMax);
+      const { flowState, now } = courseOf(many);
+      assert.ok(flowState.pauses.length <= pausesMax);
       const from = Math.min(since, now);
       const exactMs = Math.floor((now - from + (from % 2 === 0 ? 0 : 1)) / 2);
-      assert.ok(heldMs(course, from, now) >= exactMs);
+      assert.ok(heldMs(flowState, from, now) >= exactMs);
     }),
   );
 });
@@ -89,10 +97,10 @@ test("no more pauses are remembered than the bound, and forgetting only lengthen
 test("the cut-off for an age is exact: what began by then is so old, what began after is not", () => {
   fc.assert(
     fc.property(lengths, fc.nat(60), fc.integer({ min: 1, max: 300 }), (given, ranMs, ageMs) => {
-      const { course, now: pausedAt } = courseOf(given);
+      const { flowState, now: pausedAt } = courseOf(given);
       const now = pausedAt + ranMs;
-      const cutOff = beganBefore(course, ageMs, now);
-      const ageOf = (since: number) => now - since - heldMs(course, since, now);
+      const cutOff = beganBefore(flowState, ageMs, now);
+      const ageOf = (since: number) => now - since - heldMs(flowState, since, now);
       assert.ok(ageOf(cutOff) >= ageMs);
       assert.ok(ageOf(cutOff + 1) < ageMs);
     }),

@@ -24,12 +24,12 @@ export interface Pause {
 }
 
 /** How a subscription runs now, and when it did not; the earliest pause first. */
-export interface Course {
+export interface FlowState {
   readonly flow: Flow;
   readonly pauses: readonly Pause[];
 }
 
-export const plainCourse: Course = { flow: { kind: "running" }, pauses: [] };
+export const runningFlow: FlowState = { flow: { kind: "running" }, pauses: [] };
 
 /** Remembered of one subscription; beyond that the oldest become one. */
 export const pausesMax = 64;
@@ -38,18 +38,18 @@ export const pausesMax = 64;
 export const drainRange = { min: 0.01, max: 10_000 } as const;
 
 /** The same value when it is paused already: its first pause is what counts. */
-export function pause(course: Course, now: Instant): Course {
-  if (course.flow.kind === "paused") return course;
-  return { ...course, flow: { kind: "paused", since: now } };
+export function pause(flowState: FlowState, now: Instant): FlowState {
+  if (flowState.flow.kind === "paused") return flowState;
+  return { ...flowState, flow: { kind: "paused", since: now } };
 }
 
 /** Running from now on, or draining. */
-export function goOn(course: Course, flow: Exclude<Flow, { kind: "paused" }>, now: Instant) {
-  return { flow, pauses: pausesUntil(course, now) } satisfies Course;
+export function goOn(flowState: FlowState, flow: Exclude<Flow, { kind: "paused" }>, now: Instant) {
+  return { flow, pauses: pausesUntil(flowState, now) } satisfies FlowState;
 }
 
 /** Every pause, the one under way as if it ended now. */
-function pausesUntil({ flow, pauses }: Course, now: Instant): readonly Pause[] {
+function pausesUntil({ flow, pauses }: FlowState, now: Instant): readonly Pause[] {
   if (flow.kind !== "paused" || flow.since >= now) return pauses;
   const all = [...pauses, { from: flow.since, until: now }];
   const [first, second, ...rest] = all;
@@ -59,11 +59,11 @@ function pausesUntil({ flow, pauses }: Course, now: Instant): readonly Pause[] {
 }
 
 /** How much of the time from one instant to the other it was paused. */
-export function heldMs(course: Course, from: Instant, now: Instant): number {
-  const { flow, pauses } = course;
+export function heldMs(flowState: FlowState, from: Instant, now: Instant): number {
+  const { flow, pauses } = flowState;
   if (flow.kind !== "paused" && pauses.length === 0) return 0;
   let ms = 0;
-  for (const each of pausesUntil(course, now)) {
+  for (const each of pausesUntil(flowState, now)) {
     ms += Math.max(0, Math.min(each.until, now) - Math.max(each.from, from));
   }
   return ms;
@@ -73,10 +73,10 @@ export function heldMs(course: Course, from: Instant, now: Instant): number {
  * The latest instant since which so much time has passed, pauses not counted: what began then or
  * before is at least so old.
  */
-export function beganBefore(course: Course, ageMs: number, now: Instant): Instant {
+export function beganBefore(flowState: FlowState, ageMs: number, now: Instant): Instant {
   let at = now;
   let leftMs = ageMs;
-  for (const each of pausesUntil(course, now).toReversed()) {
+  for (const each of pausesUntil(flowState, now).toReversed()) {
     if (each.from >= at) continue;
     const ranMs = Math.max(0, at - each.until);
     if (ranMs >= leftMs) return at - leftMs;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fold, type Health, type HealthFact, healthRules, healthyStart } from "./health.ts";
-import { tellChange, tellHealth, tellOrder, tellRules } from "./health-text.ts";
+import { closureText, healthChangeText, healthRulesText, healthText } from "./health-text.ts";
 
 function after(health: Health, ...facts: readonly HealthFact[]): Health {
   return facts.reduce((state, fact) => fold(state, fact), health);
@@ -15,7 +15,7 @@ const probing = after(sick, { kind: "sent", at: 30_000 });
 
 test("each state of an endpoint is told in words (H-1, H-2)", () => {
   const told = [healthyStart, after(healthyStart, failed), sick, probing].map((health) =>
-    tellHealth(health, null),
+    healthText(health, null),
   );
   assert.deepEqual(told, [
     "healthy",
@@ -24,19 +24,19 @@ test("each state of an endpoint is told in words (H-1, H-2)", () => {
     "unhealthy: the send that tests it is under way since 1970-01-01T00:00:30.000Z",
   ]);
   const recovering = after(probing, { kind: "succeeded", at: 30_001 });
-  assert.equal(tellHealth(recovering, null), "recovering: at most 1 send at once");
+  assert.equal(healthText(recovering, null), "recovering: at most 1 send at once");
 });
 
 test("a closed endpoint says since when and why, whatever its health", () => {
   const closure = { at: 0, because: "moving house" };
   const words = "closed by an operator since 1970-01-01T00:00:00.000Z: moving house";
-  assert.equal(tellHealth(sick, closure), words);
-  assert.equal(tellOrder("opened", ""), "opened by an operator");
+  assert.equal(healthText(sick, closure), words);
+  assert.equal(closureText("opened", ""), "opened by an operator");
 });
 
 test("every change is told with its reason (H-1, H-2)", () => {
   const change = (before: Health, fact: HealthFact) =>
-    tellChange(before, fold(before, fact), healthRules);
+    healthChangeText(before, fold(before, fact), healthRules);
   const nine = after(healthyStart, ...Array.from({ length: 9 }, () => failed));
   assert.equal(change(nine, failed), "10 failures in a row; left alone for 30 s");
   assert.equal(change(sick, { kind: "sent", at: 30_000 }), "its turn has come: one send tests it");
@@ -56,7 +56,7 @@ test("every change is told with its reason (H-1, H-2)", () => {
 
 test("the rules in force are told with their numbers", () => {
   assert.equal(
-    tellRules(healthRules),
+    healthRulesText(healthRules),
     "unhealthy after 10 failures in a row; tested after 30 s, and after each failed test 2 times " +
       "as long, up to 2 h; healthy again once it carries 16 sends at once",
   );

@@ -21,7 +21,7 @@ export interface HealthChange {
 
 export type HealthKind = Health["kind"] | "closed";
 
-export function tellHealth(health: Health, closure: Closure | null): string {
+export function healthText(health: Health, closure: Closure | null): string {
   if (closure !== null) {
     return `closed by an operator since ${isoInstant(closure.at)}${saying(closure.because)}`;
   }
@@ -40,7 +40,7 @@ export function tellHealth(health: Health, closure: Closure | null): string {
 }
 
 /** Why the one state became the other, by the law alone. */
-export function tellChange(before: Health, after: Health, rules: HealthRules): string {
+export function healthChangeText(before: Health, after: Health, rules: HealthRules): string {
   switch (after.kind) {
     case "healthy":
       return `it carries ${rules.healthyAtOnce} sends at once`;
@@ -67,7 +67,7 @@ function whySick(
   return isUnsent ? "the send that tests it was broken off" : `the test failed; ${alone}`;
 }
 
-export function tellRules(rules: HealthRules): string {
+export function healthRulesText(rules: HealthRules): string {
   const { failuresMax, firstWaitMs, growth, waitMaxMs, healthyAtOnce } = rules;
   return (
     `unhealthy after ${countOf(failuresMax)} in a row; tested after ${wordsOfMs(firstWaitMs)}, ` +
@@ -77,7 +77,7 @@ export function tellRules(rules: HealthRules): string {
 }
 
 /** What an operator did, with the reason that was given. */
-export function tellOrder(order: "closed" | "opened" | "reset", because: string): string {
+export function closureText(order: "closed" | "opened" | "reset", because: string): string {
   return `${order} by an operator${saying(because)}`;
 }
 

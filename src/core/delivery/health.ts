@@ -122,7 +122,7 @@ export function fold(health: Health, fact: HealthFact, rules: HealthRules = heal
 }
 
 /** For stories: how the endpoint was, in a few words. */
-export function sayHealth(health: Health): string {
+export function healthSentence(health: Health): string {
   switch (health.kind) {
     case "healthy":
       if (health.failures === 0) return "healthy";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainSubscription, type SubscriptionTerms } from "../subscription.ts";
 import {
-  type Answer,
+  deletionNoticeOf,
+  type EndpointAnswer,
   type Finding,
-  farewellOf,
   judge,
   type Occasion,
   type Question,
@@ -41,10 +41,10 @@ const inCloudEvents = { deliverySchema: "CloudEventSchemaV1_0" } as const;
 const answered = (
   status: number,
   body = "",
-  headers: Extract<Answer, { kind: "answered" }>["headers"] = {},
-): Answer => ({ kind: "answered", status, headers, body });
+  headers: Extract<EndpointAnswer, { kind: "answered" }>["headers"] = {},
+): EndpointAnswer => ({ kind: "answered", status, headers, body });
 
-const judged = (answer: Answer, over: Partial<SubscriptionTerms> = {}): Finding =>
+const judged = (answer: EndpointAnswer, over: Partial<SubscriptionTerms> = {}): Finding =>
   judge(ask(over), code, answer);
 
 test("the validation URL has the service's layout, with the code as id", () => {
@@ -189,7 +189,7 @@ test("an allowed rate is a number of requests a minute; anything else sets no li
 
 test("a deletion is told by an event that names the subscription", () => {
   const armId = `${topicId}/providers/Microsoft.EventGrid/eventSubscriptions/billing`;
-  const told = farewellOf(occasion(), armId);
+  const told = deletionNoticeOf(occasion(), armId);
   assert.equal(told.method, "POST");
   assert.equal(told.headers["aeg-event-type"], "SubscriptionDeletion");
   assert.equal(
@@ -199,7 +199,7 @@ test("a deletion is told by an event that names the subscription", () => {
       '"eventType":"Microsoft.EventGrid.SubscriptionDeletedEvent",' +
       '"eventTime":"2022-10-28T04:23:35.198Z","metadataVersion":"1","dataVersion":"1"}]',
   );
-  const inOther = farewellOf(occasion(inCloudEvents), armId);
+  const inOther = deletionNoticeOf(occasion(inCloudEvents), armId);
   assert.equal(inOther.headers["content-type"], "application/cloudevents+json; charset=utf-8");
   assert.deepEqual(JSON.parse(inOther.body ?? ""), {
     specversion: "1.0",

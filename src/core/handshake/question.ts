@@ -18,10 +18,10 @@ export type Ask = (question: {
   readonly body: string | null;
   readonly waitMs: number;
   readonly signal: AbortSignal;
-}) => Promise<Answer>;
+}) => Promise<EndpointAnswer>;
 
 /** Never thrown for something the world did. A redirect is an answer; a long body is cut. */
-export type Answer =
+export type EndpointAnswer =
   | {
       readonly kind: "answered";
       readonly status: number;
@@ -106,7 +106,7 @@ export function questionOf(
 }
 
 /** What a webhook is told when its subscription is gone. Nobody waits for an answer. */
-export function farewellOf(occasion: Occasion, subscriptionArmId: string): Question {
+export function deletionNoticeOf(occasion: Occasion, subscriptionArmId: string): Question {
   const { terms } = occasion;
   const type = "Microsoft.EventGrid.SubscriptionDeletedEvent";
   const data = { eventSubscriptionId: subscriptionArmId };
@@ -157,7 +157,7 @@ function cloudEventBody(occasion: Occasion, type: string, data: unknown): string
 }
 
 /** What an endpoint's answer to a question comes to. */
-export function judge(question: Question, code: string, answer: Answer): Finding {
+export function judge(question: Question, code: string, answer: EndpointAnswer): Finding {
   const { method } = question;
   if (answer.kind === "noReply") {
     return { kind: "failed", why: `The HTTP ${method} request got no answer: ${answer.why}` };
@@ -165,7 +165,7 @@ export function judge(question: Question, code: string, answer: Answer): Finding
   return method === "OPTIONS" ? judgeHeaders(answer) : judgeBody(code, answer);
 }
 
-type Answered = Extract<Answer, { kind: "answered" }>;
+type Answered = Extract<EndpointAnswer, { kind: "answered" }>;
 
 function judgeBody(code: string, { status, body }: Answered): Finding {
   // Nor is a 202 accepted: it says that somebody will look at it later.
@@ -225,7 +225,7 @@ function textOf(header: string | string[] | undefined): string {
 }
 
 /** An answer as people read it. */
-export function wordsOfAnswer(answer: Answer): string {
+export function wordsOfAnswer(answer: EndpointAnswer): string {
   if (answer.kind === "noReply") return answer.why;
   const body = answer.body.replace(/\s+/g, " ").trim();
   const excerpt = body.length > excerptCharsMax ? `${body.slice(0, excerptCharsMax)}…` : body;

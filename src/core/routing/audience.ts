@@ -7,13 +7,13 @@
 // found by the customer. Who has no clause to be found by is asked for every event.
 
 import type { Subscription, SubscriptionId } from "../subscription.ts";
-import { type Clause, clausesOf, holdAll, type SightTest, type Term } from "./filter/clause.ts";
-import type { Found, Key, Sight } from "./filter/event-values.ts";
+import { type Clause, clausesOf, holdAll, type Term, type ValuesTest } from "./filter/clause.ts";
+import type { EventValues, Found, Key } from "./filter/event-values.ts";
 import { countWithin, type PrefixTable, tabulate } from "./filter/prefixes.ts";
 
 export interface Audience {
   /** Those whose filters match, each once. */
-  choose(sight: Sight): SubscriptionId[];
+  choose(values: EventValues): SubscriptionId[];
 }
 
 /** How often subscriptions with advanced filters were asked; outlives a change of the catalog. */
@@ -21,7 +21,7 @@ export type Evaluations = Map<SubscriptionId, { count: number }>;
 
 interface Candidate {
   readonly id: SubscriptionId;
-  readonly matches: SightTest;
+  readonly matches: ValuesTest;
   /** Of one with advanced filters. */
   readonly asked: { count: number } | null;
 }
@@ -32,7 +32,7 @@ type Value = string | number | boolean;
 type Handle = Clause & { readonly term: Term };
 
 /** All that is filed under the values of one key. */
-interface Shelf {
+interface KeyIndex {
   readonly key: Key;
   readonly equal: Map<Value, Candidate[]>;
   readonly beginning: Map<string, Candidate[]>;
@@ -57,15 +57,15 @@ export function gatherAudience(
     return { candidate, handles: clauses.filter(isHandle) };
   });
   const crowd = countCrowd(members.flatMap(({ handles }) => handles));
-  const shelves = new Map<string, Shelf>();
+  const readers = new Map<string, KeyIndex>();
   const always: Candidate[] = [];
   for (const { candidate, handles } of members) {
     const handle = pickLeast(handles, crowd);
     if (handle === null) always.push(candidate);
-    else file(shelves, handle, candidate);
+    else file(readers, handle, candidate);
   }
-  const lookups = [...shelves.values()].map(openShelf);
-  return { choose: (sight) => choose(always, lookups, sight) };
+  const lookups = [...readers.values()].map(openKeyIndex);
+  return { choose: (values) => choose(always, lookups, values) };
 }
 
 function isHandle(clause: Clause): clause is Handle {
@@ -114,12 +114,12 @@ function pickLeast(handles: readonly Handle[], crowd: Crowd): Handle | null {
   return best;
 }
 
-function file(shelves: Map<string, Shelf>, { key, term }: Handle, candidate: Candidate): void {
-  const shelf = getOrAdd(shelves, key.id, () => ({ key, equal: new Map(), beginning: new Map() }));
+function file(readers: Map<string, KeyIndex>, { key, term }: Handle, candidate: Candidate): void {
+  const reader = getOrAdd(readers, key.id, () => ({ key, equal: new Map(), beginning: new Map() }));
   if (term.kind === "begins") {
-    for (const value of term.values) getOrAdd(shelf.beginning, value, () => []).push(candidate);
+    for (const value of term.values) getOrAdd(reader.beginning, value, () => []).push(candidate);
   } else {
-    for (const value of term.values) getOrAdd(shelf.equal, value, () => []).push(candidate);
+    for (const value of term.values) getOrAdd(reader.equal, value, () => []).push(candidate);
   }
 }
 
@@ -132,24 +132,24 @@ function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-function openShelf({ key, equal, beginning }: Shelf): Lookup {
+function openKeyIndex({ key, equal, beginning }: KeyIndex): Lookup {
   return { key, equal, beginning: beginning.size === 0 ? null : tabulate(beginning) };
 }
 
 function choose(
   always: readonly Candidate[],
   lookups: readonly Lookup[],
-  sight: Sight,
+  values: EventValues,
 ): SubscriptionId[] {
   const chosen: SubscriptionId[] = [];
   const ask = (candidates: readonly Candidate[]) => {
     for (const { id, matches, asked } of candidates) {
       if (asked !== null) asked.count += 1;
-      if (matches(sight)) chosen.push(id);
+      if (matches(values)) chosen.push(id);
     }
   };
   for (const lookup of lookups) {
-    const found = sight.find(lookup.key);
+    const found = values.find(lookup.key);
     if (found.kind === "one") search(lookup, found, ask);
     // Two elements may lead to the same subscription.
     else if (found.kind === "many") ask(searchOnce(lookup, found));

@@ -7,7 +7,7 @@
 
 import type { EventFields } from "../event.ts";
 import { clausesOf, holdAll } from "./filter/clause.ts";
-import { openSight } from "./filter/event-values.ts";
+import { openEventValues } from "./filter/event-values.ts";
 
 export interface Filter {
   /** Null: all. Compared without regard to letter case. */
@@ -66,5 +66,5 @@ export const filterForAll: Filter = {
 
 export function compileFilter(filter: Filter): EventTest {
   const matches = holdAll(clausesOf(filter));
-  return (fields) => matches(openSight(fields));
+  return (fields) => matches(openEventValues(fields));
 }

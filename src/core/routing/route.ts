@@ -10,7 +10,7 @@ import type { Subscription, SubscriptionId } from "../subscription.ts";
 import { foldCase } from "../text/compare.ts";
 import type { Topic } from "../topic.ts";
 import { type Audience, type Evaluations, gatherAudience } from "./audience.ts";
-import { openSight } from "./filter/event-values.ts";
+import { openEventValues } from "./filter/event-values.ts";
 
 export interface Directory {
   /** Without regard to letter case. */
@@ -60,11 +60,11 @@ export function openDirectory(catalog: Catalog, evaluations?: Evaluations): Dire
     topic: (name) => topics.get(foldCase(name)),
     subscription: (id) => subscriptions.get(id),
     route(topicName, fields, domainTopic = null) {
-      const sight = openSight(fields);
-      const ofAll = audienceOf(scopeName(topicName, null))?.choose(sight) ?? [];
+      const values = openEventValues(fields);
+      const ofAll = audienceOf(scopeName(topicName, null))?.choose(values) ?? [];
       if (domainTopic === null) return ofAll;
       const ofOne = audienceOf(scopeName(topicName, domainTopic));
-      return ofOne === undefined ? ofAll : [...ofAll, ...ofOne.choose(sight)];
+      return ofOne === undefined ? ofAll : [...ofAll, ...ofOne.choose(values)];
     },
     roll(topicName, domainTopic = null) {
       const ofAll = scopes.get(scopeName(topicName, null));

@@ -10,8 +10,8 @@ import { readTrace, type Trace } from "../tracing/trace.ts";
 import { isRfc3339 } from "./datetime.ts";
 import { findMapped, refuseUnmapped } from "./mapping.ts";
 import {
+  type EventText,
   findEvents,
-  type Place,
   parseText,
   quoteName,
   type Reading,
@@ -44,7 +44,7 @@ function refuseToken(expected: string, received: string): Refusal {
   return refuseForm(schema, `Token Expected: ${expected}, Actual Token Received: ${received}.`);
 }
 
-function readEvent(place: Place, reading: Reading): Published {
+function readEvent(place: EventText, reading: Reading): Published {
   // The first one missing is named, in the order and by the names of the service.
   const version = readSet(place, "specversion");
   if (version !== "1.0") throw refuseShape(place, "'specversion'", `"1.0"`, version);
@@ -74,12 +74,12 @@ function readEvent(place: Place, reading: Reading): Published {
  * By the extension for distributed tracing. It tells where the event began, and the request's own
  * headers where it comes from: so they go first, and the event keeps its attributes either way.
  */
-function ownTrace({ value }: Place): Trace | null {
+function ownTrace({ value }: EventText): Trace | null {
   return value.traceparent === undefined ? null : readTrace(value.traceparent, value.tracestate);
 }
 
 /** What the specification wants to be there and not empty. */
-function readSet(place: Place, name: string, calledAs = name): string {
+function readSet(place: EventText, name: string, calledAs = name): string {
   const text = readOptional(place, name);
   if (text === undefined || text === "") throw refuseMissing(place, name, calledAs);
   return text;
@@ -88,7 +88,7 @@ function readSet(place: Place, name: string, calledAs = name): string {
 /** How long a name is, is left to the publisher; the specification recommends twenty. */
 const attributeNameRule = /^[a-z0-9]+$/;
 
-function checkMembers(place: Place): void {
+function checkMembers(place: EventText): void {
   for (const { name } of place.span.members) {
     switch (name) {
       case "data":
@@ -111,7 +111,7 @@ function checkMembers(place: Place): void {
 }
 
 /** Also what has been checked already passes here: it is a string. */
-function checkExtension(place: Place, name: string): void {
+function checkExtension(place: EventText, name: string): void {
   if (!attributeNameRule.test(name)) {
     throw refuseField(
       place,
@@ -123,7 +123,7 @@ function checkExtension(place: Place, name: string): void {
   throw refuseShape(place, `'${name}'`, "a string, a number or a boolean", value);
 }
 
-function checkContent(place: Place): void {
+function checkContent(place: EventText): void {
   const { data } = place.value;
   const base64 = readOptional(place, "data_base64");
   if (base64 === undefined) return;
@@ -138,7 +138,7 @@ function isBase64(text: string): boolean {
   return text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(digits);
 }
 
-function writeEvent({ text, span, value }: Place): string {
+function writeEvent({ text, span, value }: EventText): string {
   const isSet = (name: string) =>
     value[name] !== null || (name === "data" && typeof value.data_base64 !== "string");
   if (span.members.every(({ name }) => isSet(name))) return text.slice(span.start, span.end);
@@ -146,7 +146,7 @@ function writeEvent({ text, span, value }: Place): string {
   return `{${kept.map(({ name, start, end }) => `"${name}":${text.slice(start, end)}`).join()}}`;
 }
 
-function domainTopicOf(place: Place, { mapping }: Reading, source: string): string {
+function domainTopicOf(place: EventText, { mapping }: Reading, source: string): string {
   if (mapping === null || mapping.topic.sourceField === null) return source;
   const mapped = findMapped(place, mapping.topic);
   if (mapped === undefined || mapped.text === "") {

@@ -19,8 +19,8 @@ import {
 import {
   armIdOf,
   checkTime,
+  type EventText,
   findEvents,
-  type Place,
   parseText,
   quoteName,
   type Reading,
@@ -36,7 +36,7 @@ export function readCustomEvents(text: string, reading: Reading): readonly Publi
   return places.map((place) => readEvent(place, reading, mapping));
 }
 
-function readEvent(place: Place, reading: Reading, mapping: InputMapping): Published {
+function readEvent(place: EventText, reading: Reading, mapping: InputMapping): Published {
   const subject = needMapped(place, "subject", mapping.subject);
   const eventType = needMapped(place, "eventType", mapping.eventType);
   const dataVersion = needMapped(place, "dataVersion", mapping.dataVersion);
@@ -69,14 +69,14 @@ function readEvent(place: Place, reading: Reading, mapping: InputMapping): Publi
   return { event, fields, domainTopic };
 }
 
-function findTime(place: Place, { eventTime }: InputMapping): MappedText | undefined {
+function findTime(place: EventText, { eventTime }: InputMapping): MappedText | undefined {
   const found = findMapped(place, eventTime);
   if (found !== undefined) checkTime(place, quoteName(eventTime.sourceField ?? ""), found.text);
   return found;
 }
 
 /** On a topic of its own, the mapping of `topic` has nothing to say: the topic is stamped. */
-function domainTopicOf(place: Place, { topic }: InputMapping): string {
+function domainTopicOf(place: EventText, { topic }: InputMapping): string {
   const found = findMapped(place, topic);
   if (found === undefined || found.text === "") throw refuseUnmapped(place, "topic", topic);
   return found.text;

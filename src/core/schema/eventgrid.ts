@@ -9,8 +9,8 @@ import type { ObjectSpan } from "../text/json.ts";
 import {
   armIdOf,
   checkTime,
+  type EventText,
   findEvents,
-  type Place,
   parseText,
   type Reading,
   readOptional,
@@ -31,7 +31,7 @@ export function readEventGridEvents(text: string, reading: Reading): readonly Pu
 }
 
 /** `topicStamp`: the topic's ARM id as JSON, made once for all events of the request. */
-function readEvent(place: Place, reading: Reading, topicStamp: string): Published {
+function readEvent(place: EventText, reading: Reading, topicStamp: string): Published {
   // The first one missing is named, in the order in which the service looks for them.
   const subject = readRequired(place, "subject");
   const id = readRequired(place, "id");
@@ -97,7 +97,7 @@ function rawMembers(text: string, span: ObjectSpan): RawMembers {
 }
 
 /** The domain topic that an event is for; null outside of domains. */
-function checkTopic(place: Place, reading: Reading): string | null {
+function checkTopic(place: EventText, reading: Reading): string | null {
   if (reading.isDomain) {
     const name = readRequired(place, "topic");
     if (name === "") throw refuseMissing(place, "topic");
@@ -114,7 +114,7 @@ function checkTopic(place: Place, reading: Reading): string | null {
   );
 }
 
-function checkMetadataVersion(place: Place): void {
+function checkMetadataVersion(place: EventText): void {
   const { metadataVersion } = place.value;
   if (metadataVersion === undefined || metadataVersion === null || metadataVersion === "1") return;
   throw refuseShape(place, "'metadataVersion'", `left out or "1"`, metadataVersion);

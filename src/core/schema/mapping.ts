@@ -7,7 +7,7 @@
 // parsed event, so that 1.0 stays 1.0 and no name can reach into a prototype.
 
 import { findMembers, type Member, type ObjectSpan } from "../text/json.ts";
-import { type Place, quoteName, refuseField, refuseShape } from "./reading.ts";
+import { type EventText, quoteName, refuseField, refuseShape } from "./reading.ts";
 
 export interface SourceField {
   readonly sourceField: string | null;
@@ -52,7 +52,7 @@ export function mappedText(text: string): MappedText {
  * values count as the texts they are written as: an order's number is as good an id as any.
  * Refusal: InputJsonInvalid, for an object or an array.
  */
-export function findMapped(place: Place, { sourceField }: SourceField): MappedText | undefined {
+export function findMapped(place: EventText, { sourceField }: SourceField): MappedText | undefined {
   if (sourceField === null) return undefined;
   const member = findField(place.text, place.span, sourceField);
   if (member === undefined) return undefined;
@@ -65,7 +65,7 @@ export function findMapped(place: Place, { sourceField }: SourceField): MappedTe
 
 /** Refusal: InputJsonInvalid, naming the member of the mapping and the field it looks at. */
 export function needMapped(
-  place: Place,
+  place: EventText,
   name: "eventType" | "subject" | "dataVersion",
   field: SourceFieldOrDefault,
 ): MappedText {
@@ -75,7 +75,7 @@ export function needMapped(
   throw refuseUnmapped(place, name, field);
 }
 
-export function refuseUnmapped(place: Place, name: string, { sourceField }: SourceField) {
+export function refuseUnmapped(place: EventText, name: string, { sourceField }: SourceField) {
   return refuseField(
     place,
     sourceField === null

@@ -37,18 +37,18 @@ export interface Reading {
 }
 
 /** An event as parsed; which of its members are there is still to be seen. */
-export type Given = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface Place {
+export interface EventText {
   readonly text: string;
   readonly span: ObjectSpan;
-  readonly value: Given;
+  readonly value: JsonObject;
   readonly index: number;
   readonly schema: InputSchema;
 }
 
 /** What a refusal of one event must know. */
-export type Spot = Pick<Place, "schema" | "index">;
+export type EventIndex = Pick<EventText, "schema" | "index">;
 
 /** The schemas as the service calls them in headers and errors; the last name is ours. */
 export const schemaNames: Readonly<Record<InputSchema, string>> = {
@@ -86,7 +86,7 @@ export function findEvents(
   text: string,
   parsed: unknown,
   { schema, limits }: { readonly schema: InputSchema; readonly limits: PublishLimits },
-): readonly Place[] {
+): readonly EventText[] {
   const values: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
   if (values.length > limits.eventsMax) {
     throw new Refusal(
@@ -102,7 +102,7 @@ export function findEvents(
   const spans = findObjects(text, limits.depthMax);
   if (spans === null) throw refuseDepth(limits);
   return spans.map((span, index) => {
-    const place = { text, span, value: values[index] as Given, index, schema };
+    const place = { text, span, value: values[index] as JsonObject, index, schema };
     if (isLonger(text, span.start, span.end, limits.eventBytesMax)) {
       throw refuseSize(`The event at index ${index}`, limits.eventBytesMax);
     }
@@ -112,7 +112,7 @@ export function findEvents(
 }
 
 /** A name that stands twice means two things; whichever we took, someone would expect the other. */
-function checkNames(place: Place): void {
+function checkNames(place: EventText): void {
   const { members } = place.span;
   if (members.length === Object.keys(place.value).length) return;
   const seen = new Set<string>();
@@ -123,20 +123,20 @@ function checkNames(place: Place): void {
 }
 
 /** Null counts as not given, because clients write it for what they leave out. */
-export function readOptional(place: Place, name: string): string | undefined {
+export function readOptional(place: EventText, name: string): string | undefined {
   const text = place.value[name];
   if (typeof text === "string") return text;
   if (text === undefined || text === null) return undefined;
   throw refuseShape(place, `'${name}'`, "a string", text);
 }
 
-export function readRequired(place: Place, name: string): string {
+export function readRequired(place: EventText, name: string): string {
   const text = readOptional(place, name);
   if (text === undefined) throw refuseMissing(place, name);
   return text;
 }
 
-export function checkTime(spot: Spot, what: string, text: string): void {
+export function checkTime(spot: EventIndex, what: string, text: string): void {
   if (isDateTime(text)) return;
   throw refuseShape(spot, what, "a date and time with a zone such as 2030-01-31T13:05:09Z", text);
 }
@@ -162,7 +162,7 @@ function isLonger(text: string, start: number, end: number, bytesMax: number): b
 }
 
 /** `calledAs`: what the service calls the property, where that is not its name. */
-export function refuseMissing(place: Place, name: string, calledAs = name): Refusal {
+export function refuseMissing(place: EventText, name: string, calledAs = name): Refusal {
   return new Refusal(
     "InputJsonInvalid",
     `This resource is configured for '${schemaNames[place.schema]}' schema and requires ` +
@@ -171,11 +171,16 @@ export function refuseMissing(place: Place, name: string, calledAs = name): Refu
   );
 }
 
-export function refuseShape(spot: Spot, what: string, wanted: string, value: unknown): Refusal {
+export function refuseShape(
+  spot: EventIndex,
+  what: string,
+  wanted: string,
+  value: unknown,
+): Refusal {
   return refuseField(spot, `${what} must be ${wanted}, and is ${shapeWithoutContent(value)}`);
 }
 
-export function refuseField({ schema, index }: Spot, what: string): Refusal {
+export function refuseField({ schema, index }: EventIndex, what: string): Refusal {
   return refuseForm(schema, `Event at index ${index}: ${what}.`);
 }
 

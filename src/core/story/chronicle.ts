@@ -87,7 +87,7 @@ export interface Fate {
   readonly state: DeliveryState;
 }
 
-export interface Passage extends Seat {
+export interface DeliveryNotes extends Seat {
   readonly state: DeliveryState;
   /** In the order they were made. */
   readonly notes: readonly KeptNote[];
@@ -105,7 +105,7 @@ export interface Member {
 
 /** All that is kept of one event. */
 export interface Entry extends Head, Particulars {
-  readonly passages: readonly Passage[];
+  readonly passages: readonly DeliveryNotes[];
   /** Kept while someone did not want it, so that it can be told why; null: gone, or not needed. */
   readonly text: string | null;
   /** Those who were asked; null: all of them wanted it, or nobody knows any more. */

@@ -9,7 +9,7 @@ import { type Decision, explain } from "../delivery/retry.ts";
 import type { Event } from "../event.ts";
 import type { Delivery, Instant, Stage } from "../ports.ts";
 import type { Subscription, SubscriptionId } from "../subscription.ts";
-import type { DeadLetterPlace } from "../view.ts";
+import type { DeadLetterLocation } from "../view.ts";
 
 /** Those who were asked whether they want an event; the same value until one of them changes. */
 export interface Roll {
@@ -150,7 +150,7 @@ export interface KeptAttempt {
   readonly reason: string | null;
   readonly health: string;
   readonly counts: boolean;
-  readonly place: DeadLetterPlace | null;
+  readonly place: DeadLetterLocation | null;
 }
 
 export interface KeptEnd {

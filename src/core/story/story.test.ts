@@ -14,9 +14,9 @@ import {
 } from "../../../test/fixtures/notes.ts";
 import type { Seen } from "../ports.ts";
 import { filterForAll } from "../routing/filter.ts";
-import { type Entry, membersOf, type Passage, particularsOf, seatOf } from "./chronicle.ts";
+import { type DeliveryNotes, type Entry, membersOf, particularsOf, seatOf } from "./chronicle.ts";
 import { type KeptNote, keepAttempt, keepEnd } from "./note.ts";
-import { attemptOfNote, type Live, summaryOfNote, tellListed, tellStory } from "./story.ts";
+import { attemptOfNote, type Live, storyOf, summaryOfListed, summaryOfNote } from "./story.ts";
 
 const event = eventNamed("a");
 const nothingLive: ReadonlyMap<number, Live> = new Map();
@@ -30,7 +30,7 @@ function entryWith(over: Partial<Entry> = {}): Entry {
   };
 }
 
-function passageWith(state: Passage["state"], ...notes: readonly KeptNote[]): Passage {
+function passageWith(state: DeliveryNotes["state"], ...notes: readonly KeptNote[]): DeliveryNotes {
   return { ...seatOf(warehouse), state, notes };
 }
 
@@ -50,7 +50,7 @@ test("what waits is told as the store has it, with what is left to it", () => {
   const kept = keepAttempt(attempted("a", busy));
   const entry = entryWith({ passages: [passageWith("waiting", kept)] });
   const held = "The subscription is paused since 2030-01-01T00:00:00.000Z.";
-  const story = tellStory(entry, liveWith({ ...seen({ attempts: 1, dueAt: startAt }), held }));
+  const story = storyOf(entry, liveWith({ ...seen({ attempts: 1, dueAt: startAt }), held }));
   const [delivery] = story.deliveryStories;
   assert.deepEqual(story.deliveries, [{ subscription: "warehouse", state: "waiting" }]);
   assert.equal(story.body, event.text);
@@ -66,7 +66,7 @@ test("an attempt whose note was lost is told from the store", () => {
   const entry = entryWith({
     passages: [passageWith("waiting", keepAttempt(attempted("a", busy)))],
   });
-  const story = tellStory(entry, liveWith(seen({ attempts: 2, last })));
+  const story = storyOf(entry, liveWith(seen({ attempts: 2, last })));
   const attempts = story.deliveryStories[0]?.attempts ?? [];
   assert.deepEqual(
     attempts.map(({ number, outcome, words }) => [
@@ -79,13 +79,18 @@ test("an attempt whose note was lost is told from the store", () => {
       [2, "Busy", true],
     ],
   );
-  const known = tellStory(entry, liveWith(seen({ attempts: 1, last: { ...last, number: 1 } })));
+  const known = storyOf(entry, liveWith(seen({ attempts: 1, last: { ...last, number: 1 } })));
   assert.equal(known.deliveryStories[0]?.attempts.length, 1);
 });
 
 test("where notes and store disagree, the store is right", () => {
   const given = keepEnd(ended("a", { decision: "deadLetter", reason: "TimeToLiveExceeded" }));
-  const cases: readonly (readonly [Passage["state"], Partial<Live>, string, string | null])[] = [
+  const cases: readonly (readonly [
+    DeliveryNotes["state"],
+    Partial<Live>,
+    string,
+    string | null,
+  ])[] = [
     ["waiting", seen({ stage: "deadLetter", reason: "X" }), "deadLettering", "X"],
     ["delivered", seen({}), "waiting", null],
     ["waiting", { waiting: null }, "unknown", null],
@@ -97,17 +102,17 @@ test("where notes and store disagree, the store is right", () => {
   for (const [state, live, shown, reason] of cases) {
     const notes = state === "deadLettering" || state === "dropped" ? [given] : [];
     const entry = entryWith({ passages: [passageWith(state, ...notes)] });
-    const [delivery] = tellStory(entry, liveWith(live)).deliveryStories;
+    const [delivery] = storyOf(entry, liveWith(live)).deliveryStories;
     assert.deepEqual([delivery?.state, delivery?.reason], [shown, reason], `${state} → ${shown}`);
     const fates = [{ subscription: warehouse.id, name: "warehouse", state }];
-    const listed = tellListed({ ...entry, fates }, liveWith(live));
+    const listed = summaryOfListed({ ...entry, fates }, liveWith(live));
     assert.equal(listed.deliveries[0]?.state, shown);
   }
 });
 
 test("what is missing of a story is told in words", () => {
   const roll = membersOf({ members: [warehouse] });
-  const words = (entry: Entry, live = nothingLive) => tellStory(entry, live).cut ?? "";
+  const words = (entry: Entry, live = nothingLive) => storyOf(entry, live).cut ?? "";
   assert.match(words(entryWith({ acceptedWith: "unknown" })), /no note was kept/);
   assert.match(words(entryWith({ roll })), /the event itself was not kept/);
   const open = entryWith({ passages: [passageWith("waiting")] });
@@ -122,7 +127,7 @@ test("who did not want it is told with the clause, in every schema", () => {
   });
   const why = (over: Partial<Entry>, filter = wants("data.color", "red")) => {
     const roll = membersOf({ members: [subscriptionOf(9, "red", { filter })] });
-    return tellStory(entryWith({ roll, ...over }), nothingLive).unmatched;
+    return storyOf(entryWith({ roll, ...over }), nothingLive).unmatched;
   };
   const because = 'data.color is "green"';
   const clause = "data.color StringIn red";
@@ -145,10 +150,7 @@ test("a subscription that was not in force says so instead of a clause", () => {
     subscriptionOf(8, "new", { isActive: false, state: "AwaitingManualAction" }),
     subscriptionOf(9, "inner", { domainTopic: "eu" }),
   ];
-  const story = tellStory(
-    entryWith({ roll: membersOf({ members }), text: event.text }),
-    nothingLive,
-  );
+  const story = storyOf(entryWith({ roll: membersOf({ members }), text: event.text }), nothingLive);
   assert.deepEqual(story.unmatched, [
     {
       subscription: "new",

@@ -7,12 +7,12 @@ import type { SubscriptionId } from "../subscription.ts";
 import { isoInstant } from "../text/time.ts";
 import type { AttemptView, DeliveryState, DeliveryStory, EventSummary, Story } from "../view.ts";
 import {
+  type DeliveryNotes,
   type Entry,
   isOpen,
   type Listed,
   type Member,
   memberOf,
-  type Passage,
 } from "./chronicle.ts";
 import { type AcceptedNote, type AttemptedNote, type KeptAttempt, keepAttempt } from "./note.ts";
 import { recallFields } from "./recall.ts";
@@ -33,7 +33,7 @@ export interface Live {
 /** By the number of the subscription. */
 export type LiveStates = ReadonlyMap<SubscriptionId, Live>;
 
-export function tellStory(entry: Entry, live: LiveStates): Story {
+export function storyOf(entry: Entry, live: LiveStates): Story {
   const deliveryStories = entry.passages.map((passage) =>
     tellDelivery(passage, live.get(passage.subscription)),
   );
@@ -54,7 +54,7 @@ export function tellStory(entry: Entry, live: LiveStates): Story {
 }
 
 /** `states`: where they are known better than from notes alone. */
-export function tellListed(listed: Listed, live: LiveStates): EventSummary {
+export function summaryOfListed(listed: Listed, live: LiveStates): EventSummary {
   return {
     ...summaryOf(listed),
     deliveries: listed.fates.map(({ subscription, name, state }) => ({
@@ -96,7 +96,7 @@ function stateNow(state: DeliveryState, live: Live | undefined): DeliveryState {
   return live.isSubscribed ? "unknown" : "dropped";
 }
 
-function tellDelivery(passage: Passage, live: Live | undefined): DeliveryStory {
+function tellDelivery(passage: DeliveryNotes, live: Live | undefined): DeliveryStory {
   const state = stateNow(passage.state, live);
   const waiting = live?.waiting ?? null;
   const attempts = attemptsOf(passage, waiting?.last ?? null);
@@ -128,7 +128,7 @@ function tellDelivery(passage: Passage, live: Live | undefined): DeliveryStory {
 }
 
 /** With the last one as the store knows it, where no note of it was kept. */
-function attemptsOf({ notes }: Passage, last: LastAttempt | null): AttemptView[] {
+function attemptsOf({ notes }: DeliveryNotes, last: LastAttempt | null): AttemptView[] {
   const kept = notes.filter((note) => note.kind === "attempted");
   const views = kept.map(tellAttempt);
   const isKnown = kept.some(({ stage, number }) => stage === "deliver" && number === last?.number);
@@ -170,7 +170,7 @@ function tellLast({ at, number, outcome, status }: LastAttempt): AttemptView {
   };
 }
 
-function endOf({ notes }: Passage): Instant | null {
+function endOf({ notes }: DeliveryNotes): Instant | null {
   const last = notes.findLast(
     (note) => note.kind === "lost" || note.kind === "ended" || note.kind === "attempted",
   );
@@ -179,7 +179,7 @@ function endOf({ notes }: Passage): Instant | null {
 }
 
 /** Why we gave up, also when its dead letter has been written since. */
-function reasonOf({ notes, state }: Passage): string | null {
+function reasonOf({ notes, state }: DeliveryNotes): string | null {
   if (state === "delivered") return null;
   const end = notes.findLast(
     (note) => (note.kind === "attempted" || note.kind === "ended") && note.reason !== null,
@@ -187,7 +187,7 @@ function reasonOf({ notes, state }: Passage): string | null {
   return end !== undefined && "reason" in end ? end.reason : null;
 }
 
-function placeOf({ notes }: Passage) {
+function placeOf({ notes }: DeliveryNotes) {
   const written = notes.findLast((note) => note.kind === "attempted" && note.place !== null);
   return written?.kind === "attempted" ? written.place : null;
 }

@@ -28,7 +28,7 @@ import { checkOrder, meet, type Plan, returnAt } from "./outage.ts";
 export const simulatedName = "simulated";
 
 /** What a broker would bring along; without it, everything is as it is by default. */
-export interface SimulationGround {
+export interface SimulationDeps {
   readonly defaults?: PolicyDefaults;
   readonly rules?: HealthRules;
   readonly sendsMax?: number;
@@ -63,8 +63,8 @@ interface Send {
 type Step = Simulation["attempts"][number];
 
 /** Refusal: InvalidSetting, naming the member of the order. */
-export function simulate(order: unknown, ground: SimulationGround = {}): Simulation {
-  return new Play(checkOrder(order, ground.defaults), ground).run();
+export function simulate(order: unknown, deps: SimulationDeps = {}): Simulation {
+  return new Play(checkOrder(order, deps.defaults), deps).run();
 }
 
 class Play {
@@ -91,7 +91,7 @@ class Play {
   #lost = 0;
   #now = 0;
 
-  constructor(plan: Plan, { rules, sendsMax, seeded }: SimulationGround) {
+  constructor(plan: Plan, { rules, sendsMax, seeded }: SimulationDeps) {
     this.#plan = plan;
     this.#rules = rules ?? healthRules;
     this.#sendsMax = sendsMax ?? sendsMaxDefault;
@@ -288,7 +288,7 @@ function isOlder(one: Traveller, other: Traveller): boolean {
 }
 
 /** Without a seed each addition is half its largest: what happens on average. */
-function chanceFor(seed: number | null, seeded: SimulationGround["seeded"]): Chance {
+function chanceFor(seed: number | null, seeded: SimulationDeps["seeded"]): Chance {
   if (seed === null) return { draw: () => 0.5 };
   if (seeded !== undefined) return seeded(seed);
   throw new Refusal("InvalidSetting", "seed must be left out: there are no seeds here", {

@@ -24,7 +24,7 @@ const hub = (namespace: string, name = "telemetry"): Destination => ({
   resourceId: resourceIds.eventHub(namespace, name),
 });
 
-sinkContract("an event hub", async (ground): Promise<SinkWorld<Destination>> => {
+sinkContract("an event hub", async (deps): Promise<SinkWorld<Destination>> => {
   const ends: (() => unknown)[] = [];
   const bus = await startBus({ after: (end) => ends.push(end) });
   const eventHubNamespaces = {
@@ -32,7 +32,7 @@ sinkContract("an event hub", async (ground): Promise<SinkWorld<Destination>> => 
     nobody: { connectionString: busString(await freePort()) },
   };
   return {
-    sink: openSink(ground, { eventHubNamespaces }),
+    sink: openSink(deps, { eventHubNamespaces }),
     destination: hub("hubs"),
     nowhere: hub("nobody"),
     received: () => bus.transfers.map(({ messages }) => messages.map(({ body }) => body)),

@@ -26,7 +26,7 @@ const queue = (namespace: string, name = "orders"): Destination => ({
 
 for (const kind of ["serviceBusQueue", "serviceBusTopic"] as const) {
   const idOf = kind === "serviceBusQueue" ? resourceIds.busQueue : resourceIds.busTopic;
-  sinkContract(`a ${kind}`, async (ground): Promise<SinkWorld<Destination>> => {
+  sinkContract(`a ${kind}`, async (deps): Promise<SinkWorld<Destination>> => {
     const ends: (() => unknown)[] = [];
     const bus = await startBus({ after: (end) => ends.push(end) });
     const serviceBusNamespaces = {
@@ -34,7 +34,7 @@ for (const kind of ["serviceBusQueue", "serviceBusTopic"] as const) {
       nobody: { connectionString: busString(await freePort()) },
     };
     return {
-      sink: openSink(ground, { serviceBusNamespaces }),
+      sink: openSink(deps, { serviceBusNamespaces }),
       destination: { kind, resourceId: idOf("bus", "orders") },
       nowhere: { kind, resourceId: idOf("nobody", "orders") },
       received: () => bus.transfers.map(({ messages }) => messages.map(({ body }) => body)),

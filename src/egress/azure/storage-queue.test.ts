@@ -47,7 +47,7 @@ const take = (response: ServerResponse) =>
 const textIn = (body: string) =>
   Buffer.from(/<MessageText>(.*)<\/MessageText>/s.exec(body)?.[1] ?? "", "base64").toString();
 
-sinkContract("a storage queue", async (ground): Promise<SinkWorld<StorageQueueDestination>> => {
+sinkContract("a storage queue", async (deps): Promise<SinkWorld<StorageQueueDestination>> => {
   const ends: (() => unknown)[] = [];
   const held: ServerResponse[] = [];
   let behaviour: Behaviour = "accept";
@@ -59,7 +59,7 @@ sinkContract("a storage queue", async (ground): Promise<SinkWorld<StorageQueueDe
   });
   const storageAccounts = { shop: accountAt(endpoint.port), nobody: accountAt(await freePort()) };
   return {
-    sink: openSink(ground, { storageAccounts }),
+    sink: openSink(deps, { storageAccounts }),
     destination: queueIn("shop"),
     nowhere: queueIn("nobody"),
     received: () => endpoint.arrived.map(({ body }) => [textIn(body)]),

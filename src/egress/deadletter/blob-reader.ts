@@ -9,14 +9,14 @@ import type {
 } from "@azure/storage-blob";
 import type { BlobContainer, Listing, NotRead } from "../../core/deadletter/letter-store.ts";
 import { wordsOf } from "../http/message.ts";
-import { type BlobShelf, blobBytesMax, notRead, tooLarge } from "./reader.ts";
+import { type BlobReader, blobBytesMax, notRead, tooLarge } from "./reader.ts";
 
 /** The service gives no more. */
 const namesPerPage = 5_000;
 
 const empty = { kind: "read", text: "", modifiedAt: 0 } as const;
 
-export function shelfOfAccount(connected: () => Promise<BlobServiceClient>): BlobShelf {
+export function openBlobReader(connected: () => Promise<BlobServiceClient>): BlobReader {
   const open = async ({ container }: BlobContainer) =>
     (await connected()).getContainerClient(container);
   return {

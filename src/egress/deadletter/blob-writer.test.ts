@@ -36,7 +36,7 @@ function accountAt(port: number, name = "letters"): string {
 
 const take = (response: ServerResponse) => response.writeHead(201, { etag: '"1"' }).end();
 
-sinkContract("a storage account", async (ground): Promise<SinkWorld<DeadLetterDestination>> => {
+sinkContract("a storage account", async (deps): Promise<SinkWorld<DeadLetterDestination>> => {
   const ends: (() => unknown)[] = [];
   const t = { after: (end: () => unknown) => ends.push(end) };
   const held: ServerResponse[] = [];
@@ -52,7 +52,7 @@ sinkContract("a storage account", async (ground): Promise<SinkWorld<DeadLetterDe
     nobody: { connectionString: accountAt(await freePort()) },
   });
   return {
-    sink: openDeadLetters({ ...ground, accounts, ids: { next: () => "guid" } }),
+    sink: openDeadLetters({ ...deps, accounts, ids: { next: () => "guid" } }),
     destination: boxIn("letters"),
     nowhere: boxIn("nobody"),
     received: () => endpoint.arrived.map(({ body }) => eventsIn(body)),

@@ -9,7 +9,7 @@ import type { BlobServiceClient } from "@azure/storage-blob";
 import type { StorageStore } from "../../core/azure/storage.ts";
 import { inTurn, once, storageClientOptions, storageOutcome } from "../azure/client.ts";
 import { managedIdentity } from "../azure/managed-identity.ts";
-import { shelfOfAccount } from "./blob-reader.ts";
+import { openBlobReader } from "./blob-reader.ts";
 import type { BlobStore } from "./sink.ts";
 
 /** *Differs:* what type the service gives its blobs is not told; this is what they are. */
@@ -25,7 +25,7 @@ export function openBlobs(store: Exclude<StorageStore, { kind: "folder" }>): Blo
     return new Client(store.blobEndpoint, credential, storageClientOptions);
   });
   return {
-    ...shelfOfAccount(connected),
+    ...openBlobReader(connected),
     async put({ container, path, text }, signal) {
       const bytes = Buffer.byteLength(text);
       try {

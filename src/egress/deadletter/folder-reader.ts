@@ -4,11 +4,11 @@
 import { access, constants, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BlobContainer, NotRead } from "../../core/deadletter/letter-store.ts";
-import { type BlobShelf, blobBytesMax, notRead, tooLarge } from "./reader.ts";
+import { type BlobReader, blobBytesMax, notRead, tooLarge } from "./reader.ts";
 
 const namesPerPage = 1_000;
 
-export function shelfOfFolder(root: string): BlobShelf {
+export function openFolderReader(root: string): BlobReader {
   const placeOf = ({ container }: BlobContainer, path: string) =>
     join(root, container, ...path.split("/"));
   return {

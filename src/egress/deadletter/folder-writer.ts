@@ -13,7 +13,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Outcome } from "../../core/delivery/outcome.ts";
 import { canceled } from "../http/exchange.ts";
-import { shelfOfFolder } from "./folder-reader.ts";
+import { openFolderReader } from "./folder-reader.ts";
 import type { BlobStore } from "./sink.ts";
 
 const statuses: Readonly<Record<string, number>> = {
@@ -28,7 +28,7 @@ const statuses: Readonly<Record<string, number>> = {
 
 export function openFolder({ path: root }: { readonly path: string }): BlobStore {
   return {
-    ...shelfOfFolder(root),
+    ...openFolderReader(root),
     async put({ container, path, text }, signal): Promise<Outcome> {
       const file = resolve(join(root, container, ...path.split("/")));
       const unfinished = `${file}.part`;

@@ -9,7 +9,7 @@ import type {
 import type { Activity, Clock } from "../../core/ports.ts";
 
 /** One kind of store. Never rejects for what the world did; told to stop, it may say anything. */
-export interface BlobShelf {
+export interface BlobReader {
   list(
     container: BlobContainer,
     page: Parameters<DeadLetterReader["list"]>[1],
@@ -23,11 +23,11 @@ export interface BlobShelf {
   whyUnreachable(container: BlobContainer, signal: AbortSignal): Promise<string | null>;
 }
 
-export interface ShelfOptions {
+export interface LetterReaderOptions {
   readonly clock: Clock;
   readonly activity: Activity;
   /** Undefined for an account that is not in the settings. */
-  readonly shelfOf: (account: string) => BlobShelf | undefined;
+  readonly shelfOf: (account: string) => BlobReader | undefined;
 }
 
 /** One of ours has 1 MB; what the service may write is not told. */
@@ -40,15 +40,15 @@ export function notRead(words: string): NotRead {
 
 export const tooLarge = notRead(`The blob has more than ${blobBytesMax} bytes`);
 
-export function openShelves({ clock, activity, shelfOf }: ShelfOptions) {
+export function openLetterReader({ clock, activity, shelfOf }: LetterReaderOptions) {
   const closing = new AbortController();
   const look = async <T>(
     { account }: BlobContainer,
     failed: (why: NotRead) => T,
-    work: (shelf: BlobShelf, signal: AbortSignal) => Promise<T>,
+    work: (reader: BlobReader, signal: AbortSignal) => Promise<T>,
   ): Promise<T> => {
-    const shelf = shelfOf(account);
-    if (shelf === undefined) return failed(notRead(`${account} is not in storageAccounts`));
+    const reader = shelfOf(account);
+    if (reader === undefined) return failed(notRead(`${account} is not in storageAccounts`));
     if (closing.signal.aborted) return failed(notRead("The broker is stopping"));
     const end = activity.begin("outside");
     const tooLong = Promise.withResolvers<T>();
@@ -61,7 +61,7 @@ export function openShelves({ clock, activity, shelfOf }: ShelfOptions) {
     closing.signal.addEventListener("abort", close, { once: true });
     const callOff = clock.after(lookMs, () => stop("The store gave no answer in time"));
     try {
-      return await Promise.race([work(shelf, breakOff.signal), tooLong.promise]);
+      return await Promise.race([work(reader, breakOff.signal), tooLong.promise]);
     } finally {
       callOff();
       closing.signal.removeEventListener("abort", close);
@@ -73,19 +73,19 @@ export function openShelves({ clock, activity, shelfOf }: ShelfOptions) {
       look<Awaited<ReturnType<DeadLetterReader["list"]>>>(
         container,
         (why) => why,
-        (shelf, signal) => shelf.list(container, page, signal),
+        (reader, signal) => reader.list(container, page, signal),
       ),
     read: (container, path) =>
       look<Awaited<ReturnType<DeadLetterReader["read"]>>>(
         container,
         (why) => why,
-        (shelf, signal) => shelf.read(container, path, signal),
+        (reader, signal) => reader.read(container, path, signal),
       ),
     whyUnreachable: (container) =>
       look<string | null>(
         container,
         ({ why }) => why,
-        (shelf, signal) => shelf.whyUnreachable(container, signal),
+        (reader, signal) => reader.whyUnreachable(container, signal),
       ),
   };
   return { reader, close: () => closing.abort() };

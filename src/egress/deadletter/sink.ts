@@ -16,11 +16,11 @@ import { deadLetterPath, deadLettersOf } from "../../core/deadletter/record.ts";
 import type { Outcome } from "../../core/delivery/outcome.ts";
 import type { Activity, Clock, Ids, Sink } from "../../core/ports.ts";
 import type { DeadLetterDestination } from "../../core/subscription.ts";
-import { Errands } from "../client-send.ts";
+import { ClientSends } from "../client-send.ts";
 import { silent } from "../http/exchange.ts";
 import { openBlobs } from "./blob-writer.ts";
 import { openFolder } from "./folder-writer.ts";
-import { type BlobShelf, openShelves } from "./reader.ts";
+import { type BlobReader, openLetterReader } from "./reader.ts";
 
 /** Writes that may stay open after their wait, over all stores. */
 const lateMax = 64;
@@ -45,14 +45,14 @@ export interface Blob {
 }
 
 /** Where blobs are put, and found again. */
-export interface BlobStore extends BlobShelf {
+export interface BlobStore extends BlobReader {
   /** Never rejects for something the world did. What is written is durable, and never in part. */
   put(blob: Blob, signal: AbortSignal): Promise<Outcome>;
 }
 
 export function openDeadLetters(options: DeadLetterOptions): DeadLetters {
   const { clock, ids, accounts } = options;
-  const errands = new Errands({ ...options, lateMax });
+  const clientSends = new ClientSends({ ...options, lateMax });
   const opened = new Map<StorageAccount, BlobStore>();
   const storeOf = (account: StorageAccount) => {
     const store = opened.get(account) ?? openStore(account.store);
@@ -63,11 +63,11 @@ export function openDeadLetters(options: DeadLetterOptions): DeadLetters {
     const account = accounts.find((each) => each.name.toLowerCase() === name.toLowerCase());
     return account && storeOf(account);
   };
-  const shelves = openShelves({ ...options, shelfOf });
+  const readers = openLetterReader({ ...options, shelfOf });
   return {
-    reader: shelves.reader,
+    reader: readers.reader,
     send(parcel, { resourceId, container }, limits) {
-      return errands.run(limits, async (signal) => {
+      return clientSends.run(limits, async (signal) => {
         // A subscription outlives the settings it was checked against.
         const account = findAccount(accounts, resourceId);
         if (account === undefined) return silent("dns", `${resourceId} is not in storageAccounts.`);
@@ -80,8 +80,8 @@ export function openDeadLetters(options: DeadLetterOptions): DeadLetters {
       });
     },
     async close() {
-      errands.close();
-      shelves.close();
+      clientSends.close();
+      readers.close();
     },
   };
 }

@@ -5,7 +5,7 @@
 // Deliberately absent: retries, and any judgement of the answer; both are laws in core. Redirects
 // are answers and are not followed: whoever is asked must agree for itself.
 
-import type { Answer, Ask } from "../../core/handshake/question.ts";
+import type { Ask, EndpointAnswer } from "../../core/handshake/question.ts";
 import type { Activity, Clock } from "../../core/ports.ts";
 import { Connections, type Controller, type Listener, type Trust } from "./connections.ts";
 import { headerText, silenceOf, wordsOf } from "./message.ts";
@@ -31,7 +31,7 @@ export interface Asker {
 
 type Asked = Parameters<Ask>[0];
 
-const canceled: Answer = { kind: "noReply", why: "It was broken off." };
+const canceled: EndpointAnswer = { kind: "noReply", why: "It was broken off." };
 
 export function openAsk(options: AskOptions): Asker {
   const { clock, activity, asksMax = 64, bodyBytesMax = 65_536, ca = [] } = options;
@@ -40,7 +40,7 @@ export function openAsk(options: AskOptions): Asker {
   const closing = new AbortController();
   const turns = openTurns(asksMax);
 
-  async function ask(asked: Asked): Promise<Answer> {
+  async function ask(asked: Asked): Promise<EndpointAnswer> {
     const signal = AbortSignal.any([asked.signal, closing.signal]);
     const leave = await turns.take(signal);
     if (leave === null) return canceled;
@@ -53,10 +53,10 @@ export function openAsk(options: AskOptions): Asker {
     }
   }
 
-  function exchange(asked: Asked): Promise<Answer> {
+  function exchange(asked: Asked): Promise<EndpointAnswer> {
     const url = URL.parse(asked.url);
     if (url === null || !/^https?:$/.test(url.protocol)) return silence("The URL is not usable.");
-    const { promise, resolve } = Promise.withResolvers<Answer>();
+    const { promise, resolve } = Promise.withResolvers<EndpointAnswer>();
     const connection = connections.open(url.origin);
     const breakOff = () => resolve(canceled);
     const cancelAlarm = clock.after(asked.waitMs, () => {
@@ -98,11 +98,13 @@ function headersOf({ headers }: Asked): Record<string, string> {
 }
 
 /** Resolves with the answer once it was read to its end, or to as much as is wanted. */
-function hear(resolve: (answer: Answer) => void, bodyBytesMax: number): Listener {
+function hear(resolve: (answer: EndpointAnswer) => void, bodyBytesMax: number): Listener {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  let head: { status: number; headers: Extract<Answer, { kind: "answered" }>["headers"] } | null =
-    null;
+  let head: {
+    status: number;
+    headers: Extract<EndpointAnswer, { kind: "answered" }>["headers"];
+  } | null = null;
   const finish = () => {
     if (head === null) return;
     const body = Buffer.concat(chunks).subarray(0, bodyBytesMax).toString("utf8");
@@ -139,7 +141,7 @@ function wordsOfSilence(error: Error): string {
   return `${cause}: ${wordsOf(error)}`;
 }
 
-function silence(why: string): Promise<Answer> {
+function silence(why: string): Promise<EndpointAnswer> {
   return Promise.resolve({ kind: "noReply", why });
 }
 

@@ -53,7 +53,7 @@ function isToken(headers: IncomingHttpHeaders, path: string, now: number): boole
 
 const worldOf =
   (section: keyof AzureSections, at: (port: number) => object, to: (name: string) => Destination) =>
-  async (ground: Parameters<OpenSinkWorld<Destination>>[0]) => {
+  async (deps: Parameters<OpenSinkWorld<Destination>>[0]) => {
     const ends: (() => unknown)[] = [];
     const held: ServerResponse[] = [];
     let behaviour: Behaviour = "accept";
@@ -64,7 +64,7 @@ const worldOf =
     });
     const sections = { [section]: { here: at(endpoint.port), nobody: at(await freePort()) } };
     return {
-      sink: openSink(ground, sections),
+      sink: openSink(deps, sections),
       destination: to("here"),
       nowhere: to("nobody"),
       received: () =>

@@ -27,7 +27,7 @@ import { openWebhook } from "./webhook.ts";
 const ok = (response: ServerResponse) => response.end();
 const webhookAt = (url: string): Destination => ({ kind: "webhook", url });
 
-sinkContract("a webhook", async (ground): Promise<SinkWorld<Destination>> => {
+sinkContract("a webhook", async (deps): Promise<SinkWorld<Destination>> => {
   const ends: (() => unknown)[] = [];
   const t = { after: (end: () => unknown) => ends.push(end) };
   const held: ServerResponse[] = [];
@@ -38,7 +38,7 @@ sinkContract("a webhook", async (ground): Promise<SinkWorld<Destination>> => {
     else response.writeHead(behaviour === "accept" ? 200 : 503).end();
   });
   return {
-    sink: openWebhook({ ...ground, connectionsMax: 8, lateMax: 4 }),
+    sink: openWebhook({ ...deps, connectionsMax: 8, lateMax: 4 }),
     destination: webhookAt(endpoint.url),
     nowhere: webhookAt(`http://127.0.0.1:${await freePort()}/`),
     received: () =>

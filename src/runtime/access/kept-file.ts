@@ -54,7 +54,7 @@ export function keepSecretText(path: string, text: string): void {
  * answer takes it away, unless someone else has left theirs meanwhile. A folder that is not there
  * is not made for it.
  */
-export function leaveText(path: string, text: string): () => void {
+export function writeKept(path: string, text: string): () => void {
   if (!existsSync(dirname(path))) return () => {};
   keepPublic(path, text);
   return () => {

@@ -34,13 +34,13 @@ export const tokenLifeMs = 3_600_000;
 /** The type in a token's head, so that an id token is never taken for access. */
 const types = { access: "at+jwt", id: "JWT" } as const;
 
-export function openTokens(ground: {
+export function openTokens(deps: {
   readonly adminKey: string;
   readonly entra: EntraTerms | null;
   readonly now?: () => number;
   readonly log: Log;
 }): Tokens {
-  const { adminKey, entra, now = Date.now, log } = ground;
+  const { adminKey, entra, now = Date.now, log } = deps;
   const secret = new Uint8Array(hkdfSync("sha256", adminKey, "", "posthorn sign-in", 32));
   const keyDigest = digest(adminKey);
   const issuerKeys = entra && openKeys(entra.jwks, log);

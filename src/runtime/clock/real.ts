@@ -36,18 +36,18 @@ export function realClock(): Clock {
  */
 class Wait {
   readonly #ms: number;
-  readonly #ground: { readonly now: () => Instant; readonly onOver: () => void };
+  readonly #deps: { readonly now: () => Instant; readonly onOver: () => void };
   readonly #alarms = new Set<{ readonly dueAt: Instant; readonly ring: () => void }>();
   #timer: NodeJS.Timeout;
 
-  constructor(ms: number, ground: { readonly now: () => Instant; readonly onOver: () => void }) {
+  constructor(ms: number, deps: { readonly now: () => Instant; readonly onOver: () => void }) {
     this.#ms = ms;
-    this.#ground = ground;
+    this.#deps = deps;
     this.#timer = this.#start(ms);
   }
 
   add(ring: () => void): () => void {
-    const alarm = { dueAt: this.#ground.now() + this.#ms, ring };
+    const alarm = { dueAt: this.#deps.now() + this.#ms, ring };
     this.#alarms.add(alarm);
     if (this.#alarms.size === 1) this.#timer.ref();
     return () => {
@@ -62,7 +62,7 @@ class Wait {
 
   #look(): void {
     // One reading for all: an alarm set while others ring never rings in the same turn.
-    const now = this.#ground.now();
+    const now = this.#deps.now();
     for (const alarm of this.#alarms) {
       const leftMs = alarm.dueAt - now;
       if (leftMs > 0) {
@@ -72,7 +72,7 @@ class Wait {
       this.#alarms.delete(alarm);
       alarm.ring();
     }
-    this.#ground.onOver();
+    this.#deps.onOver();
   }
 }
 

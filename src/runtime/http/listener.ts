@@ -37,7 +37,7 @@ import {
   type Wire,
 } from "./connections.ts";
 import { replyToFault, replyToRefusal } from "./error-reply.ts";
-import { type Way, Ways } from "./route-cache.ts";
+import { type CachedRoute, RouteCache } from "./route-cache.ts";
 import { answerBroken, write } from "./write-reply.ts";
 
 export interface ListenOptions {
@@ -77,8 +77,8 @@ export interface Listener {
 }
 
 /** What a listener needs while it serves. */
-interface Ground {
-  readonly ways: Ways;
+interface ServeContext {
+  readonly routeCache: RouteCache;
   readonly log: Log;
   readonly ids: Ids;
   readonly bodyBytesMax: number;
@@ -106,12 +106,17 @@ const nameCharactersMax = 300;
 
 export async function listen(routes: readonly Route[], given: ListenOptions): Promise<Listener> {
   const options = { ...defaults, ...given };
-  const ground: Ground = { ...options, ways: new Ways(), streams: new Set(), isClosing: false };
-  const app = openApp(ground, options);
-  for (const route of routes) addRoute(app, ground, route);
-  for (const group of groupByPath(routes)) addOtherMethods(app, ground, group);
+  const deps: ServeContext = {
+    ...options,
+    routeCache: new RouteCache(),
+    streams: new Set(),
+    isClosing: false,
+  };
+  const app = openApp(deps, options);
+  for (const route of routes) addRoute(app, deps, route);
+  for (const group of groupByPath(routes)) addOtherMethods(app, deps, group);
   app.addHook("onRequest", (request, reply, done) => {
-    if (request.is404) refuseUnknown(ground, request, reply);
+    if (request.is404) refuseUnknown(deps, request, reply);
     else done();
   });
   if (options.tls !== undefined && options.takesPlain) {
@@ -121,7 +126,7 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
   app.server.maxConnections = options.connectionsMax;
   app.server.on("drop", () => options.log.fact("warn", "connection.dropped", {}));
   await app.listen({ host: options.host, port: options.port });
-  recall(app.server, ground);
+  recall(app.server, deps);
 
   const { port } = app.server.address() as AddressInfo;
   let closed: Promise<void> | undefined;
@@ -131,12 +136,12 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
     present(identity) {
       if (options.tls === undefined) return;
       const { cert, key } = identity;
-      ground.names = openNames(identity);
+      deps.names = openNames(identity);
       secureOf(app.server).setSecureContext({ cert, key });
     },
     close() {
-      ground.isClosing = true;
-      for (const response of ground.streams) response.end();
+      deps.isClosing = true;
+      for (const response of deps.streams) response.end();
       closed ??= close(app, wire, options.drainMs);
       return closed;
     },
@@ -149,7 +154,7 @@ function secureOf(server: Server): SecureServer {
 }
 
 function openApp(
-  ground: Ground,
+  deps: ServeContext,
   options: Required<
     Pick<ListenOptions, "headersTimeoutMs" | "requestTimeoutMs" | "idleTimeoutMs">
   > &
@@ -161,7 +166,7 @@ function openApp(
   };
   const manner = {
     logger: false,
-    genReqId: () => ground.ids.next(),
+    genReqId: () => deps.ids.next(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
     // While we close, each room says for itself what it still does.
@@ -177,28 +182,27 @@ function openApp(
       querystringParser: parseQuery,
     },
     frameworkErrors(error, request, reply) {
-      if (error.code === "FST_ERR_BAD_URL")
-        answer(ground, request, reply, replyToFault("malformed"));
-      else refuseUnknown(ground, request, reply);
+      if (error.code === "FST_ERR_BAD_URL") answer(deps, request, reply, replyToFault("malformed"));
+      else refuseUnknown(deps, request, reply);
     },
-    clientErrorHandler: (error, socket) => answerBroken(error, socket, ground.ids.next()),
+    clientErrorHandler: (error, socket) => answerBroken(error, socket, deps.ids.next()),
   } as const satisfies FastifyServerOptions;
   if (options.tls === undefined) return fastify({ ...manner, http: limits });
-  ground.names = openNames(options.tls);
+  deps.names = openNames(options.tls);
   const https = {
     ...limits,
     cert: options.tls.cert,
     key: options.tls.key,
     handshakeTimeout: options.headersTimeoutMs,
     SNICallback(name: string, done: (error: Error | null, context?: SecureContext) => void) {
-      ground.names?.(name.toLowerCase()).then((context) => done(null, context), done);
+      deps.names?.(name.toLowerCase()).then((context) => done(null, context), done);
     },
   };
   const app = fastify({ ...manner, https } as FastifyServerOptions);
   // The usual one: a client that does not trust our certificate.
   app.server.on("tlsClientError", (error: Error & { code?: string }, socket: Socket) => {
     const { code } = error;
-    ground.log.fact("debug", "connection.failed", { remote: remoteOf(socket), code });
+    deps.log.fact("debug", "connection.failed", { remote: remoteOf(socket), code });
   });
   return app;
 }
@@ -214,16 +218,16 @@ async function close(app: FastifyInstance, wire: Wire, drainMs: number): Promise
   }
 }
 
-function addRoute(app: FastifyInstance, ground: Ground, route: Route): void {
+function addRoute(app: FastifyInstance, deps: ServeContext, route: Route): void {
   app.route({
     method: route.method === "GET" ? ["GET", "HEAD"] : route.method,
     url: route.path,
     // Everything happens in this first hook, before Fastify looks at the content type.
     onRequest(request, reply) {
       reply.hijack();
-      const way = { route, params: request.params, query: request.query } as Way;
-      ground.ways.remember(request.raw, way);
-      void serve(ground, way, { requestId: request.id, incoming: request.raw }, reply.raw);
+      const cached = { route, params: request.params, query: request.query } as CachedRoute;
+      deps.routeCache.remember(request.raw, cached);
+      void serve(deps, cached, { requestId: request.id, incoming: request.raw }, reply.raw);
     },
     handler: unreachable,
   });
@@ -233,48 +237,48 @@ function addRoute(app: FastifyInstance, ground: Ground, route: Route): void {
  * Publishers post to the same few URLs over and over. To route such a request anew, and to make
  * Fastify's request and reply for it, costs a tenth of what a publish costs altogether.
  */
-function recall(server: Server, ground: Ground): void {
+function recall(server: Server, deps: ServeContext): void {
   const listeners = server.listeners("request") as RequestListener[];
   server.removeAllListeners("request");
   server.on("request", (incoming, response) => {
-    const way = ground.ways.find(incoming);
-    if (way === undefined) {
+    const cached = deps.routeCache.find(incoming);
+    if (cached === undefined) {
       for (const listener of listeners) listener.call(server, incoming, response);
-    } else void serve(ground, way, { requestId: ground.ids.next(), incoming }, response);
+    } else void serve(deps, cached, { requestId: deps.ids.next(), incoming }, response);
   });
 }
 
-interface Arrival {
+interface Incoming {
   readonly requestId: string;
   readonly incoming: IncomingMessage;
 }
 
 /** Never rejects. */
 async function serve(
-  ground: Ground,
-  { route, params, query }: Way,
-  { requestId, incoming }: Arrival,
+  deps: ServeContext,
+  { route, params, query }: CachedRoute,
+  { requestId, incoming }: Incoming,
   response: ServerResponse,
 ): Promise<void> {
   try {
     const { socket, headers, method = "" } = incoming;
-    const body = await readBody(incoming, ground.bodyBytesMax).catch((error) => {
-      if (error instanceof Refusal) ground.onTurnedAway?.(pathOf(incoming.url), error);
+    const body = await readBody(incoming, deps.bodyBytesMax).catch((error) => {
+      if (error instanceof Refusal) deps.onTurnedAway?.(pathOf(incoming.url), error);
       throw error;
     });
     if (body === null) return;
     const remote = remoteOf(socket);
     const scheme = "encrypted" in socket ? "https" : "http";
     const reply = await route.handle({ method, params, query, headers, body, remote, scheme });
-    write(ground, response, { reply, requestId, more: route.headers });
+    write(deps, response, { reply, requestId, more: route.headers });
   } catch (error) {
-    const reply = replyToError(ground, error, { requestId, route });
-    write(ground, response, { reply, requestId, more: route.headers });
+    const reply = replyToError(deps, error, { requestId, route });
+    write(deps, response, { reply, requestId, more: route.headers });
   }
 }
 
 function replyToError(
-  { log }: Ground,
+  { log }: ServeContext,
   error: unknown,
   { requestId, route }: { readonly requestId: string; readonly route: Route },
 ): Reply {
@@ -288,7 +292,7 @@ function replyToError(
 // What no room is asked about.
 
 function answer(
-  ground: Ground,
+  deps: ServeContext,
   request: FastifyRequest,
   response: FastifyReply,
   reply: Reply,
@@ -296,17 +300,17 @@ function answer(
 ): void {
   response.hijack();
   const { id: requestId, method } = request;
-  ground.log.fact("debug", "request.refused", { requestId, method, status: reply.status });
-  write(ground, response.raw, { reply, requestId, more });
+  deps.log.fact("debug", "request.refused", { requestId, method, status: reply.status });
+  write(deps, response.raw, { reply, requestId, more });
 }
 
-function refuseUnknown(ground: Ground, request: FastifyRequest, response: FastifyReply): void {
+function refuseUnknown(deps: ServeContext, request: FastifyRequest, response: FastifyReply): void {
   const refusal = new Refusal(
     "NotFound",
     "No HTTP resource was found that matches the request URI.",
   );
-  ground.onTurnedAway?.(pathOf(request.url), refusal);
-  answer(ground, request, response, replyToRefusal(refusal));
+  deps.onTurnedAway?.(pathOf(request.url), refusal);
+  answer(deps, request, response, replyToRefusal(refusal));
 }
 
 function pathOf(url = ""): string {
@@ -322,7 +326,7 @@ function groupByPath(routes: readonly Route[]): Iterable<readonly Route[]> {
  * The methods that a path does not have are refused with those it has. HEAD is not among them: the
  * service does not find what has no GET.
  */
-function addOtherMethods(app: FastifyInstance, ground: Ground, routes: readonly Route[]): void {
+function addOtherMethods(app: FastifyInstance, deps: ServeContext, routes: readonly Route[]): void {
   const [first] = routes;
   if (first === undefined) return;
   const allow = routes
@@ -338,8 +342,8 @@ function addOtherMethods(app: FastifyInstance, ground: Ground, routes: readonly 
         "MethodNotAllowed",
         `The method ${request.method} is not allowed here; allowed: ${allow}.`,
       );
-      ground.onTurnedAway?.(pathOf(request.url), refusal);
-      answer(ground, request, reply, replyToRefusal(refusal), { ...first.headers, allow });
+      deps.onTurnedAway?.(pathOf(request.url), refusal);
+      answer(deps, request, reply, replyToRefusal(refusal), { ...first.headers, allow });
     },
     handler: unreachable,
   });

@@ -14,7 +14,7 @@ import { type TestContext, test } from "node:test";
 import { Refusal } from "../../core/refusal.ts";
 import type { Route } from "../../core/request.ts";
 import { type Certificates, givenCertificates, keptCertificates } from "../access/certificate.ts";
-import { type FrontageOptions, openFrontage } from "./listeners.ts";
+import { type ListenersOptions, openListeners } from "./listeners.ts";
 
 interface Fact {
   readonly name: string;
@@ -33,11 +33,11 @@ function openFolder(t: TestContext): string {
   return folder;
 }
 
-async function open(t: TestContext, options: Partial<FrontageOptions> = {}) {
+async function open(t: TestContext, options: Partial<ListenersOptions> = {}) {
   const folder = openFolder(t);
   const facts: Fact[] = [];
   const waiting = new Set<() => void>();
-  const frontage = await openFrontage({
+  const listeners = await openListeners({
     http: free,
     https: free,
     certificates: keptCertificates({ folder }),
@@ -53,7 +53,7 @@ async function open(t: TestContext, options: Partial<FrontageOptions> = {}) {
     bodyBytesMax: 1000,
     ...options,
   });
-  t.after(() => frontage.close());
+  t.after(() => listeners.close());
   /** The next fact of this name, taken away. */
   const told = (name: string): Promise<Fact["fields"]> =>
     new Promise((resolve) => {
@@ -66,7 +66,7 @@ async function open(t: TestContext, options: Partial<FrontageOptions> = {}) {
       waiting.add(look);
       look();
     });
-  return { ...frontage, folder, facts, told };
+  return { ...listeners, folder, facts, told };
 }
 
 function ask(url: string, ca?: string, more: RequestOptions = {}): Promise<string> {

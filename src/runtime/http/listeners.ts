@@ -11,9 +11,9 @@ import type { Address } from "../../core/text/setting-kinds.ts";
 import { type Certificates, renewDaily } from "../access/certificate.ts";
 import type { Identity } from "./connections.ts";
 import { listen, type TurnedAway } from "./listener.ts";
-import { type OwnPort, PortKeeper } from "./topic-ports.ts";
+import { type OwnPort, TopicPorts } from "./topic-ports.ts";
 
-export interface FrontageOptions {
+export interface ListenersOptions {
   /** Null: off. */
   readonly http: Address | null;
   readonly https: Address | null;
@@ -27,7 +27,7 @@ export interface FrontageOptions {
   readonly onTurnedAway?: TurnedAway;
 }
 
-export interface Frontage {
+export interface Listeners {
   /** Where it listens; null where it does not. */
   readonly http: string | null;
   readonly https: string | null;
@@ -38,12 +38,12 @@ export interface Frontage {
 }
 
 /** Refusal: InvalidSetting, for a certificate that is none. */
-export async function openFrontage(options: FrontageOptions): Promise<Frontage> {
+export async function openListeners(options: ListenersOptions): Promise<Listeners> {
   await using doors = new AsyncDisposableStack();
   const { http, https, certificates, log, ids, bodyBytesMax, onTurnedAway } = options;
-  const ground = { log, ids, bodyBytesMax, ...(onTurnedAway && { onTurnedAway }) };
+  const deps = { log, ids, bodyBytesMax, ...(onTurnedAway && { onTurnedAway }) };
   const open = async (address: Address, tls?: Identity) =>
-    doors.adopt(await listen(options.routes, { ...address, ...ground, tls }), (listener) =>
+    doors.adopt(await listen(options.routes, { ...address, ...deps, tls }), (listener) =>
       listener.close(),
     );
   let identity = https === null ? undefined : await certificates.identity();
@@ -51,11 +51,11 @@ export async function openFrontage(options: FrontageOptions): Promise<Frontage> 
   const secure = https && (await open(https, identity));
   const host = (http ?? https)?.host ?? "127.0.0.1";
   const keeper = doors.adopt(
-    new PortKeeper({
+    new TopicPorts({
       log,
       open: ({ topic, port }) =>
         listen(options.routesOf(topic), {
-          ...ground,
+          ...deps,
           ...{ host, port, tls: identity, takesPlain: http !== null },
         }),
     }),

@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import type { Request, Route } from "../../core/request.ts";
 
 /** Where a request goes. Shared by all requests to one URL, so nobody may alter it. */
-export interface Way extends Pick<Request, "params" | "query"> {
+export interface CachedRoute extends Pick<Request, "params" | "query"> {
   readonly route: Route;
 }
 
@@ -13,17 +13,17 @@ const waysMax = 1_000;
 /** Of a URL for which a way is remembered. */
 const urlCharactersMax = 1_000;
 
-export class Ways {
-  readonly #ways = new Map<string, Way>();
+export class RouteCache {
+  readonly #routeCache = new Map<string, CachedRoute>();
 
-  find({ method, url }: IncomingMessage): Way | undefined {
-    return this.#ways.get(`${method} ${url}`);
+  find({ method, url }: IncomingMessage): CachedRoute | undefined {
+    return this.#routeCache.get(`${method} ${url}`);
   }
 
   /** A full memory is emptied: whoever asks for ever new URLs must not keep out those in use. */
-  remember({ method, url = "" }: IncomingMessage, way: Way): void {
+  remember({ method, url = "" }: IncomingMessage, cached: CachedRoute): void {
     if (url.length > urlCharactersMax) return;
-    if (this.#ways.size >= waysMax) this.#ways.clear();
-    this.#ways.set(`${method} ${url}`, way);
+    if (this.#routeCache.size >= waysMax) this.#routeCache.clear();
+    this.#routeCache.set(`${method} ${url}`, cached);
   }
 }

@@ -13,7 +13,7 @@ export interface OwnPort {
   readonly port: number;
 }
 
-export class PortKeeper {
+export class TopicPorts {
   readonly #open: (own: OwnPort) => Promise<Listener>;
   readonly #log: Log;
   readonly #listeners = new Map<string, Listener>();
@@ -21,12 +21,12 @@ export class PortKeeper {
   #pass: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(ground: {
+  constructor(deps: {
     readonly open: (own: OwnPort) => Promise<Listener>;
     readonly log: Log;
   }) {
-    this.#open = ground.open;
-    this.#log = ground.log;
+    this.#open = deps.open;
+    this.#log = deps.log;
   }
 
   /** From now on these ports are wanted and no others. Resolves when each is open or told of. */

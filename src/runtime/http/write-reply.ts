@@ -16,7 +16,7 @@ interface Closing {
   readonly streams: Set<ServerResponse>;
 }
 
-export interface Answer {
+export interface OutgoingReply {
   readonly reply: Reply;
   readonly requestId: string;
   /** Headers beside the reply's own. */
@@ -24,9 +24,9 @@ export interface Answer {
 }
 
 export function write(
-  ground: Closing,
+  deps: Closing,
   response: ServerResponse,
-  { reply, requestId, more }: Answer,
+  { reply, requestId, more }: OutgoingReply,
 ): void {
   const { status, headers } = reply;
   const body = reply.bytes ?? reply.body ?? "";
@@ -35,17 +35,17 @@ export function write(
   const isBare = status === 204 || status === 304 || reply.stream !== undefined;
   const bytes = reply.file === undefined ? Buffer.byteLength(body) : statSync(reply.file).size;
   if (!isBare) lines.push("content-length", `${bytes}`);
-  if (ground.isClosing) lines.push("connection", "close");
+  if (deps.isClosing) lines.push("connection", "close");
   for (const name in more) lines.push(name, more[name] as string);
   for (const name in headers) lines.push(name, headers[name] as string);
   response.writeHead(status, lines);
   if (reply.file !== undefined && response.req.method !== "HEAD") {
     // A file that cannot be read to its end leaves a connection that breaks off before it.
     pipeline(createReadStream(reply.file), response, () => {});
-  } else if (reply.stream !== undefined && response.req.method !== "HEAD" && !ground.isClosing) {
-    follow(ground, response, reply.stream);
+  } else if (reply.stream !== undefined && response.req.method !== "HEAD" && !deps.isClosing) {
+    follow(deps, response, reply.stream);
   } else response.end(body);
-  if (!response.req.complete) endWithBody(ground, response);
+  if (!response.req.complete) endWithBody(deps, response);
 }
 
 function follow(
@@ -72,9 +72,9 @@ function follow(
  * An answer that came before the end of the body: its connection is not idle when we close and has
  * not been told to end, so it must be ended when the rest has arrived.
  */
-function endWithBody(ground: Closing, { req }: ServerResponse): void {
+function endWithBody(deps: Closing, { req }: ServerResponse): void {
   req.once("end", () => {
-    if (ground.isClosing) req.socket.destroySoon();
+    if (deps.isClosing) req.socket.destroySoon();
   });
 }
 

@@ -7,12 +7,12 @@ import type { Sample } from "../../core/ports.ts";
 /** How often the event loop's delay is measured; what it is told beyond that is delay. */
 const resolutionMs = 10;
 
-export interface Vitals {
+export interface ProcessFacts {
   samples(): readonly Sample[];
   close(): void;
 }
 
-export function openVitals({ version }: { readonly version: string }): Vitals {
+export function openProcessFacts({ version }: { readonly version: string }): ProcessFacts {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();
   const delaySeconds = (nanoseconds: number) =>

@@ -3,7 +3,7 @@
 
 import type { Meter } from "../../core/ports.ts";
 
-export interface Tally {
+export interface Totals {
   readonly published: number;
   readonly refused: number;
   readonly attempts: number;
@@ -12,7 +12,7 @@ export interface Tally {
   readonly dropped: number;
 }
 
-const kinds: Readonly<Record<string, keyof Tally>> = {
+const kinds: Readonly<Record<string, keyof Totals>> = {
   posthorn_published_events_total: "published",
   posthorn_publish_refused_total: "refused",
   posthorn_delivery_attempts_total: "attempts",
@@ -21,7 +21,10 @@ const kinds: Readonly<Record<string, keyof Tally>> = {
   posthorn_dropped_events_total: "dropped",
 };
 
-export function openTally(meter: Meter): { readonly tally: () => Tally; readonly counted: Meter } {
+export function openTotals(meter: Meter): {
+  readonly tally: () => Totals;
+  readonly counted: Meter;
+} {
   const sums = {
     published: 0,
     refused: 0,

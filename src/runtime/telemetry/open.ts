@@ -15,7 +15,7 @@ export interface Telemetry {
   close(): Promise<void>;
 }
 
-export interface TelemetryGround {
+export interface TelemetryDeps {
   readonly log: Log;
   readonly version: string;
   readonly env: Env;
@@ -27,14 +27,14 @@ const flushMs = 3_000;
 const off: Telemetry = { tracer: null, exportMetrics: () => {}, close: async () => {} };
 
 /** Refusal: InvalidSetting, naming the variable. */
-export async function openTelemetry(ground: TelemetryGround): Promise<Telemetry> {
-  const settings = readTelemetry(ground.env);
-  return settings === null ? off : await load(settings, ground);
+export async function openTelemetry(deps: TelemetryDeps): Promise<Telemetry> {
+  const settings = readTelemetry(deps.env);
+  return settings === null ? off : await load(settings, deps);
 }
 
 async function load(
   settings: TelemetrySettings,
-  { log, version }: TelemetryGround,
+  { log, version }: TelemetryDeps,
 ): Promise<Telemetry> {
   const { diag, DiagLogLevel } = await import("@opentelemetry/api");
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = await import(

@@ -14,7 +14,7 @@ import {
 import type { Family } from "../metrics/families.ts";
 import type { Point, Reading } from "../metrics/meter.ts";
 
-export interface ProducerGround {
+export interface ProducerDeps {
   readonly read: () => Promise<readonly Reading[]>;
   /** In milliseconds since 1970; metrics are of the real time, whatever the broker's clock says. */
   readonly now: () => number;
@@ -22,7 +22,7 @@ export interface ProducerGround {
   readonly scope: { readonly name: string; readonly version: string };
 }
 
-export function openProducer({ read, now, resource, scope }: ProducerGround): MetricProducer {
+export function openProducer({ read, now, resource, scope }: ProducerDeps): MetricProducer {
   const startTime = hrTime(now());
   return {
     async collect() {

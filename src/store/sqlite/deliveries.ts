@@ -13,18 +13,18 @@ import type {
   Want,
 } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
-import type { Line } from "./leases.ts";
-import type { Lines } from "./lines.ts";
-import type { Tally } from "./queue-counts.ts";
+import type { QueueLeases } from "./leases.ts";
+import type { Leases } from "./lines.ts";
+import type { QueueCounts } from "./queue-counts.ts";
 import { type Push, stageNumber, stageOf } from "./round.ts";
 import { deliveryOf } from "./row.ts";
 import type { SqlRow, Statements } from "./statements.ts";
 
 /** What the engine lends to the parts that change what waits. */
-export interface QueueGround {
+export interface QueueDeps {
   readonly statements: Statements;
-  readonly lines: Lines;
-  readonly tally: Tally;
+  readonly lines: Leases;
+  readonly tally: QueueCounts;
   readonly tell: Tell;
 }
 
@@ -36,18 +36,18 @@ export interface Tell {
 
 export class Deliveries {
   readonly #statements: Statements;
-  readonly #lines: Lines;
-  readonly #tally: Tally;
+  readonly #lines: Leases;
+  readonly #tally: QueueCounts;
   readonly #tell: Tell;
   #eventsMade: number;
   #leasesMade: number;
 
   /** Numbers are given out above `from`. */
-  constructor(ground: QueueGround, from: number) {
-    this.#statements = ground.statements;
-    this.#lines = ground.lines;
-    this.#tally = ground.tally;
-    this.#tell = ground.tell;
+  constructor(deps: QueueDeps, from: number) {
+    this.#statements = deps.statements;
+    this.#lines = deps.lines;
+    this.#tally = deps.tally;
+    this.#tell = deps.tell;
     this.#eventsMade = from;
     this.#leasesMade = from;
   }
@@ -95,7 +95,7 @@ export class Deliveries {
   }
 
   #push(
-    line: Line,
+    line: QueueLeases,
     push: Pick<Push, "op" | "index" | "event" | "subscription">,
     event: Event,
     now: Instant,
@@ -145,7 +145,7 @@ export class Deliveries {
    * Moves the frontier behind what is held at the head of the queue. In steady state that is all
    * there is, leased as it came in: to look at its places alone is cheaper than to read its events.
    */
-  #passHeld(queue: Queue, line: Line, now: Instant): void {
+  #passHeld(queue: Queue, line: QueueLeases, now: Instant): void {
     for (const place of this.#places(queue, line)) {
       const event = place.event as number;
       if (!line.isHeld(event, now)) return;
@@ -153,7 +153,7 @@ export class Deliveries {
     }
   }
 
-  #candidates(queue: Queue, line: Line, want: Want): Iterable<SqlRow> {
+  #candidates(queue: Queue, line: QueueLeases, want: Want): Iterable<SqlRow> {
     const stage = stageNumber[queue.stage];
     if (want.max === 0) return [];
     if (want.sinceBefore !== undefined) {
@@ -176,7 +176,7 @@ export class Deliveries {
   }
 
   /** The queue behind the frontier, in order. */
-  #places(queue: Queue, line: Line): Iterable<SqlRow> {
+  #places(queue: Queue, line: QueueLeases): Iterable<SqlRow> {
     const from = line.frontier ?? { dueAt: Number.MIN_SAFE_INTEGER, event: 0 };
     return this.#statements.places.iterate({
       subscription: queue.subscription,
@@ -187,7 +187,7 @@ export class Deliveries {
   }
 
   /** The first row nobody holds, or the end of the first lease. */
-  #nextDueAt(queue: Queue, line: Line): Instant | null {
+  #nextDueAt(queue: Queue, line: QueueLeases): Instant | null {
     let next = line.earliestEnd();
     for (const place of this.#places(queue, line)) {
       if (line.held.has(place.event as number)) continue;

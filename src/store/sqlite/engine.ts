@@ -16,14 +16,14 @@ import { Refusal } from "../../core/refusal.ts";
 import { copyStore } from "./backup.ts";
 import { isDiskError, openDatabase, type SqliteOptions } from "./database.ts";
 import { Deliveries } from "./deliveries.ts";
-import { Sight } from "./ledger.ts";
-import { Lines } from "./lines.ts";
-import { noteRedriven, putNote, readNotes, timesRedriven } from "./memos.ts";
-import { Tally } from "./queue-counts.ts";
-import { Register } from "./registry.ts";
-import type { Answer, Op, Push, Round } from "./round.ts";
+import { SqliteLedger } from "./ledger.ts";
+import { Leases } from "./lines.ts";
+import { noteRedriven, putMemo, readMemos, timesRedriven } from "./memos.ts";
+import { QueueCounts } from "./queue-counts.ts";
+import { SqliteRegistry } from "./registry.ts";
+import type { Op, OpResult, Push, Round } from "./round.ts";
 import { prepare, type Statements } from "./statements.ts";
-import { Steer } from "./steering.ts";
+import { SqliteSteering } from "./steering.ts";
 import { Sweep } from "./sweep.ts";
 
 /** Numbers given out between two openings; see `openings` in schema.ts. */
@@ -32,12 +32,12 @@ const numbersPerOpening = 2 ** 32;
 export class SqliteEngine {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
-  readonly #lines = new Lines();
-  readonly #tally: Tally;
+  readonly #lines = new Leases();
+  readonly #tally: QueueCounts;
   readonly #deliveries: Deliveries;
-  readonly #register: Register;
-  readonly #sight: Sight;
-  readonly #steer: Steer;
+  readonly #register: SqliteRegistry;
+  readonly #sight: SqliteLedger;
+  readonly #steer: SqliteSteering;
   readonly #sweep: Sweep;
   #round: Writable<Round> = emptyRound();
   #roundsMade = 0;
@@ -49,8 +49,8 @@ export class SqliteEngine {
     const from = Number(opening?.count) * numbersPerOpening;
     const statements = prepare(database);
     const lines = this.#lines;
-    const tally = new Tally(statements);
-    const ground = {
+    const tally = new QueueCounts(statements);
+    const deps = {
       ...{ statements, lines, tally },
       tell: {
         push: (push: Push) => this.#round.pushes.push(push),
@@ -59,11 +59,11 @@ export class SqliteEngine {
     };
     this.#statements = statements;
     this.#tally = tally;
-    this.#deliveries = new Deliveries(ground, from);
-    this.#steer = new Steer(ground, () => this.#deliveries.lastEvent);
-    this.#sight = new Sight(statements, lines, tally);
+    this.#deliveries = new Deliveries(deps, from);
+    this.#steer = new SqliteSteering(deps, () => this.#deliveries.lastEvent);
+    this.#sight = new SqliteLedger(statements, lines, tally);
     this.#sweep = new Sweep(database, statements);
-    this.#register = new Register(statements, this.#sweep, from);
+    this.#register = new SqliteRegistry(statements, this.#sweep, from);
     lines.draw(this.#register.ids());
   }
 
@@ -76,12 +76,12 @@ export class SqliteEngine {
     const isLeft = ops.map((op) => brings.includes(op.kind));
     const rest = ops.filter((_, index) => !isLeft[index]);
     const second = rest.length === ops.length || rest.length === 0 ? whole : this.#try(rest);
-    const failed: Answer = { kind: "failed", reason: whole.message };
+    const failed: OpResult = { kind: "failed", reason: whole.message };
     if (second instanceof Error) return { ...emptyRound(), answers: ops.map(() => failed) };
     const answers = [...second.answers];
     return {
       ...second,
-      answers: isLeft.map((is) => (is ? failed : (answers.shift() as Answer))),
+      answers: isLeft.map((is) => (is ? failed : (answers.shift() as OpResult))),
     };
   }
 
@@ -129,7 +129,7 @@ export class SqliteEngine {
     }
   }
 
-  #answer(op: Op, index: number): Answer {
+  #answer(op: Op, index: number): OpResult {
     try {
       return { kind: "done", value: this.#perform(op, index) };
     } catch (error) {
@@ -159,9 +159,9 @@ export class SqliteEngine {
       case "find":
         return this.#steer.find(op.systemId, op.after);
       case "notes":
-        return readNotes(this.#statements, op.of);
+        return readMemos(this.#statements, op.of);
       case "putNote":
-        return putNote(this.#statements, op);
+        return putMemo(this.#statements, op);
       case "redriven":
         return op.keys.map((key) => timesRedriven(this.#statements, key));
       case "noteRedriven":

@@ -25,10 +25,10 @@ import type {
   WholeStore,
 } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Note, SkipStep } from "../../core/steering.ts";
+import type { Memo, SkipStep } from "../../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../../core/subscription.ts";
 import type { Topic, TopicDraft } from "../../core/topic.ts";
-import type { Answer, Op, Push, Round } from "./round.ts";
+import type { Op, OpResult, Push, Round } from "./round.ts";
 
 /** Runs a round and answers every operation in it. Rejects only when it is gone for good. */
 export interface Engine {
@@ -138,11 +138,11 @@ export class FrontStore implements WholeStore {
     });
   }
 
-  notes(kind: string): Promise<readonly Note[]> {
+  notes(kind: string): Promise<readonly Memo[]> {
     return this.#do({ kind: "notes", of: kind });
   }
 
-  putNote(kind: string, key: string, record: object | null): Promise<void> {
+  putMemo(kind: string, key: string, record: object | null): Promise<void> {
     return this.#do({ kind: "putNote", of: kind, key, record });
   }
 
@@ -276,7 +276,7 @@ export class FrontStore implements WholeStore {
 
   #tell(waiting: readonly Waiting[], round: Round): void {
     for (const [index, { resolve, reject }] of waiting.entries()) {
-      const answer = round.answers[index] as Answer;
+      const answer = round.answers[index] as OpResult;
       if (answer.kind === "done") resolve(answer.value as never);
       else if (answer.kind === "refused") reject(new Refusal(answer.code, answer.reason));
       else reject(new Error(`The store failed: ${answer.reason}`));

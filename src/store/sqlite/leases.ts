@@ -20,17 +20,17 @@ export interface Standing {
 }
 
 /** A place in the order of a queue: by due time, then by event. */
-export interface Place {
+export interface QueuePosition {
   readonly dueAt: Instant;
   readonly event: number;
 }
 
-export class Line {
+export class QueueLeases {
   /** By event number, in the order of leasing. */
   readonly held = new Map<number, Hold>();
   standing: Standing | null = null;
   /** Every row up to here is held, so that a claim may start looking behind it. */
-  frontier: Place | null = null;
+  frontier: QueuePosition | null = null;
   readonly #journal: (readonly [event: number, before: Hold | undefined])[] = [];
 
   hold(event: number, hold: Hold): void {
@@ -53,7 +53,7 @@ export class Line {
   }
 
   /** Something free now stands here: the frontier may not lie beyond it. */
-  free(place: Place): void {
+  free(place: QueuePosition): void {
     if (this.frontier !== null && !isBefore(this.frontier, place)) this.frontier = null;
   }
 
@@ -112,6 +112,6 @@ export class Line {
   }
 }
 
-function isBefore(a: Place, b: Place): boolean {
+function isBefore(a: QueuePosition, b: QueuePosition): boolean {
   return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.event < b.event);
 }

@@ -2,8 +2,8 @@
 // (engine.ts) has begun. What waits for a removed subscription is not seen any more.
 
 import type { DeliveryId, Queue, QueueCount, Seen } from "../../core/ports.ts";
-import type { Lines } from "./lines.ts";
-import type { Tally } from "./queue-counts.ts";
+import type { Leases } from "./lines.ts";
+import type { QueueCounts } from "./queue-counts.ts";
 import { stageNumber, stageOf } from "./round.ts";
 import { deliveryOf } from "./row.ts";
 import type { Statements } from "./statements.ts";
@@ -11,12 +11,12 @@ import type { Statements } from "./statements.ts";
 /** A queue of so many is sorted to be shown; a longer one is picked out from among all. */
 const fewWaitingMax = 10_000;
 
-export class Sight {
+export class SqliteLedger {
   readonly #statements: Statements;
-  readonly #lines: Lines;
-  readonly #tally: Tally;
+  readonly #lines: Leases;
+  readonly #tally: QueueCounts;
 
-  constructor(statements: Statements, lines: Lines, tally: Tally) {
+  constructor(statements: Statements, lines: Leases, tally: QueueCounts) {
     this.#statements = statements;
     this.#lines = lines;
     this.#tally = tally;

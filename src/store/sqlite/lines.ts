@@ -3,34 +3,35 @@
 
 import type { Queue } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
-import { Line } from "./leases.ts";
+import { QueueLeases } from "./leases.ts";
 
-export type LinePair = readonly [deliver: Line, deadLetter: Line];
+export type LeasePair = readonly [deliver: QueueLeases, deadLetter: QueueLeases];
 
-export class Lines {
-  readonly #pairs = new Map<SubscriptionId, LinePair>();
-  readonly #touched = new Set<Line>();
+export class Leases {
+  readonly #pairs = new Map<SubscriptionId, LeasePair>();
+  readonly #touched = new Set<QueueLeases>();
 
   /** A line in each stage for each of these subscriptions, and no others. */
   draw(ids: ReadonlySet<SubscriptionId>): void {
     for (const id of this.#pairs.keys()) if (!ids.has(id)) this.#pairs.delete(id);
-    for (const id of ids) if (!this.#pairs.has(id)) this.#pairs.set(id, [new Line(), new Line()]);
+    for (const id of ids)
+      if (!this.#pairs.has(id)) this.#pairs.set(id, [new QueueLeases(), new QueueLeases()]);
   }
 
   has(subscription: SubscriptionId): boolean {
     return this.#pairs.has(subscription);
   }
 
-  pair(subscription: SubscriptionId): LinePair | undefined {
+  pair(subscription: SubscriptionId): LeasePair | undefined {
     return this.#pairs.get(subscription);
   }
 
-  find(queue: Queue): Line | undefined {
+  find(queue: Queue): QueueLeases | undefined {
     return this.#pairs.get(queue.subscription)?.[queue.stage === "deliver" ? 0 : 1];
   }
 
   /** Before a lease of it changes. */
-  touch(line: Line): Line {
+  touch(line: QueueLeases): QueueLeases {
     this.#touched.add(line);
     return line;
   }

@@ -3,16 +3,16 @@
 
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
 import { redriveLimits } from "../../core/deadletter/redrive.ts";
-import type { Note } from "../../core/steering.ts";
+import type { Memo } from "../../core/steering.ts";
 import type { Statements } from "./statements.ts";
 
-export function readNotes(statements: Statements, kind: string): Note[] {
+export function readMemos(statements: Statements, kind: string): Memo[] {
   return statements.notes
     .all(kind)
     .map(({ key, record }) => ({ key: key as string, record: JSON.parse(record as string) }));
 }
 
-export function putNote(
+export function putMemo(
   statements: Statements,
   {
     of,
@@ -21,7 +21,7 @@ export function putNote(
   }: { readonly of: string; readonly key: string; readonly record: object | null },
 ): void {
   if (record === null) statements.removeNote.run(of, key);
-  else statements.putNote.run(of, key, JSON.stringify(record));
+  else statements.putMemo.run(of, key, JSON.stringify(record));
 }
 
 export function timesRedriven(statements: Statements, key: string): number {

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import type { InputSchema } from "../../core/event.ts";
 import type { Routed, Settlement, Stage } from "../../core/ports.ts";
 import { packOps, packRound, unpackOps, unpackRound } from "./pack.ts";
-import type { Answer, Op, Push, Round } from "./round.ts";
+import type { Op, OpResult, Push, Round } from "./round.ts";
 
 const number = fc.integer({ min: 0 });
 const text = fc.string({ unit: "grapheme" });
@@ -50,7 +50,7 @@ const op: fc.Arbitrary<Op> = fc.oneof(
   record({ kind: fc.constantFrom("counts" as const, "sweep" as const) }),
 );
 
-const answer: fc.Arbitrary<Answer> = fc.oneof(
+const answer: fc.Arbitrary<OpResult> = fc.oneof(
   record({
     kind: fc.constant("done" as const),
     value: fc.oneof(fc.constant(undefined), some(fc.boolean()), some(number)),

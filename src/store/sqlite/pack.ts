@@ -6,13 +6,13 @@
 import type { InputSchema } from "../../core/event.ts";
 import type { LastAttempt, Routed, Settlement, Stage } from "../../core/ports.ts";
 import type { Trace } from "../../core/tracing/trace.ts";
-import type { Answer, Op, Push, Round } from "./round.ts";
+import type { Op, OpResult, Push, Round } from "./round.ts";
 
 type Flat = unknown[];
 type OtherOp = Exclude<Op, { kind: "append" | "settle" }>;
 
-const done: Answer = { kind: "done", value: undefined };
-const counted: Answer = { kind: "done", value: [true] };
+const done: OpResult = { kind: "done", value: undefined };
+const counted: OpResult = { kind: "done", value: [true] };
 
 export function packOps(ops: readonly Op[]): Flat {
   const flat: Flat = [];
@@ -119,7 +119,7 @@ function takeSettlement(from: Reader): Settlement {
 /** A round whose commonest answers are a letter each, and whose pushes are numbers only. */
 export interface PackedRound {
   readonly round: Omit<Round, "answers" | "pushes">;
-  readonly answers: readonly (Answer | "done" | "counted" | number)[];
+  readonly answers: readonly (OpResult | "done" | "counted" | number)[];
   readonly pushes: readonly number[];
 }
 

@@ -5,7 +5,7 @@ import type { Queue } from "../../core/ports.ts";
 import { stageNumber } from "./round.ts";
 import type { Statements } from "./statements.ts";
 
-export class Tally {
+export class QueueCounts {
   readonly #statements: Statements;
   readonly #deltas = new Map<string, { queue: Queue; delta: number }>();
 

@@ -14,7 +14,7 @@ import { checkRevision } from "../revision.ts";
 import type { Statements } from "./statements.ts";
 import type { Sweep } from "./sweep.ts";
 
-export class Register {
+export class SqliteRegistry {
   readonly #statements: Statements;
   readonly #sweep: Sweep;
   /** Never from a record's own: one made anew may not be at a revision it had before. */

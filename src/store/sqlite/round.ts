@@ -59,7 +59,7 @@ export type Op =
   | { readonly kind: "sweep" };
 
 /** What became of one operation. */
-export type Answer =
+export type OpResult =
   | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "refused"; readonly code: RefusalCode; readonly reason: string }
   /** The disk would not; nothing of the operation has happened. */
@@ -77,7 +77,7 @@ export interface Push {
 }
 
 export interface Round {
-  readonly answers: readonly Answer[];
+  readonly answers: readonly OpResult[];
   readonly pushes: readonly Push[];
   readonly wakes: readonly { readonly queue: Queue; readonly dueAt: Instant }[];
   /** Topics or subscriptions have changed. */

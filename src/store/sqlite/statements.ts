@@ -129,7 +129,7 @@ export function prepare(database: DatabaseSync) {
 
     // Notes.
     notes: sql("SELECT key, record FROM notes WHERE kind = ? ORDER BY key"),
-    putNote: sql(
+    putMemo: sql(
       `INSERT INTO notes VALUES (?, ?, ?)
        ON CONFLICT (kind, key) DO UPDATE SET record = excluded.record`,
     ),

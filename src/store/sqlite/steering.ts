@@ -3,10 +3,10 @@
 
 import type { Instant, Queue } from "../../core/ports.ts";
 import type { SkipStep } from "../../core/steering.ts";
-import type { QueueGround, Tell } from "./deliveries.ts";
-import type { Line } from "./leases.ts";
-import type { Lines } from "./lines.ts";
-import type { Tally } from "./queue-counts.ts";
+import type { QueueDeps, Tell } from "./deliveries.ts";
+import type { QueueLeases } from "./leases.ts";
+import type { Leases } from "./lines.ts";
+import type { QueueCounts } from "./queue-counts.ts";
 import { stageNumber } from "./round.ts";
 import type { Statements } from "./statements.ts";
 
@@ -14,18 +14,18 @@ import type { Statements } from "./statements.ts";
 const steerRowsMax = 500;
 const findRowsMax = 20_000;
 
-export class Steer {
+export class SqliteSteering {
   readonly #statements: Statements;
-  readonly #lines: Lines;
-  readonly #tally: Tally;
+  readonly #lines: Leases;
+  readonly #tally: QueueCounts;
   readonly #tell: Tell;
   readonly #lastEvent: () => number;
 
-  constructor(ground: QueueGround, lastEvent: () => number) {
-    this.#statements = ground.statements;
-    this.#lines = ground.lines;
-    this.#tally = ground.tally;
-    this.#tell = ground.tell;
+  constructor(deps: QueueDeps, lastEvent: () => number) {
+    this.#statements = deps.statements;
+    this.#lines = deps.lines;
+    this.#tally = deps.tally;
+    this.#tell = deps.tell;
     this.#lastEvent = lastEvent;
   }
 
@@ -109,7 +109,7 @@ export class Steer {
   }
 
   /** The line of a queue that is there; what is changed in it is undone with the round. */
-  #touched(queue: Queue): Line | undefined {
+  #touched(queue: Queue): QueueLeases | undefined {
     const line = this.#lines.find(queue);
     return line && this.#lines.touch(line);
   }

@@ -1,6 +1,12 @@
 // An entry put together again from what was written of it at different times.
 
-import type { Entry, Listed, Member, Particulars, Passage } from "../../core/story/chronicle.ts";
+import type {
+  DeliveryNotes,
+  Entry,
+  Listed,
+  Member,
+  Particulars,
+} from "../../core/story/chronicle.ts";
 import type { KeptNote, Seat } from "../../core/story/note.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { noteOf } from "./pack.ts";
@@ -33,7 +39,7 @@ export function assemble(kept: {
       notes.set(subscription, known);
     }
   }
-  const passages = fates.map(({ subscription, name, state }): Passage => {
+  const passages = fates.map(({ subscription, name, state }): DeliveryNotes => {
     const { topic, domainTopic } = head;
     const bare: Seat = { subscription, topic, domainTopic, name, endpoint: "" };
     const seat = seats.get(subscription) ?? bare;

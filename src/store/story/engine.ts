@@ -18,8 +18,8 @@ import {
 } from "../../core/story/chronicle.ts";
 import { type ClearedNote, keepClearance } from "../../core/story/note.ts";
 import { applyActs, type Fates, rankIn, readFates, storyText, writeFates } from "./fates.ts";
-import { beginning, Oblivion } from "./forgetting.ts";
-import { gather, type Telling } from "./group-notes.ts";
+import { beginning, Forgetting } from "./forgetting.ts";
+import { type EventNotes, groupNotes } from "./group-notes.ts";
 import { Ids } from "./ids.ts";
 import { Look, type Page } from "./look.ts";
 import { type Batch, textOf } from "./pack.ts";
@@ -59,7 +59,7 @@ export class StoryEngine {
   readonly #statements: StoryStatements;
   readonly #ids: Ids;
   readonly #rolls: Rolls;
-  readonly #oblivion: Oblivion;
+  readonly #oblivion: Forgetting;
   readonly #look: Look;
   #entriesMade: number;
   /** Not yet carried out, or not to the end. */
@@ -78,7 +78,7 @@ export class StoryEngine {
     this.#statements = statements;
     this.#ids = ids;
     this.#rolls = rolls;
-    this.#oblivion = new Oblivion({ database, statements, retention, ids, rolls });
+    this.#oblivion = new Forgetting({ database, statements, retention, ids, rolls });
     this.#look = new Look({ database, statements, ids, lookedThroughMax });
     this.#entriesMade = statements.lastEntry.get()?.number as number;
     this.lastStored = statements.lastStored.get(entriesLookedBack)?.number as number;
@@ -96,7 +96,7 @@ export class StoryEngine {
   write(batch: Batch, now: Instant): Aftermath {
     return this.#transact(() => {
       for (const roll of batch.rolls) this.#rolls.add(roll);
-      const { tellings, clearances } = gather(batch);
+      const { tellings, clearances } = groupNotes(batch);
       for (const telling of tellings) this.#keep(telling);
       for (const note of clearances) this.#clearances.push({ note, from: beginning });
       return this.#step(now, Math.max(stepRowsMax, 2 * tellings.length));
@@ -141,7 +141,7 @@ export class StoryEngine {
   }
 
   /** What is told of after it was settled, as seldom happens, is looked for longer. */
-  #keep(telling: Telling): void {
+  #keep(telling: EventNotes): void {
     const { event, head, isAccepted } = telling;
     const unsettled = this.#statements.unsettled.get(event) as SqlRow | undefined;
     const row = unsettled ?? (isAccepted ? undefined : this.#ids.ofEvent(event));
@@ -149,7 +149,7 @@ export class StoryEngine {
     else if (head !== null) this.#add(telling, head);
   }
 
-  #add(telling: Telling, head: Head): void {
+  #add(telling: EventNotes, head: Head): void {
     const fates: Fates = new Map();
     const story = storyText(telling.particulars, applyActs(fates, telling.acts));
     this.#entriesMade += 1;
@@ -175,7 +175,7 @@ export class StoryEngine {
     this.#oblivion.heed({ at: acceptedAt, place: number });
   }
 
-  #addTo(row: SqlRow, telling: Telling): void {
+  #addTo(row: SqlRow, telling: EventNotes): void {
     const number = row.number as number;
     const fates = readFates(row.states as string);
     const written = applyActs(fates, telling.acts);

@@ -16,7 +16,7 @@ const vacuumPagesMax = 500;
 
 export const beginning: Cursor = { at: Number.MIN_SAFE_INTEGER, place: 0 };
 
-export interface OblivionGround {
+export interface OblivionDeps {
   readonly database: DatabaseSync;
   readonly statements: StoryStatements;
   readonly retention: Retention;
@@ -24,15 +24,15 @@ export interface OblivionGround {
   readonly rolls: Rolls;
 }
 
-export class Oblivion {
-  readonly #ground: OblivionGround;
+export class Forgetting {
+  readonly #deps: OblivionDeps;
   readonly #pageBytes: number;
   /** Behind it everything settled has been forgotten. */
   #floor: Cursor = beginning;
 
-  constructor(ground: OblivionGround) {
-    this.#ground = ground;
-    this.#pageBytes = pragma(ground.database, "page_size");
+  constructor(deps: OblivionDeps) {
+    this.#deps = deps;
+    this.#pageBytes = pragma(deps.database, "page_size");
   }
 
   /** Something settled may lie behind what has been looked through. */
@@ -50,7 +50,7 @@ export class Oblivion {
 
   /** `cut`: how many went of what was given up on. */
   step(now: Instant, rowsMax: number): { readonly cut: number; readonly more: boolean } {
-    const { database, retention } = this.#ground;
+    const { database, retention } = this.#deps;
     const settled = this.#forgetSettled(now, rowsMax);
     // Only when nothing settled is left.
     const cut = settled < rowsMax && this.#isFull() ? this.#forgetGivenUp(rowsMax) : 0;
@@ -61,14 +61,14 @@ export class Oblivion {
   }
 
   #isFull(): boolean {
-    const { database, retention } = this.#ground;
+    const { database, retention } = this.#deps;
     const used = pragma(database, "page_count") - pragma(database, "freelist_count");
     return used * this.#pageBytes > retention.bytesMax;
   }
 
   /** How many were looked through. */
   #forgetSettled(now: Instant, rowsMax: number): number {
-    const before = now - this.#ground.retention.keptMs;
+    const before = now - this.#deps.retention.keptMs;
     let isFull = this.#isFull();
     let looked = 0;
     let removed = 0;
@@ -87,7 +87,7 @@ export class Oblivion {
 
   /** Mostly none: then one row is looked at. */
   #oldest(before: Instant, isFull: boolean, rowsMax: number): SqlRow[] {
-    const { after } = this.#ground.statements;
+    const { after } = this.#deps.statements;
     const { at, place } = this.#floor;
     if (isFull) return after.all(at, place, rowsMax) as SqlRow[];
     const rows: SqlRow[] = [];
@@ -100,7 +100,7 @@ export class Oblivion {
 
   #forgetGivenUp(rowsMax: number): number {
     let cut = 0;
-    for (const row of this.#ground.statements.oldestGivenUp.all(rowsMax) as SqlRow[]) {
+    for (const row of this.#deps.statements.oldestGivenUp.all(rowsMax) as SqlRow[]) {
       this.#remove(row);
       cut += 1;
       if (cut % rowsBetweenLooks === 0 && !this.#isFull()) break;
@@ -109,7 +109,7 @@ export class Oblivion {
   }
 
   #remove(row: SqlRow): void {
-    const { statements, ids, rolls } = this.#ground;
+    const { statements, ids, rolls } = this.#deps;
     const number = row.number as number;
     statements.removeEntry.run(number);
     statements.removeParts.run(number);

@@ -14,7 +14,7 @@ import {
 import type { StoryNote } from "../../core/story/note.ts";
 import type { Aftermath } from "./engine.ts";
 import { type Batch, Packer } from "./pack.ts";
-import { Relay } from "./watchers.ts";
+import { Watchers } from "./watchers.ts";
 
 export type StoryAsk =
   | { readonly kind: "write"; readonly batch: Batch; readonly now: Instant }
@@ -49,7 +49,7 @@ const packLimits = { notesMax: 50_000, charsMax: 32 * 1_048_576 };
 
 export class StoryFront implements Chronicle {
   readonly #options: StoryFrontOptions;
-  readonly #relay = new Relay();
+  readonly #relay = new Watchers();
   readonly #packer: Packer;
   #isSending = false;
   #isAwaited = false;

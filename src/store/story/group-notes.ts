@@ -19,7 +19,7 @@ export interface Act {
 }
 
 /** What is told of one event. */
-export interface Telling {
+export interface EventNotes {
   readonly event: string;
   head: Head | null;
   /** As they are written. */
@@ -31,16 +31,16 @@ export interface Telling {
   readonly acts: Act[];
 }
 
-export function gather({ flat, seats }: Batch): {
-  readonly tellings: readonly Telling[];
+export function groupNotes({ flat, seats }: Batch): {
+  readonly tellings: readonly EventNotes[];
   readonly clearances: readonly ClearedNote[];
 } {
-  const tellings = new Map<string, Telling>();
+  const tellings = new Map<string, EventNotes>();
   const clearances: ClearedNote[] = [];
   const of = (event: string) => {
     const known = tellings.get(event);
     if (known !== undefined) return known;
-    const made = newTelling(event);
+    const made = newEventNotes(event);
     tellings.set(event, made);
     return made;
   };
@@ -87,14 +87,14 @@ export function gather({ flat, seats }: Batch): {
   return { tellings: [...tellings.values()], clearances };
 }
 
-function newTelling(event: string): Telling {
+function newEventNotes(event: string): EventNotes {
   const nothing = { head: null, particulars: null, isAccepted: false, roll: 0, text: null };
   return { event, ...nothing, acts: [] };
 }
 
 function readAccepted(
   from: Reader,
-  of: (event: string) => Telling,
+  of: (event: string) => EventNotes,
   takeSeat: () => PackedSeat | null,
 ): void {
   const head = from.takeHead();

@@ -23,7 +23,7 @@ export interface Page {
   readonly next: string | null;
 }
 
-export interface LookGround {
+export interface LookDeps {
   readonly database: DatabaseSync;
   readonly statements: StoryStatements;
   readonly ids: Ids;
@@ -33,16 +33,16 @@ export interface LookGround {
 const end: Cursor = { at: Number.MAX_SAFE_INTEGER, place: 0 };
 
 export class Look {
-  readonly #ground: LookGround;
+  readonly #deps: LookDeps;
   /** By their text. Few shapes of searches are ever asked for. */
   readonly #searches = new Map<string, StatementSync>();
 
-  constructor(ground: LookGround) {
-    this.#ground = ground;
+  constructor(deps: LookDeps) {
+    this.#deps = deps;
   }
 
   find(id: string): Entry | null {
-    const { ids, statements } = this.#ground;
+    const { ids, statements } = this.#deps;
     const row = ids.ofEvent(id) ?? ids.named(id)[0];
     if (row === undefined) return null;
     const number = row.number as number;
@@ -61,13 +61,13 @@ export class Look {
     const after = query.after === undefined ? end : readCursor(query.after);
     return query.id === undefined
       ? this.#walk(query, after)
-      : this.#pick(this.#ground.ids.named(query.id), query, after);
+      : this.#pick(this.#deps.ids.named(query.id), query, after);
   }
 
   #walk(query: EventQuery, after: Cursor): Page {
     const plan = planSearch(query, (state) => letters[state]);
     const isWanted = isFound(query);
-    const { lookedThroughMax } = this.#ground;
+    const { lookedThroughMax } = this.#deps;
     const edge = this.#prepared(edgeSql(plan)).get(after.at, after.place, lookedThroughMax);
     const bounds = edge && { edgeAt: edge.accepted_at ?? 0, edgeNumber: edge.number ?? 0 };
     const values = { ...plan.values, ...bounds, at: after.at, number: after.place };
@@ -98,7 +98,7 @@ export class Look {
   #prepared(sql: string): StatementSync {
     const known = this.#searches.get(sql);
     if (known !== undefined) return known;
-    const made = this.#ground.database.prepare(sql);
+    const made = this.#deps.database.prepare(sql);
     this.#searches.set(sql, made);
     return made;
   }

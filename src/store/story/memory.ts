@@ -9,6 +9,7 @@ import type { Clock } from "../../core/ports.ts";
 import {
   acceptedUnseen,
   type Chronicle,
+  type DeliveryNotes,
   type Entry,
   type EventQuery,
   type Head,
@@ -21,7 +22,6 @@ import {
   memberOf,
   membersOf,
   type Particulars,
-  type Passage,
   particularsOf,
   type Rank,
   type Retention,
@@ -46,7 +46,7 @@ import {
   type StoryNote,
 } from "../../core/story/note.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
-import { Relay } from "./watchers.ts";
+import { Watchers } from "./watchers.ts";
 
 /** What an entry and a note take, about, beside their texts. */
 const entryBytes = 600;
@@ -60,7 +60,7 @@ interface Kept {
   text: string | null;
   roll: Roll | null;
   bytes: number;
-  readonly passages: Map<SubscriptionId, Passage>;
+  readonly passages: Map<SubscriptionId, DeliveryNotes>;
 }
 
 export interface MemoryChronicleOptions {
@@ -72,7 +72,7 @@ export interface MemoryChronicleOptions {
 
 export class MemoryChronicle implements Chronicle {
   readonly #options: MemoryChronicleOptions;
-  readonly #relay = new Relay();
+  readonly #relay = new Watchers();
   /** By our ids, in the order they came. */
   readonly #kept = new Map<string, Kept>();
   /** Rolls are shared by many entries. */
@@ -205,7 +205,7 @@ export class MemoryChronicle implements Chronicle {
     this.#append(kept, { ...seat, state, notes }, note);
   }
 
-  #append(kept: Kept, passage: Passage, note: KeptNote): void {
+  #append(kept: Kept, passage: DeliveryNotes, note: KeptNote): void {
     const state = stateAfter(passage.state, note);
     const notes = [...passage.notes, note];
     kept.passages.set(passage.subscription, { ...passage, state, notes });

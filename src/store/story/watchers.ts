@@ -5,7 +5,7 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
 import type { StoryNote } from "../../core/story/note.ts";
 
-export class Relay {
+export class Watchers {
   #listeners: readonly ((note: StoryNote) => void)[] = [];
 
   listen(listener: (note: StoryNote) => void): () => void {
@@ -22,7 +22,7 @@ export class Relay {
 }
 
 export function openForgetful(): Chronicle {
-  const relay = new Relay();
+  const relay = new Watchers();
   const refuse = async () => {
     throw new Refusal("Conflict", "No stories are kept: the broker runs with `story` off.");
   };

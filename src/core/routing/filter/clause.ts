@@ -10,16 +10,16 @@
 import { foldCase } from "../../text/compare.ts";
 import type { AdvancedFilter, Filter } from "../filter.ts";
 import {
+  type EventValues,
   eventTypeKey,
   type Found,
   type Key,
   parseKey,
-  type Sight,
   subjectKey,
 } from "./event-values.ts";
 import { type Operand, operators } from "./operator.ts";
 
-export type SightTest = (sight: Sight) => boolean;
+export type ValuesTest = (values: EventValues) => boolean;
 
 /**
  * Values of the key without one of which the clause cannot hold: texts folded, each once; among
@@ -38,7 +38,7 @@ export interface Clause {
   readonly operand: Operand;
   /** Null: nothing to be found by. */
   readonly term: Term | null;
-  readonly holds: SightTest;
+  readonly holds: ValuesTest;
 }
 
 /** The cheapest to ask first. */
@@ -52,11 +52,11 @@ export function clausesOf(filter: Filter): readonly Clause[] {
   ];
 }
 
-export function holdAll(clauses: readonly Clause[]): SightTest {
+export function holdAll(clauses: readonly Clause[]): ValuesTest {
   const [first, ...rest] = clauses;
   if (first === undefined) return () => true;
   if (rest.length === 0) return first.holds;
-  return (sight) => clauses.every(({ holds }) => holds(sight));
+  return (values) => clauses.every(({ holds }) => holds(values));
 }
 
 function typesClause({ includedEventTypes: types }: Filter): Clause[] {
@@ -70,7 +70,7 @@ function typesClause({ includedEventTypes: types }: Filter): Clause[] {
       values: types,
       operand: "texts",
       term: { kind: "equals", values: [...wanted] },
-      holds: (sight) => sight.find(key).texts.some((type) => wanted.has(type)),
+      holds: (values) => values.find(key).texts.some((type) => wanted.has(type)),
     },
   ];
 }
@@ -88,8 +88,8 @@ function beginningClause({ subjectBeginsWith, isSubjectCaseSensitive }: Filter):
       // Where letter case counts, this finds too much and `holds` puts it right.
       term: { kind: "begins", values: [folded] },
       holds: isSubjectCaseSensitive
-        ? (sight) => String(sight.find(key).value).startsWith(subjectBeginsWith)
-        : (sight) => sight.find(key).texts.some((subject) => subject.startsWith(folded)),
+        ? (values) => String(values.find(key).value).startsWith(subjectBeginsWith)
+        : (values) => values.find(key).texts.some((subject) => subject.startsWith(folded)),
     },
   ];
 }
@@ -106,8 +106,8 @@ function endClause({ subjectEndsWith, isSubjectCaseSensitive }: Filter): Clause[
       operand: "texts",
       term: null,
       holds: isSubjectCaseSensitive
-        ? (sight) => String(sight.find(key).value).endsWith(subjectEndsWith)
-        : (sight) => sight.find(key).texts.some((subject) => subject.endsWith(folded)),
+        ? (values) => String(values.find(key).value).endsWith(subjectEndsWith)
+        : (values) => values.find(key).texts.some((subject) => subject.endsWith(folded)),
     },
   ];
 }
@@ -122,8 +122,8 @@ function advancedClause(filter: AdvancedFilter, onArrays: boolean): Clause {
     values: "values" in filter ? filter.values : "value" in filter ? [filter.value] : [],
     operand,
     term: termOf(filter),
-    holds(sight) {
-      const found = sight.find(key);
+    holds(values) {
+      const found = values.find(key);
       if (found.kind === "nothing") return holdsOfNothing;
       if (operand !== "none" && !isComparable(found, onArrays)) return false;
       return hits(found) !== isNegative;

@@ -7,10 +7,10 @@ import {
 } from "../../../../test/fixtures/fields.ts";
 import type { EventFields } from "../../event.ts";
 import { compileFilter, filterForAll } from "../filter.ts";
-import { openSight, parseKey } from "./event-values.ts";
+import { openEventValues, parseKey } from "./event-values.ts";
 
 function find(fields: EventFields, key: string): unknown {
-  return openSight(fields).find(parseKey(key)).value;
+  return openEventValues(fields).find(parseKey(key)).value;
 }
 
 function isIn(fields: EventFields, key: string, ...values: string[]): boolean {

@@ -35,7 +35,7 @@ export interface Found {
 }
 
 /** One event being looked at. It lives as long as its routing. */
-export interface Sight {
+export interface EventValues {
   find(key: Key): Found;
 }
 
@@ -56,7 +56,7 @@ export function parseKey(text: string): Key {
     : { ...identity, kind: "name", name: text.toLowerCase() };
 }
 
-export function openSight(fields: EventFields): Sight {
+export function openEventValues(fields: EventFields): EventValues {
   const finds = new Map<string, Found>();
   return {
     find(key) {

@@ -9,7 +9,7 @@ import { shapeOf } from "../../text/check.ts";
 import { shownAs } from "../../text/wording.ts";
 import type { Filter } from "../filter.ts";
 import { type Clause, clausesOf } from "./clause.ts";
-import { eventTypeKey, type Found, openSight, subjectKey } from "./event-values.ts";
+import { eventTypeKey, type Found, openEventValues, subjectKey } from "./event-values.ts";
 
 export interface Explanation {
   readonly matches: boolean;
@@ -29,11 +29,11 @@ const shownElementsMax = 3;
 const shownCharactersMax = 60;
 
 export function explainFilter(filter: Filter, fields: EventFields): Explanation {
-  const sight = openSight(fields);
+  const values = openEventValues(fields);
   const clauses = clausesOf(filter).map((clause) => ({
     clause: wordsOf(clause, filter),
-    holds: clause.holds(sight),
-    because: `${clause.key.words} is ${describe(sight.find(clause.key), clause, filter)}`,
+    holds: clause.holds(values),
+    because: `${clause.key.words} is ${describe(values.find(clause.key), clause, filter)}`,
   }));
   return { matches: clauses.every(({ holds }) => holds), clauses };
 }
