@@ -13,10 +13,10 @@ import { openDestinations } from "./egress/destination.ts";
 import { openAsk } from "./egress/http/ask.ts";
 import { openWebhook } from "./egress/http/webhook.ts";
 import { entraOf, trustOf, versionOf } from "./room-options.ts";
+import { trustAlso } from "./runtime/access/certificate.ts";
 import { keepSecret } from "./runtime/access/kept-file.ts";
 import { openKeys } from "./runtime/access/keys.ts";
 import { openTokens, type Tokens } from "./runtime/access/tokens.ts";
-import { trustAlso } from "./runtime/access/trust.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
 import { realActivity, realClock } from "./runtime/clock/real.ts";
 import { VirtualClock } from "./runtime/clock/virtual.ts";
@@ -27,11 +27,10 @@ import {
   openLines,
 } from "./runtime/failure-log.ts";
 import { makeKey, realIds } from "./runtime/ids.ts";
-import { type LogStream, type OpenLog, openLog } from "./runtime/log.ts";
+import { type LogStream, type OpenLog, openLog, tellSuccesses } from "./runtime/log.ts";
 import { type OpenMeter, openMeter } from "./runtime/metrics/meter.ts";
 import { openProcessFacts, type ProcessFacts } from "./runtime/metrics/process.ts";
 import { openTotals, type Totals } from "./runtime/metrics/totals.ts";
-import { tellSuccesses } from "./runtime/successes.ts";
 import { openTelemetry, type Telemetry } from "./runtime/telemetry/open.ts";
 import type { Env } from "./runtime/telemetry/settings.ts";
 import { type OpenChronicle, type OpenStore, openChronicle, openStore } from "./stores.ts";

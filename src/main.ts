@@ -19,7 +19,7 @@ import { configurationDoc, helpText } from "./config/manual.ts";
 import { settingList } from "./config/settings.ts";
 import { Refusal } from "./core/refusal.ts";
 import { refuseName } from "./core/text/wording.ts";
-import { takeForm } from "./form.ts";
+import { takeForm } from "./offline-commands.ts";
 import { seededChance } from "./runtime/chance.ts";
 
 export interface Output {

@@ -9,7 +9,7 @@ import { handshakeRules } from "./core/handshake/handshake.ts";
 import type { Catalog } from "./core/ports.ts";
 import type { Retention } from "./core/story/chronicle.ts";
 import type { SettingView } from "./core/view.ts";
-import type { ModuleRules } from "./edge/rules.ts";
+import type { ModuleRules } from "./edge/topic.ts";
 import type { Trust } from "./egress/http/connections.ts";
 import type { OwnPort } from "./runtime/http/topic-ports.ts";
 import type { RoomRules } from "./wiring.ts";

@@ -23,8 +23,8 @@ import {
   sessionRoutes,
 } from "./control/signin/session.ts";
 import { statusRoutes } from "./control/status.ts";
-import { baseUrlOf } from "./core/called.ts";
 import type { Route } from "./core/request.ts";
+import { baseUrlOf } from "./core/request.ts";
 import { isLoopback } from "./core/text/setting-kinds.ts";
 import type { Counts } from "./core/view.ts";
 import { moduleRoutes } from "./edge/routes.ts";
@@ -33,7 +33,7 @@ import { moduleRulesOf, retentionOf, rulesOf, settingsOf, versionOf } from "./ro
 import { openSessions, sessionLifeMs } from "./runtime/access/sessions.ts";
 import { tokenLifeMs } from "./runtime/access/tokens.ts";
 import { seededChance } from "./runtime/chance.ts";
-import { startBeat } from "./runtime/clock/beat.ts";
+import { startBeat } from "./runtime/clock/real.ts";
 import { openAssets } from "./runtime/http/assets.ts";
 import { makeKey } from "./runtime/ids.ts";
 import { textOf } from "./runtime/metrics/meter.ts";

@@ -7,7 +7,7 @@ import type { Activity, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
 import type { Chronicle } from "./core/story/chronicle.ts";
 import { retentionOf } from "./room-options.ts";
 import { type BackupFolder, openBackups } from "./runtime/backups.ts";
-import { startWatch } from "./runtime/clock/stopwatch.ts";
+import { startWatch } from "./runtime/clock/real.ts";
 import { MemoryStore } from "./store/memory.ts";
 import { storeFile } from "./store/sqlite/backup.ts";
 import { type Engine, FrontStore } from "./store/sqlite/front.ts";

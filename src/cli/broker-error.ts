@@ -1,7 +1,7 @@
 // What a broker has refused, in its own words. Not a Refusal of ours: the arguments were fine, and
 // the exit code tells scripts whether the thing was not there (3) or something else was wrong (1).
 
-import type { Members } from "../core/text/members.ts";
+import type { Members } from "../core/text/wording.ts";
 import { isObject } from "./import/expression.ts";
 
 export class BrokerError extends Error {

@@ -5,7 +5,7 @@
 import type { Chance } from "../core/ports.ts";
 import type { OpenReceiver } from "../core/receiver.ts";
 import { Refusal } from "../core/refusal.ts";
-import type { Members } from "../core/text/members.ts";
+import type { Members } from "../core/text/wording.ts";
 import { BrokerError, wordsOf } from "./broker-error.ts";
 import { type ServerSent, serverSent } from "./events/server-sent-events.ts";
 import { type BrokerAddress, findBroker } from "./find-broker.ts";

@@ -10,8 +10,7 @@ import { type Command, type Form, forms } from "./command.ts";
 import { commands } from "./commands.ts";
 import { helpFor, isNoun, meantBy, optionsOf, reference, wordsAfter } from "./help.ts";
 import { type ParsedOptions, readOptions } from "./option.ts";
-import { isColoured } from "./print/color.ts";
-import { checkQuery, textOf } from "./print/output.ts";
+import { checkQuery, isColoured, textOf } from "./print/output.ts";
 
 /** Answers with the exit code. Never rejects. */
 export async function runCommand(args: readonly string[], outside: Outside): Promise<number> {

@@ -4,9 +4,8 @@
 import type { Instant } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Route } from "../core/request.ts";
-import { checkMembers } from "../core/text/members.ts";
 import { isoInstant, parseDuration, parseInstant } from "../core/text/time.ts";
-import { refuseValue } from "../core/text/wording.ts";
+import { checkMembers, refuseValue } from "../core/text/wording.ts";
 
 /** A clock that moves when it is told to, and only when nothing is under way. */
 export interface MovableClock {

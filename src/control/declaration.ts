@@ -15,8 +15,8 @@ import {
   type SubscriptionDraft,
   subscriptionNameRule,
 } from "../core/subscription.ts";
-import { checkMembers, type Members } from "../core/text/members.ts";
-import { refuseValue } from "../core/text/wording.ts";
+import { isSameName } from "../core/text/compare.ts";
+import { checkMembers, type Members, refuseValue } from "../core/text/wording.ts";
 import {
   domainTopicNameRule,
   plainTopic,
@@ -298,10 +298,6 @@ async function applySubscription(
   if (asStored !== undefined && holds(stored, asStored)) return;
   await registry.putSubscription(draft);
   tell(log, stored === undefined ? "created" : "updated", draft);
-}
-
-function isSameName(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }
 
 function isSameSubscription(one: SubscriptionDraft, other: SubscriptionDraft): boolean {

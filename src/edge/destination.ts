@@ -22,11 +22,10 @@ import {
 import { type BatchPolicy, batchPolicyOf } from "../core/delivery/batch.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Destination } from "../core/subscription.ts";
-import { checkMembers, type Members } from "../core/text/members.ts";
 import { listed } from "../core/text/setting-kinds.ts";
-import { refuseValue } from "../core/text/wording.ts";
+import { checkMembers, type Members, refuseValue } from "../core/text/wording.ts";
 import { localGroup } from "../core/topic.ts";
-import type { ModuleRules } from "./rules.ts";
+import type { ModuleRules } from "./topic.ts";
 
 export interface DestinationContext {
   readonly rules: ModuleRules;

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRequest } from "../../test/fixtures/request.ts";
 import { parseAzure } from "../core/azure/resources.ts";
-import { baseUrlOf } from "../core/called.ts";
 import type { ProfileName } from "../core/delivery/profile.ts";
 import type { Level } from "../core/ports.ts";
+import { baseUrlOf } from "../core/request.ts";
 import { plainSubscription, type SubscriptionDraft } from "../core/subscription.ts";
 import { plainTopic } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
 import { moduleRoutes } from "./routes.ts";
-import type { ModuleRules } from "./rules.ts";
+import type { ModuleRules } from "./topic.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,7 @@
 // No endpoint is asked for its consent here, for the module asked none.
 
 import { readValue, wholeBody } from "../control/arm/body.ts";
-import { changing, isSameName, logTopic } from "../control/arm/find-topic.ts";
+import { changing, logTopic } from "../control/arm/find-topic.ts";
 import { reply } from "../control/arm/reply.ts";
 import { checkSubscribers } from "../control/arm/topics.ts";
 import { type AdminLock, requireAdmin } from "../control/signin/admin-lock.ts";
@@ -18,13 +18,13 @@ import {
   type SubscriptionDraft,
   subscriptionNameRule,
 } from "../core/subscription.ts";
-import { checkMembers, type Members } from "../core/text/members.ts";
-import { refuseValue, shownAs } from "../core/text/wording.ts";
+import { isSameName } from "../core/text/compare.ts";
+import { checkMembers, type Members, refuseValue, shownAs } from "../core/text/wording.ts";
 import { plainTopic, type Topic, type TopicDraft, topicNameRule } from "../core/topic.ts";
 import { checkModuleVersion, replyToModuleRefusal, sasKeyIn } from "./protocol.ts";
-import type { ModuleDeps } from "./rules.ts";
 import { respelt } from "./spelling.ts";
 import { checkModuleTerms, renderModuleSubscription } from "./subscription.ts";
+import type { ModuleDeps } from "./topic.ts";
 import { checkModuleTopic, renderModuleTopic } from "./topic.ts";
 
 const done: Reply = { status: 200 };

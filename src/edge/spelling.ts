@@ -3,7 +3,7 @@
 // before anything looks at it, so that everything after compares names as they are.
 
 import { Refusal } from "../core/refusal.ts";
-import type { Members } from "../core/text/members.ts";
+import type { Members } from "../core/text/wording.ts";
 import { shownAs } from "../core/text/wording.ts";
 
 const spellings: ReadonlyMap<string, string> = new Map(

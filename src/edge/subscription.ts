@@ -5,7 +5,6 @@
 // Events are delivered in the schema of their topic, unconverted; there are the twelve operators of
 // 2018, and no filter looks into arrays.
 
-import { isSameName } from "../control/arm/find-topic.ts";
 import { unusedUnder, whyUnused } from "../core/delivery/allowance.ts";
 import { type ProfileName, profiles } from "../core/delivery/profile.ts";
 import type { DeliverySchema, InputSchema } from "../core/event.ts";
@@ -22,9 +21,9 @@ import {
   termsIn,
 } from "../core/subscription.ts";
 import { checkInteger } from "../core/text/check.ts";
-import { checkMembers, type Members } from "../core/text/members.ts";
+import { isSameName } from "../core/text/compare.ts";
 import { listed } from "../core/text/setting-kinds.ts";
-import { refuseValue } from "../core/text/wording.ts";
+import { checkMembers, type Members, refuseValue } from "../core/text/wording.ts";
 import type { Topic } from "../core/topic.ts";
 import {
   checkModuleDestination,

@@ -1,8 +1,10 @@
 // A topic as the module's API has it: a name and a schema.
 
+import type { ArmDeps } from "../control/arm/find-topic.ts";
 import { checkInputSchema, newTerms, type TopicTerms } from "../control/properties/topic.ts";
+import type { BatchPolicy } from "../core/delivery/batch.ts";
 import { type InputMapping, noMapping } from "../core/schema/mapping.ts";
-import { checkMembers } from "../core/text/members.ts";
+import { checkMembers } from "../core/text/wording.ts";
 import type { Topic } from "../core/topic.ts";
 import { moduleApiVersion } from "./protocol.ts";
 
@@ -51,4 +53,22 @@ export function renderModuleTopic({ name, inputSchema }: Topic, baseUrl: string)
       inputSchema,
     },
   };
+}
+
+// The module's own settings, as far as writing topics and subscriptions by its API goes. They come
+// from the environment keys that its deployments set.
+
+export interface ModuleRules {
+  readonly batch: {
+    /** What the one of two settings takes that is not given (B-4). */
+    readonly defaults: BatchPolicy;
+    readonly eventsMax: number;
+    readonly kilobytesMax: number;
+  };
+  readonly webhookHttpsOnly: boolean;
+  readonly eventGridHttpsOnly: boolean;
+}
+
+export interface ModuleDeps extends ArmDeps {
+  readonly rules: ModuleRules;
 }

@@ -2,7 +2,7 @@
 // its own: `--set retryPolicy.maxDeliveryAttempts=5`. Pure.
 
 import { Refusal } from "../../core/refusal.ts";
-import type { Members } from "../../core/text/members.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { isObject } from "../import/expression.ts";
 import type { ParsedOptions } from "../option.ts";
 

@@ -1,8 +1,8 @@
 // Resources as `az` prints them: lifted out of `properties`, and null for what it knows of such a
 // resource and the broker did not say. What is ours alone is shown beside it.
 
-import type { Members } from "../../core/text/members.ts";
 import { isoInstant } from "../../core/text/time.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { addressOf } from "../import/arm-id.ts";
 import { toListed } from "../import/az-shape.ts";
 import { isObject } from "../import/expression.ts";

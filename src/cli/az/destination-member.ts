@@ -1,7 +1,7 @@
 // The destination of a subscription, in whichever of two members it stands: written with an
 // identity it has one of its own.
 
-import type { Members } from "../../core/text/members.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { isObject } from "../import/expression.ts";
 
 const identified = "deliveryWithResourceIdentity";

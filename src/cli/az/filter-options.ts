@@ -9,7 +9,7 @@
 import { Refusal } from "../../core/refusal.ts";
 import { type Operand, operators, operatorTypes } from "../../core/routing/filter/operator.ts";
 import type { OperatorType } from "../../core/routing/filter.ts";
-import type { Members } from "../../core/text/members.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { refuseName, refuseValue } from "../../core/text/wording.ts";
 
 const filterOption = "--advanced-filter";

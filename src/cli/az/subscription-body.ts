@@ -2,8 +2,8 @@
 // sends, which is only what the options change. Pure.
 
 import { Refusal } from "../../core/refusal.ts";
-import type { Members } from "../../core/text/members.ts";
 import { isoInstant } from "../../core/text/time.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { isObject } from "../import/expression.ts";
 import type { ParsedOptions } from "../option.ts";

@@ -2,7 +2,7 @@
 // they were asked for by.
 
 import { Refusal } from "../../core/refusal.ts";
-import type { Members } from "../../core/text/members.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { type Client, openClient, pathTo } from "../client.ts";
 import type { Run } from "../command.ts";
 import { toResource } from "../import/az-shape.ts";

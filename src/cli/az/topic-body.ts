@@ -1,8 +1,8 @@
 // The body of a topic or a domain from options, the same that `az` would send. Pure.
 
 import { Refusal } from "../../core/refusal.ts";
-import type { Members } from "../../core/text/members.ts";
 import { listed } from "../../core/text/setting-kinds.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { type ParsedOptions, pairsOf } from "../option.ts";
 import type { TopicKind } from "./resource-names.ts";

@@ -4,7 +4,7 @@
 import type { AttemptView, DeliveryState, DeliveryStory, Story } from "../../core/view.ts";
 import { openClient } from "../client.ts";
 import type { Run } from "../command.ts";
-import { type Paint, painter } from "../print/color.ts";
+import { type Paint, painter } from "../print/output.ts";
 
 export const explainEvent: Run = async (given, outside) => {
   const id = given.operands[0] ?? "";

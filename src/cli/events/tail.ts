@@ -6,7 +6,7 @@ import { openClient } from "../client.ts";
 import type { Run } from "../command.ts";
 import { lengthOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
-import { type Paint, painter } from "../print/color.ts";
+import { type Paint, painter } from "../print/output.ts";
 
 /** What is shown unless something else is asked for. */
 const kindsDefault: readonly string[] = ["published", "attempt", "ended", "endpoint", "redrive"];

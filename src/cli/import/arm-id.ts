@@ -50,7 +50,3 @@ export function groupOf(
 export function pathInGroup(id: string): string {
   return id.replace(/^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+\/providers\//i, "");
 }
-
-export function isSameText(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
-}

@@ -2,7 +2,7 @@
 // what is under `properties` to the top, there and again in destinations, headers and mappings, and
 // prints null for what is not there. What was never lifted is taken as it is.
 
-import type { Members } from "../../core/text/members.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { addressOf, groupOf } from "./arm-id.ts";
 import { isObject } from "./expression.ts";
 

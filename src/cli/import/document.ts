@@ -3,7 +3,7 @@
 
 import { Refusal } from "../../core/refusal.ts";
 import { isNestedDeeper } from "../../core/text/json.ts";
-import type { Members } from "../../core/text/members.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { idOfListed, toResource } from "./az-shape.ts";
 import { isObject } from "./expression.ts";

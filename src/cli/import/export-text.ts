@@ -3,10 +3,11 @@
 // A template is deployed to one group. So what is in the group where import puts things by itself
 // stands at the top, and what is in another group in a deployment of its own.
 
-import type { Members } from "../../core/text/members.ts";
+import { isSameName } from "../../core/text/compare.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { localGroup } from "../../core/topic.ts";
 import { isWebHook, sendingIn, withSending } from "../az/destination-member.ts";
-import { addressOf, groupOf, isSameText, pathInGroup } from "./arm-id.ts";
+import { addressOf, groupOf, pathInGroup } from "./arm-id.ts";
 import { toListed, toResource } from "./az-shape.ts";
 import { escapeText, isObject } from "./expression.ts";
 import type { Secrets } from "./same-as.ts";
@@ -72,8 +73,8 @@ function placeName(id: string, { isOneGroup }: PrintChoice): string {
   const place = groupOf(id);
   const isLocal =
     place === null ||
-    (isSameText(place.subscriptionId, localGroup.subscriptionId) &&
-      isSameText(place.resourceGroup, localGroup.resourceGroup));
+    (isSameName(place.subscriptionId, localGroup.subscriptionId) &&
+      isSameName(place.resourceGroup, localGroup.resourceGroup));
   return isLocal || isOneGroup
     ? ""
     : `${place.subscriptionId}/${place.resourceGroup}`.toLowerCase();
@@ -98,7 +99,7 @@ function freeName(wish: string, taken: ReadonlyMap<string, unknown>): string {
   const name = wish.replace(/[^A-Za-z0-9]+/g, "_");
   for (let count = 1; ; count++) {
     const next = count === 1 ? name : `${name}_${count}`;
-    if (![...taken.keys()].some((known) => isSameText(known, next))) return next;
+    if (![...taken.keys()].some((known) => isSameName(known, next))) return next;
   }
 }
 
@@ -158,7 +159,7 @@ function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | n
 /** On what is in the template, too, such as `Microsoft.EventGrid/domains/shop`. */
 function dependsOn(scope: string): Members {
   const [namespace = "", ...segments] = scope.split("/");
-  if (!isSameText(namespace, "Microsoft.EventGrid")) return {};
+  if (!isSameName(namespace, "Microsoft.EventGrid")) return {};
   const types = segments.filter((_, index) => index % 2 === 0);
   const names = segments.filter((_, index) => index % 2 === 1);
   const list = names.map((name) => `, '${name}'`).join("");

@@ -2,11 +2,11 @@
 // list it. Import takes both. Secrets become parameters of the template, or are left out of the
 // lists, unless they are asked for.
 
-import type { Members } from "../../core/text/members.ts";
+import { isSameName } from "../../core/text/compare.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { type Client, openClient, pathTo, secretsOf } from "../client.ts";
 import type { Run } from "../command.ts";
-import { isSameText } from "./arm-id.ts";
 import { type Exported, type ExportedSubscription, listedOf, templateOf } from "./export-text.ts";
 
 /** Refusals: InvalidSetting, Unavailable, Unauthorized. */
@@ -40,7 +40,7 @@ async function readAll(client: Client, onlyGroup: string | null): Promise<Export
   }
   const isWanted = ({ id }: Members) =>
     onlyGroup === null ||
-    isSameText(/\/resourceGroups\/([^/]+)\//i.exec(String(id))?.[1] ?? "", onlyGroup);
+    isSameName(/\/resourceGroups\/([^/]+)\//i.exec(String(id))?.[1] ?? "", onlyGroup);
   return {
     topics: await inTurn(topics.filter(isWanted), async (shown) => ({
       shown,

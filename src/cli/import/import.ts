@@ -2,7 +2,8 @@
 // own API. A resource that is already as it is wanted is not written again: its endpoint would be
 // asked again, too. One that fails does not keep the others from being made.
 
-import type { Members } from "../../core/text/members.ts";
+import { isSameName } from "../../core/text/compare.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { refuseName } from "../../core/text/wording.ts";
 import { localGroup } from "../../core/topic.ts";
 import { wordsOf } from "../broker-error.ts";
@@ -18,7 +19,6 @@ import type { Run } from "../command.ts";
 import { readNamed } from "../find-broker.ts";
 import type { ParsedOptions } from "../option.ts";
 import { pairsIn } from "../options.ts";
-import { isSameText } from "./arm-id.ts";
 import { isTemplate, parseDocument, readDocument, readParameters } from "./document.ts";
 import { isObject } from "./expression.ts";
 import { type Need, type Plan, planFor, type Wanted } from "./plan.ts";
@@ -157,7 +157,7 @@ function isKept({ header }: Need, wanted: Wanted, shown: Members): boolean {
     mappings.some(
       (each: unknown) =>
         isObject(each) &&
-        isSameText(String(each.name), header) &&
+        isSameName(String(each.name), header) &&
         isObject(each.properties) &&
         isHidden(each.properties),
     )

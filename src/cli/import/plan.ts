@@ -2,10 +2,11 @@
 // for what comes later. What exports leave out for secrecy is put in here, from the command line.
 
 import { Refusal } from "../../core/refusal.ts";
-import type { Members } from "../../core/text/members.ts";
+import { isSameName } from "../../core/text/compare.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { refuseName, refuseValue } from "../../core/text/wording.ts";
 import { isWebHook, sendingIn, withSending } from "../az/destination-member.ts";
-import { type Address, addressOf, isSameText, type Kind } from "./arm-id.ts";
+import { type Address, addressOf, type Kind } from "./arm-id.ts";
 import { isObject } from "./expression.ts";
 import { isHidden } from "./same-as.ts";
 import type { Found, Resolve } from "./template.ts";
@@ -84,7 +85,7 @@ type Addressed = Extract<Found, { kind: "resource" }> & { readonly address: Addr
 
 /** Whether a name from the command line means this subscription. */
 function isMeant(name: string, { label }: Address): boolean {
-  return isSameText(name, label) || isSameText(name, label.slice(label.lastIndexOf("/") + 1));
+  return isSameName(name, label) || isSameName(name, label.slice(label.lastIndexOf("/") + 1));
 }
 
 /** A name that means nothing, or more than one, is a slip of the pen. */
@@ -92,7 +93,7 @@ function checkNames(names: readonly string[], subscriptions: readonly Addressed[
   const labels = [...new Set(subscriptions.map(({ address }) => address.label))];
   for (const name of names) {
     const meant = subscriptions.filter(({ address }) => isMeant(name, address));
-    const isThere = meant.some(({ address }) => isSameText(name, address.label));
+    const isThere = meant.some(({ address }) => isSameName(name, address.label));
     const ids = new Set(meant.map(({ id }) => id.toLowerCase()));
     if (meant.length === 0) throw refuseName({ what: "event subscription", name, known: labels });
     if (ids.size === 1 || isThere) continue;
@@ -211,7 +212,7 @@ function withSecrets(mappings: unknown, address: Address, attributes: Additions[
     const { name } = each;
     const value = [...attributes].find(([key]) => {
       const [subscription = "", header = ""] = key.split(":");
-      return isMeant(subscription, address) && isSameText(header, name);
+      return isMeant(subscription, address) && isSameName(header, name);
     })?.[1];
     if (value !== undefined) return { ...each, properties: { ...within, value } };
     if (isHidden(within)) {

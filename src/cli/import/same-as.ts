@@ -4,7 +4,7 @@
 
 import { profiles } from "../../core/delivery/profile.ts";
 import { defaultDeliverySchema } from "../../core/schema/convert.ts";
-import type { Members } from "../../core/text/members.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { sendingIn } from "../az/destination-member.ts";
 import type { Kind } from "./arm-id.ts";
 import { isObject } from "./expression.ts";

@@ -1,7 +1,7 @@
 // Signing secrets in what is exported, imported and compared: the broker shows them to those who
 // ask for them, and elsewhere as `Hidden`. They are told like other secrets, or become parameters.
 
-import type { Members } from "../../core/text/members.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { addressOf } from "./arm-id.ts";
 import { isObject } from "./expression.ts";
 

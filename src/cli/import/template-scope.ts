@@ -4,7 +4,7 @@
 
 import { Refusal } from "../../core/refusal.ts";
 import { checkInteger } from "../../core/text/check.ts";
-import type { Members } from "../../core/text/members.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import type { DeploymentTarget } from "./deployment-target.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Members } from "../../core/text/members.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { parseDocument, readDocument, readParameters } from "./document.ts";
 import { type Additions, planFor } from "./plan.ts";
 

@@ -7,9 +7,9 @@
 // of other deployments, all of which are refused when they are met.
 
 import { Refusal } from "../../core/refusal.ts";
-import type { Members } from "../../core/text/members.ts";
+import { isSameName } from "../../core/text/compare.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import { isSameText } from "./arm-id.ts";
 import { type DeploymentTarget, groupId, typedPath } from "./deployment-target.ts";
 import { isObject, Trouble } from "./expression.ts";
 import {
@@ -111,7 +111,7 @@ function visit(resource: Members, on: Walk, where: string): void {
   }
   const isWhole = parent === null || /^[^/]+\.[^/]+\//.test(resource.type);
   const type = isWhole ? resource.type : `${parent.type}/${resource.type}`;
-  if (isSameText(type, "Microsoft.Resources/deployments")) {
+  if (isSameName(type, "Microsoft.Resources/deployments")) {
     visitDeployment(resource, on, where);
     return;
   }
@@ -132,7 +132,7 @@ function visit(resource: Members, on: Walk, where: string): void {
 }
 
 function isMet(value: unknown): boolean {
-  return value === true || (typeof value === "string" && isSameText(value, "true"));
+  return value === true || (typeof value === "string" && isSameName(value, "true"));
 }
 
 function isOfEventGrid(type: string): boolean {
@@ -204,7 +204,7 @@ function visitDeployment(resource: Members, on: Walk, where: string): void {
     location: target.location,
   };
   const options = properties.expressionEvaluationOptions;
-  const isInner = isObject(options) && isSameText(String(options.scope), "inner");
+  const isInner = isObject(options) && isSameName(String(options.scope), "inner");
   const innerScope = isInner
     ? openScope(template, {
         ...{ file: `${scope.file}: ${inside}.template`, place },

@@ -3,7 +3,7 @@
 
 import type { Arrived } from "../../core/receiver.ts";
 import { isObject } from "../import/expression.ts";
-import type { Paint } from "../print/color.ts";
+import type { Paint } from "../print/output.ts";
 
 export interface ArrivedEvent {
   readonly id: string;

@@ -3,7 +3,7 @@
 import type { Arrived } from "../../core/receiver.ts";
 import type { CommandOutside } from "../command.ts";
 import type { ParsedOptions } from "../option.ts";
-import { type Paint, painter } from "../print/color.ts";
+import { type Paint, painter } from "../print/output.ts";
 import { drawEvents, type ReceivedRequest } from "./received-request.ts";
 
 export interface Show {

@@ -6,6 +6,7 @@
 
 import { styleText } from "node:util";
 import { Refusal } from "../../core/refusal.ts";
+import type { Outside } from "../client.ts";
 import type { Form, Row } from "../command.ts";
 import { isObject } from "../import/expression.ts";
 
@@ -155,4 +156,18 @@ function coloured(json: string): string {
 
 function paint(colour: "green" | "cyan" | "yellow" | "magenta", text: string): string {
   return styleText(colour, text, { validateStream: false });
+}
+
+// Colours for people at a terminal, and none for anybody else or where NO_COLOR is set.
+
+type Colour = "green" | "yellow" | "red" | "cyan" | "magenta" | "dim" | "bold";
+export type Paint = (colour: Colour, text: string) => string;
+
+export function isColoured({ env, isTerminal }: Pick<Outside, "env" | "isTerminal">): boolean {
+  return isTerminal && (env.NO_COLOR ?? "") === "";
+}
+
+export function painter(outside: Pick<Outside, "env" | "isTerminal">): Paint {
+  if (!isColoured(outside)) return (_, text) => text;
+  return (colour, text) => styleText(colour, text, { validateStream: false });
 }

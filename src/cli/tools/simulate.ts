@@ -12,7 +12,7 @@ import { simulate } from "../../core/whatif/simulate.ts";
 import type { Run } from "../command.ts";
 import { lengthOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
-import { painter } from "../print/color.ts";
+import { painter } from "../print/output.ts";
 import { drawSimulation } from "./simulation-text.ts";
 
 export const simulateOutage: Run = async (given, outside) => {

@@ -4,7 +4,7 @@
 
 import { wordsOfMs } from "../../core/text/time.ts";
 import type { SimulateOrder, Simulation } from "../../core/view.ts";
-import type { Paint } from "../print/color.ts";
+import type { Paint } from "../print/output.ts";
 
 /** What one column stands for at the very beginning of the line. */
 const firstMs = 5_000;

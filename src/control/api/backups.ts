@@ -8,7 +8,7 @@ import { isoInstant } from "../../core/text/time.ts";
 import { shownAs } from "../../core/text/wording.ts";
 import type { BackupView } from "../../core/view.ts";
 import { reply } from "../arm/reply.ts";
-import { apiHeaders } from "./request.ts";
+import { apiHeaders } from "./names.ts";
 
 /** Where backups are; see runtime/backups.ts. */
 export interface BackupFolder {

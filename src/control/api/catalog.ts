@@ -1,12 +1,13 @@
 // Topics and subscriptions as whoever watches wants to see them: what is in force with its defaults
 // filled in, what waits, how the endpoint is. ARM's own view of them is at ARM's own routes.
 
-import { baseUrlOf } from "../../core/called.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import type { Catalog, Ledger, QueueCount } from "../../core/ports.ts";
 import type { Request, Route } from "../../core/request.ts";
+import { baseUrlOf } from "../../core/request.ts";
 import { endpointOf, type Subscription } from "../../core/subscription.ts";
+import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import type {
@@ -17,11 +18,9 @@ import type {
   SubscriptionView,
   TopicView,
 } from "../../core/view.ts";
-import { isSameName } from "../arm/find-topic.ts";
 import { subscriptionArmId } from "../arm/render.ts";
 import { reply } from "../arm/reply.ts";
-import { namedSubscription, namedTopic, subscriptionPath } from "./names.ts";
-import { apiHeaders } from "./request.ts";
+import { apiHeaders, namedSubscription, namedTopic, subscriptionPath } from "./names.ts";
 
 export interface CatalogDeps {
   readonly catalog: () => Catalog;

@@ -13,7 +13,7 @@ import type { EndpointView, HealthView, Page } from "../../core/view.ts";
 import { readMembers } from "../arm/body.ts";
 import { reply } from "../arm/reply.ts";
 import type { Operator } from "../operator.ts";
-import { apiHeaders } from "./request.ts";
+import { apiHeaders } from "./names.ts";
 
 export interface EndpointsDeps {
   readonly switchboard: Switchboard;

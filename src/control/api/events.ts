@@ -12,12 +12,12 @@ import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/
 import { isOpen, sayRetention, searchRange } from "../../core/story/chronicle.ts";
 import { type Live, type LiveStates, storyOf, summaryOfListed } from "../../core/story/story.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../../core/subscription.ts";
+import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant, parseInstant } from "../../core/text/time.ts";
 import { refuseName, refuseValue, shownAs } from "../../core/text/wording.ts";
 import type { DeliveryState, EndpointView, EventSummary, Page, Story } from "../../core/view.ts";
-import { isSameName } from "../arm/find-topic.ts";
 import { reply } from "../arm/reply.ts";
-import { apiHeaders, numberIn } from "./request.ts";
+import { apiHeaders, numberIn } from "./names.ts";
 
 export interface EventsDeps {
   readonly chronicle: Pick<Chronicle, "search" | "find">;

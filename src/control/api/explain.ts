@@ -11,14 +11,13 @@ import { parseFilter } from "../../core/routing/filter/parse.ts";
 import type { Filter } from "../../core/routing/filter.ts";
 import { publishLimits } from "../../core/schema/limits.ts";
 import { readEvents } from "../../core/schema/read.ts";
+import { isSameName } from "../../core/text/compare.ts";
 import { refuseValue, shownAs } from "../../core/text/wording.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import type { FilterVerdict } from "../../core/view.ts";
 import { readMembers } from "../arm/body.ts";
-import { isSameName } from "../arm/find-topic.ts";
 import { reply } from "../arm/reply.ts";
-import { namedTopic } from "./names.ts";
-import { apiHeaders } from "./request.ts";
+import { apiHeaders, namedTopic } from "./names.ts";
 
 export interface ExplainDeps {
   readonly catalog: () => Catalog;

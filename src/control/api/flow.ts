@@ -10,8 +10,7 @@ import { readMembers } from "../arm/body.ts";
 import { reply } from "../arm/reply.ts";
 import type { Operator } from "../operator.ts";
 import { type CatalogDeps, viewOf } from "./catalog.ts";
-import { namedSubscription, subscriptionPath } from "./names.ts";
-import { apiHeaders } from "./request.ts";
+import { apiHeaders, namedSubscription, subscriptionPath } from "./names.ts";
 
 export interface FlowDeps extends CatalogDeps {
   readonly catalog: () => Catalog;

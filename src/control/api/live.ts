@@ -7,10 +7,10 @@
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Request, Route, Stream } from "../../core/request.ts";
+import { isSameName } from "../../core/text/compare.ts";
 import { refuseName } from "../../core/text/wording.ts";
 import type { LiveEvent } from "../../core/view.ts";
-import { isSameName } from "../arm/find-topic.ts";
-import { apiHeaders } from "./request.ts";
+import { apiHeaders } from "./names.ts";
 
 const watchersMax = 100;
 /** Of one watcher. */

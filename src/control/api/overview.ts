@@ -6,8 +6,8 @@ import type { Route } from "../../core/request.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { Counts, EndpointView, History, Overview } from "../../core/view.ts";
 import { reply } from "../arm/reply.ts";
+import { apiHeaders, numberIn } from "./names.ts";
 import { historyRange, type RateHistory } from "./rate-history.ts";
-import { apiHeaders, numberIn } from "./request.ts";
 
 export interface OverviewDeps {
   readonly version: string;

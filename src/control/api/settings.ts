@@ -5,7 +5,7 @@ import { profiles } from "../../core/delivery/profile.ts";
 import type { Route } from "../../core/request.ts";
 import type { SettingView } from "../../core/view.ts";
 import { reply } from "../arm/reply.ts";
-import { apiHeaders } from "./request.ts";
+import { apiHeaders } from "./names.ts";
 
 export function settingRoutes(settings: readonly SettingView[]): Route[] {
   const headers = apiHeaders;

@@ -8,7 +8,7 @@ import { orderMembers } from "../../core/whatif/outage.ts";
 import { type SimulationDeps, simulate } from "../../core/whatif/simulate.ts";
 import { readMembers } from "../arm/body.ts";
 import { reply } from "../arm/reply.ts";
-import { apiHeaders } from "./request.ts";
+import { apiHeaders } from "./names.ts";
 
 /** A broker has other things to do meanwhile; the command line takes more. */
 const backlogRange = { min: 0, max: 5_000 };

@@ -4,8 +4,7 @@
 import { Refusal } from "../../core/refusal.ts";
 import type { Request } from "../../core/request.ts";
 import { isNestedDeeper } from "../../core/text/json.ts";
-import { checkMembers, type Members } from "../../core/text/members.ts";
-import { shownAs } from "../../core/text/wording.ts";
+import { checkMembers, type Members, shownAs } from "../../core/text/wording.ts";
 
 /** No resource comes near. */
 const depthMax = 32;

@@ -8,6 +8,7 @@ import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
 import type { Subscription } from "../../core/subscription.ts";
+import { isSameName } from "../../core/text/compare.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { type DomainTerms, domainTopicNameRule, type Topic } from "../../core/topic.ts";
 import { readMembers } from "./body.ts";
@@ -16,7 +17,6 @@ import {
   type Call,
   changing,
   findTopic,
-  isSameName,
   needTopic,
   refuseMissing,
   replyToWrite,

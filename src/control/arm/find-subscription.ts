@@ -3,9 +3,10 @@
 import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Subscription } from "../../core/subscription.ts";
+import { isSameName } from "../../core/text/compare.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import { findDomainTopic, needDomain, needDomainTopic } from "./domains.ts";
-import { type ArmContext, findTopic, isSameName, needTopic, refuseMissing } from "./find-topic.ts";
+import { type ArmContext, findTopic, needTopic, refuseMissing } from "./find-topic.ts";
 import type { Named, Source } from "./path.ts";
 
 /** A subscription's place: its topic or domain, and within a domain perhaps one topic. */

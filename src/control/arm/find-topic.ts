@@ -6,6 +6,7 @@ import type { ProfileName } from "../../core/delivery/profile.ts";
 import type { Catalog, Clock, Ids, Log, Registry } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request } from "../../core/request.ts";
+import { isSameName } from "../../core/text/compare.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import type { CallerUrl, HandshakePort } from "../handshake/port.ts";
 import { etagOf, hasConditions } from "./etag.ts";
@@ -42,10 +43,6 @@ export interface Call extends CallerUrl {
   /** The whole address without its query, as a client can use it. */
   readonly url: string;
   readonly apiVersion: string;
-}
-
-export function isSameName(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }
 
 export function isInGroup({ place }: Topic, group: Group): boolean {

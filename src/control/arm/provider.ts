@@ -5,11 +5,12 @@
 import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
+import { isSameName } from "../../core/text/compare.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { localGroup } from "../../core/topic.ts";
 import { tenantId } from "../signin/azure-signin.ts";
 import { readMembers } from "./body.ts";
-import { type ArmContext, type Call, isInGroup, isSameName } from "./find-topic.ts";
+import { type ArmContext, type Call, isInGroup } from "./find-topic.ts";
 import type { Group } from "./path.ts";
 import { reply } from "./reply.ts";
 

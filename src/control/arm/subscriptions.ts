@@ -16,9 +16,9 @@ import {
   subscriptionNameRule,
   termsIn,
 } from "../../core/subscription.ts";
-import { checkMembers, type Members } from "../../core/text/members.ts";
+import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import { armTypes, type Topic } from "../../core/topic.ts";
 import type { Verdict } from "../handshake/port.ts";
 import { renderHeaders } from "../properties/headers.ts";
@@ -35,14 +35,7 @@ import {
   parentToBe,
   type SubscriptionParent,
 } from "./find-subscription.ts";
-import {
-  type ArmContext,
-  type Call,
-  changing,
-  isSameName,
-  refuseMissing,
-  replyToWrite,
-} from "./find-topic.ts";
+import { type ArmContext, type Call, changing, refuseMissing, replyToWrite } from "./find-topic.ts";
 import { type Listed, replyWithList } from "./listing.ts";
 import { type Ending, failedValidation } from "./operations.ts";
 import type { Form, Named, Region, Source } from "./path.ts";

@@ -9,8 +9,8 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
 import { isConversionAllowed } from "../../core/schema/convert.ts";
 import type { Subscription } from "../../core/subscription.ts";
-import { checkMembers, type Members } from "../../core/text/members.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { isSameName } from "../../core/text/compare.ts";
+import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import {
   type ArmGroup,
   localGroup,
@@ -35,7 +35,6 @@ import {
   type Call,
   changing,
   findTopic,
-  isSameName,
   logTopic,
   needTopic,
   replyToWrite,

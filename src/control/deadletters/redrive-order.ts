@@ -15,10 +15,9 @@ import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Request } from "../../core/request.ts";
 import { endpointOf, type SubscriptionId } from "../../core/subscription.ts";
-import { checkMembers } from "../../core/text/members.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { isSameName } from "../../core/text/compare.ts";
+import { checkMembers, refuseValue } from "../../core/text/wording.ts";
 import { readMembers } from "../arm/body.ts";
-import { isSameName } from "../arm/find-topic.ts";
 
 export interface Order {
   readonly letters:

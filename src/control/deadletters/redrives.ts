@@ -8,7 +8,7 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
 import { shownAs } from "../../core/text/wording.ts";
 import type { Page, RedriveView } from "../../core/view.ts";
-import { apiHeaders } from "../api/request.ts";
+import { apiHeaders } from "../api/names.ts";
 import { reply } from "../arm/reply.ts";
 import { type RedriveDeps, Redriving } from "./redrive.ts";
 import { readOrder } from "./redrive-order.ts";

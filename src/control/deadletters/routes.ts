@@ -14,7 +14,7 @@ import type { Reply, Request, Route } from "../../core/request.ts";
 import { endpointOf } from "../../core/subscription.ts";
 import { refuseName } from "../../core/text/wording.ts";
 import type { DeadLetterGroup, DeadLetterPage, DeadLetterView } from "../../core/view.ts";
-import { apiHeaders, numberIn } from "../api/request.ts";
+import { apiHeaders, numberIn } from "../api/names.ts";
 import { reply } from "../arm/reply.ts";
 import { type FoundLetter, findLetters, type LetterDeps, lettersIn } from "./find-letters.ts";
 

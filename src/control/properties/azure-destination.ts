@@ -24,9 +24,8 @@ import {
 } from "../../core/azure/storage.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Destination, StorageQueueDestination } from "../../core/subscription.ts";
-import { checkMembers, type Members } from "../../core/text/members.ts";
 import { listed } from "../../core/text/setting-kinds.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 
 type Resource = Exclude<Destination, { kind: "webhook" }>;
 

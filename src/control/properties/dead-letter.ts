@@ -12,8 +12,7 @@ import {
   storageIdWords,
 } from "../../core/azure/storage.ts";
 import type { DeadLetterDestination } from "../../core/subscription.ts";
-import { checkMembers } from "../../core/text/members.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, refuseValue } from "../../core/text/wording.ts";
 import { refuseUnknown } from "./azure-destination.ts";
 import { deadLetterForms, renderEither, type Written } from "./identity.ts";
 

@@ -10,8 +10,7 @@ import {
 import { type BatchPolicy, batchPolicyOf } from "../../core/delivery/batch.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { type Destination, endpointOf, type SubscriptionTerms } from "../../core/subscription.ts";
-import { checkMembers, type Members } from "../../core/text/members.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import {
   allowedFor,
   checkEndpointType,

@@ -5,9 +5,8 @@
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Subscription, SubscriptionTerms } from "../../core/subscription.ts";
-import { checkMembers } from "../../core/text/members.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, refuseValue } from "../../core/text/wording.ts";
 import { checkSigning, renderSigning } from "./signing.ts";
 
 export type Extension = Pick<SubscriptionTerms, "splitOnFailure" | "signing">;

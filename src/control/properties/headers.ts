@@ -5,8 +5,7 @@
 
 import { Refusal } from "../../core/refusal.ts";
 import type { DeliveryHeader, Destination } from "../../core/subscription.ts";
-import { checkMembers } from "../../core/text/members.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, refuseValue } from "../../core/text/wording.ts";
 
 const headersMax = 10;
 const valueBytesMax = 4_096;

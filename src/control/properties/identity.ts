@@ -6,8 +6,7 @@
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Destination, Identity } from "../../core/subscription.ts";
-import { checkMembers, type Members } from "../../core/text/members.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 
 /** The two members in which one and the same thing may be said. */
 export interface Forms {

@@ -4,8 +4,7 @@
 import type { InputSchema } from "../../core/event.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { type InputMapping, noMapping } from "../../core/schema/mapping.ts";
-import { checkMembers } from "../../core/text/members.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, refuseValue } from "../../core/text/wording.ts";
 
 type Member = keyof InputMapping;
 

@@ -14,9 +14,8 @@ import {
 import type { Instant } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { isAskable, type SubscriptionTerms } from "../../core/subscription.ts";
-import { checkMembers } from "../../core/text/members.ts";
 import { isoInstant, parseInstant } from "../../core/text/time.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, refuseValue } from "../../core/text/wording.ts";
 
 /** What is shown in the place of a secret. */
 const hidden = "Hidden";

@@ -17,10 +17,9 @@ import {
   isConversionAllowed,
 } from "../../core/schema/convert.ts";
 import type { RetryPolicy, SubscriptionTerms } from "../../core/subscription.ts";
-import { checkMembers, type Members } from "../../core/text/members.ts";
 import { listed } from "../../core/text/setting-kinds.ts";
 import { isoInstant, parseInstant } from "../../core/text/time.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import { checkDeadLetter } from "./dead-letter.ts";
 import { checkSending } from "./delivery.ts";
 import { checkExtension } from "./extension.ts";

@@ -9,9 +9,8 @@ import type { InputSchema } from "../../core/event.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { deliverySchemasOf } from "../../core/schema/convert.ts";
 import { checkInteger, type Range, shapeOf } from "../../core/text/check.ts";
-import { checkMembers, type Members } from "../../core/text/members.ts";
 import { listed, oneOf } from "../../core/text/setting-kinds.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import { type DomainTerms, plainTopic, type TopicDraft } from "../../core/topic.ts";
 import { checkInputMapping } from "./input-mapping.ts";
 

@@ -6,9 +6,9 @@
 // Microsoft whether it is one of theirs. All URLs are as the client called us. Deliberately absent:
 // signing in with a browser, refresh tokens.
 
-import { baseUrlOf } from "../../core/called.ts";
 import type { Log } from "../../core/ports.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
+import { baseUrlOf } from "../../core/request.ts";
 import { shownAs } from "../../core/text/wording.ts";
 import { type AdminLock, requireAdmin } from "./admin-lock.ts";
 

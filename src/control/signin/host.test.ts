@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isNameOfThisMachine } from "./host.ts";
+import { isNameOfThisMachine } from "./admin-lock.ts";
 
 test("this machine is called by its address or by a name that only it has", () => {
   for (const host of [

@@ -3,8 +3,8 @@
 // it would in Azure; the operator says once how to reach it. Nothing is reached here.
 
 import { Refusal } from "../refusal.ts";
-import { checkMembers, type Members } from "../text/members.ts";
-import { refuseValue } from "../text/wording.ts";
+import { isSameName } from "../text/compare.ts";
+import { checkMembers, type Members, refuseValue } from "../text/wording.ts";
 import type { ArmGroup } from "../topic.ts";
 
 export type AzureGroup = Pick<ArmGroup, "subscriptionId" | "resourceGroup">;
@@ -100,15 +100,11 @@ export function findDeclared<D extends Declared>(
 ): D | undefined {
   return all.find(
     (one) =>
-      isSame(one.name, wanted) &&
+      isSameName(one.name, wanted) &&
       (one.group === null ||
-        (isSame(one.group.subscriptionId, group.subscriptionId) &&
-          isSame(one.group.resourceGroup, group.resourceGroup))),
+        (isSameName(one.group.subscriptionId, group.subscriptionId) &&
+          isSameName(one.group.resourceGroup, group.resourceGroup))),
   );
-}
-
-function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }
 
 /** Which of the identities that the platform gives this program; null: the one it has. */

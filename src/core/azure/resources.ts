@@ -5,7 +5,7 @@
 // a key is changed in one place; so an id may also lead nowhere, when a section has lost it.
 
 import type { Destination } from "../subscription.ts";
-import type { Members } from "../text/members.ts";
+import type { Members } from "../text/wording.ts";
 import { refuseValue } from "../text/wording.ts";
 import {
   checkOneOf,

@@ -3,7 +3,7 @@
 // section `storageAccounts` of the configuration file, what stands behind that name: an account
 // that we know how to reach, or a folder. Nothing is reached here.
 
-import type { Members } from "../text/members.ts";
+import type { Members } from "../text/wording.ts";
 import { refuseValue } from "../text/wording.ts";
 import { type ArmGroup, localGroup, topicNameRule } from "../topic.ts";
 import {

@@ -9,8 +9,8 @@ import { containerNameRule, findAccount, type StorageAccount } from "../azure/st
 import type { Catalog, Instant } from "../ports.ts";
 import { Refusal } from "../refusal.ts";
 import type { Subscription } from "../subscription.ts";
-import type { Members } from "../text/members.ts";
 import { parseInstant } from "../text/time.ts";
+import type { Members } from "../text/wording.ts";
 import { refuseValue, shownAs } from "../text/wording.ts";
 import { type Topic, topicArmId } from "../topic.ts";
 import type { Letter } from "./letter.ts";

@@ -8,3 +8,8 @@
 export function foldCase(text: string): string {
   return text.toUpperCase();
 }
+
+/** Whether two names are the same to Azure, which does not look at letter case. */
+export function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}

@@ -96,3 +96,19 @@ function editDistance(from: string, to: string): number {
 function at(line: readonly number[], column: number): number {
   return line[column] ?? Number.POSITIVE_INFINITY;
 }
+
+// The members of an object that someone wrote: the known ones, and a refusal for any other, because
+// a setting that is silently ignored is a surprise kept for later.
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** Refusal: InvalidSetting, naming `field`. */
+export function checkMembers(value: unknown, field: string, known: readonly string[]): Members {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw refuseValue({ field, value, allowed: "an object" });
+  }
+  for (const name of Object.keys(value)) {
+    if (!known.includes(name)) throw refuseName({ what: "member", name, where: field, known });
+  }
+  return value as Members;
+}

@@ -12,9 +12,8 @@ import {
 import { type Profile, type ProfileName, profileNames, profiles } from "../delivery/profile.ts";
 import { Refusal } from "../refusal.ts";
 import { checkInteger, type Range } from "../text/check.ts";
-import { checkMembers } from "../text/members.ts";
 import { listed } from "../text/setting-kinds.ts";
-import { refuseName, refuseValue } from "../text/wording.ts";
+import { checkMembers, refuseName, refuseValue } from "../text/wording.ts";
 import type { SimulateOrder } from "../view.ts";
 
 export type Spell = SimulateOrder["outage"][number];

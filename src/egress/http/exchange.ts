@@ -6,8 +6,14 @@
 import type { Outcome, Silence } from "../../core/delivery/outcome.ts";
 import type { Activity, Clock, Sink } from "../../core/ports.ts";
 import type { Connection, Connections, Controller, Listener } from "./connections.ts";
-import { excerptOf, type Post, silenceOf, type Target, wordsOf } from "./message.ts";
-import { readRetryAfter } from "./retry-after.ts";
+import {
+  excerptOf,
+  type Post,
+  readRetryAfter,
+  silenceOf,
+  type Target,
+  wordsOf,
+} from "./message.ts";
 
 export type Limits = Parameters<Sink["send"]>[2];
 type NoReply = Extract<Outcome, { kind: "noReply" }>;

@@ -2,7 +2,7 @@
 // whatever a publisher may have written and an endpoint may answer.
 
 import type { Silence } from "../../core/delivery/outcome.ts";
-import type { Delivery, Parcel } from "../../core/ports.ts";
+import type { Delivery, Instant, Parcel } from "../../core/ports.ts";
 import { bodyOf, contentTypeOf, type Rendered, renderEvent } from "../../core/schema/convert.ts";
 import { findField } from "../../core/schema/mapping.ts";
 import {
@@ -162,4 +162,19 @@ export function excerptOf(answer: readonly Buffer[], bytesMax: number): string {
   if (answer.length === 0) return "";
   const bytes = Buffer.concat(answer).subarray(0, bytesMax);
   return new TextDecoder().decode(bytes, { stream: bytes.length === bytesMax });
+}
+
+// Retry-After, as an endpoint may send it with any answer: a number of seconds, or an HTTP date.
+// What cannot be read is as if it had not been sent. The two obsolete forms of date are not read:
+// nobody has sent them for decades, and one of them does not even name its zone.
+
+const secondsForm = /^\d{1,9}$/;
+const dateForm = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** In milliseconds from now; a date that has passed means at once. */
+export function readRetryAfter(value: string, now: Instant): number | undefined {
+  const text = value.trim();
+  if (secondsForm.test(text)) return Number(text) * 1_000;
+  const at = dateForm.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { readRetryAfter } from "./retry-after.ts";
+import { readRetryAfter } from "./message.ts";
 
 const now = Date.UTC(2030, 0, 1, 12, 0, 0);
 

@@ -17,7 +17,7 @@ import {
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import { createSecureContext } from "node:tls";
+import { createSecureContext, getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { Extension } from "@peculiar/x509";
 import { Refusal } from "../../core/refusal.ts";
 import type { Identity } from "../http/connections.ts";
@@ -252,4 +252,14 @@ export function renewDaily(
   const timer = setInterval(() => void look(), everyMs);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+// Authorities to trust beside the usual ones, for the whole process. Webhooks are told theirs, but
+// Azure's clients take them from Node alone.
+
+/** `ca` as PEM. Throws for what is no certificate. */
+export function trustAlso(ca: readonly string[]): void {
+  if (ca.length === 0) return;
+  createSecureContext({ ca: [...ca] });
+  setDefaultCACertificates([...getCACertificates("default"), ...ca]);
 }

@@ -96,3 +96,20 @@ export function steady(read: () => number): () => Instant {
 
 /** For the real clock, which waits for nobody. */
 export const realActivity: Activity = { begin: () => () => {} };
+
+// A steady beat in real time, also under a virtual clock: for what people watch while it happens.
+// It keeps no process alive.
+
+export function startBeat(everyMs: number, ring: () => void): () => void {
+  const timer = setInterval(ring, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+// A stopwatch, for what is measured and never decided by: it goes on while a virtual clock stands.
+
+/** The answer tells how many seconds have passed since. */
+export function startWatch(): () => number {
+  const startedMs = performance.now();
+  return () => (performance.now() - startedMs) / 1000;
+}

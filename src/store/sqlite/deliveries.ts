@@ -13,8 +13,7 @@ import type {
   Want,
 } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
-import type { QueueLeases } from "./leases.ts";
-import type { Leases } from "./lines.ts";
+import type { Leases, QueueLeases } from "./leases.ts";
 import type { QueueCounts } from "./queue-counts.ts";
 import { type Push, stageNumber, stageOf } from "./round.ts";
 import { deliveryOf } from "./row.ts";

@@ -2,7 +2,7 @@
 // (engine.ts) has begun. What waits for a removed subscription is not seen any more.
 
 import type { DeliveryId, Queue, QueueCount, Seen } from "../../core/ports.ts";
-import type { Leases } from "./lines.ts";
+import type { Leases } from "./leases.ts";
 import type { QueueCounts } from "./queue-counts.ts";
 import { stageNumber, stageOf } from "./round.ts";
 import { deliveryOf } from "./row.ts";

@@ -4,8 +4,7 @@
 import type { Instant, Queue } from "../../core/ports.ts";
 import type { SkipStep } from "../../core/steering.ts";
 import type { QueueDeps, Tell } from "./deliveries.ts";
-import type { QueueLeases } from "./leases.ts";
-import type { Leases } from "./lines.ts";
+import type { Leases, QueueLeases } from "./leases.ts";
 import type { QueueCounts } from "./queue-counts.ts";
 import { stageNumber } from "./round.ts";
 import type { Statements } from "./statements.ts";

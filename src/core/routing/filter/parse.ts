@@ -7,9 +7,14 @@
 // types, on the subject and on keys are ours; the service states none.
 
 import { Refusal } from "../../refusal.ts";
-import { checkMembers, type Members } from "../../text/members.ts";
 import { listed } from "../../text/setting-kinds.ts";
-import { nearest, refuseName, refuseValue } from "../../text/wording.ts";
+import {
+  checkMembers,
+  type Members,
+  nearest,
+  refuseName,
+  refuseValue,
+} from "../../text/wording.ts";
 import type { AdvancedFilter, Filter, NumberRange, OperatorType } from "../filter.ts";
 import { type Operand, operators, operatorTypes } from "./operator.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "./core/refusal.ts";
-import { takeForm } from "./form.ts";
+import { takeForm } from "./offline-commands.ts";
 
 test("a terminal gets a table and a program JSON, unless it is said", () => {
   const rest = ["--data", "d"];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseUrlOf } from "./called.ts";
+import { baseUrlOf } from "./request.ts";
 
 test("a client is told URLs that begin as it called us", () => {
   const table: readonly (readonly [string | undefined, string])[] = [
