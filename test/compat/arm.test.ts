@@ -13,6 +13,7 @@ import {
 } from "@azure/arm-eventgrid";
 import { AzureKeyCredential, type TokenCredential } from "@azure/core-auth";
 import { EventGridPublisherClient } from "@azure/eventgrid";
+import { ClientSecretCredential, DefaultAzureCredential } from "@azure/identity";
 import { type Arrived, serve } from "../fixtures/webhook.ts";
 import { type CompatBroker, openCompatBroker, signIn } from "./broker.ts";
 
@@ -92,6 +93,33 @@ async function namesOf(list: AsyncIterable<{ readonly name?: string }>): Promise
   for await (const { name } of list) names.push(name ?? "");
   return names.toSorted();
 }
+
+test("credentials of Azure's identity library sign in under any tenant", async (t) => {
+  const tenant = "b1e6c5b0-6f1a-4d52-9a7c-0d3f3f5a2c11";
+  const options = {
+    authorityHost: broker.https,
+    disableInstanceDiscovery: true,
+    tlsOptions: { ca: broker.ca },
+    retryOptions: { maxRetries: 0 },
+  };
+  const given = { AZURE_TENANT_ID: tenant, AZURE_CLIENT_ID: "app", AZURE_CLIENT_SECRET: "" };
+  t.after(() => {
+    for (const name of Object.keys(given)) delete process.env[name];
+  });
+  Object.assign(process.env, given, { AZURE_CLIENT_SECRET: broker.adminKey });
+  for (const credential of [
+    new ClientSecretCredential(tenant, "app", broker.adminKey, options),
+    new DefaultAzureCredential(options),
+  ]) {
+    const signedIn = new EventGridManagementClient(credential, subscriptionId, {
+      endpoint: broker.https,
+      tlsOptions: { ca: broker.ca },
+    });
+    assert.ok(Array.isArray(await namesOf(signedIn.topics.listBySubscription())));
+  }
+  const wrong = new ClientSecretCredential(tenant, "app", "wrong", options);
+  await assert.rejects(wrong.getToken("https://x/.default"), /not the admin key/);
+});
 
 async function refusal(asked: Promise<unknown>) {
   try {

@@ -91,6 +91,22 @@ test("the authority says where tokens are, by the name it was called", async () 
   assert.deepEqual((await ask("GET", "/adfs/discovery/keys")).json, { keys: [] });
 });
 
+test("under the id of any tenant the authority is described as Entra ID's", async () => {
+  const { ask, tokens } = openDesk();
+  const params = { tenant: "contoso.example" };
+  const wellKnown = "/:tenant/v2.0/.well-known/openid-configuration";
+  const { json } = await ask("GET", wellKnown, { params });
+  assert.partialDeepStrictEqual(json, {
+    issuer: `${base}/contoso.example/v2.0`,
+    token_endpoint: `${base}/contoso.example/oauth2/v2.0/token`,
+    jwks_uri: `${base}/contoso.example/discovery/v2.0/keys`,
+  });
+  assert.deepEqual((await ask("GET", "/:tenant/discovery/v2.0/keys", { params })).json.keys, []);
+  const body = Buffer.from(new URLSearchParams(application).toString());
+  const granted = await ask("POST", "/:tenant/oauth2/v2.0/token", { params, body });
+  assert.equal(await tokens.whyNoAdmin(String(granted.json.access_token)), null);
+});
+
 test("an application signs in with the admin key as its secret, under any name", async () => {
   const { signIn, tokens, facts } = openDesk();
   const { status, headers, json } = await signIn(application);

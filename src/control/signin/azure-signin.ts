@@ -2,9 +2,10 @@
 // ask there for the token endpoint, and change a secret for a token. The secret is the admin key,
 // whatever the user or application is called.
 //
-// The authority ends in `/adfs` because for any other unknown host the sign-in library first asks
-// Microsoft whether it is one of theirs. All URLs are as the client called us. Deliberately absent:
-// signing in with a browser, refresh tokens.
+// The authority that `az` is given ends in `/adfs` because for any other unknown host the sign-in
+// library first asks Microsoft whether it is one of theirs. Credentials of the SDKs are told to
+// leave that question out, and ask under the id of a tenant, which may be any. All URLs are as the
+// client called us. Deliberately absent: signing in with a browser, refresh tokens.
 
 import type { Log } from "../../core/ports.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
@@ -30,6 +31,9 @@ export interface SigninDeps {
 
 export function signinRoutes(deps: SigninDeps): Route[] {
   const discovery = (asked: Request) => json(200, openidOf(baseUrlOf(asked)));
+  const tenantDiscovery = (asked: Request) =>
+    json(200, tenantOpenidOf(baseUrlOf(asked), asked.params.tenant ?? tenantId));
+  const noKeys = () => json(200, { keys: [] });
   const wellKnown = "/.well-known/openid-configuration";
   return [
     {
@@ -41,8 +45,11 @@ export function signinRoutes(deps: SigninDeps): Route[] {
     // Where the tenant is not a GUID, the CLI looks for it here.
     { method: "GET", path: `/adfs/adfs${wellKnown}`, handle: discovery },
     // Our tokens are for ourselves: there is no public key to check them with.
-    { method: "GET", path: "/adfs/discovery/keys", handle: () => json(200, { keys: [] }) },
+    { method: "GET", path: "/adfs/discovery/keys", handle: noKeys },
     { method: "POST", path: "/adfs/oauth2/token", handle: (asked) => grant(deps, asked) },
+    { method: "GET", path: `/:tenant/v2.0${wellKnown}`, handle: tenantDiscovery },
+    { method: "GET", path: "/:tenant/discovery/v2.0/keys", handle: noKeys },
+    { method: "POST", path: "/:tenant/oauth2/v2.0/token", handle: (asked) => grant(deps, asked) },
     ...requireAdmin(
       [{ method: "GET", path: "/tenants", handle: () => json(200, { value: [tenant] }) }],
       deps.lock,
@@ -99,15 +106,31 @@ function openidOf(base: string) {
     authorization_endpoint: `${adfs}/oauth2/authorize`,
     token_endpoint: `${adfs}/oauth2/token`,
     jwks_uri: `${adfs}/discovery/keys`,
-    grant_types_supported: ["client_credentials", "password"],
-    token_endpoint_auth_methods_supported: ["client_secret_post", "client_secret_basic"],
-    response_types_supported: ["token"],
-    response_modes_supported: ["form_post"],
-    scopes_supported: ["openid"],
-    subject_types_supported: ["public"],
-    id_token_signing_alg_values_supported: ["HS256"],
+    ...openidTraits,
   };
 }
+
+/** As Entra ID describes itself to those who sign in under a tenant. */
+function tenantOpenidOf(base: string, tenant: string) {
+  const authority = `${base}/${encodeURIComponent(tenant)}`;
+  return {
+    issuer: `${authority}/v2.0`,
+    authorization_endpoint: `${authority}/oauth2/v2.0/authorize`,
+    token_endpoint: `${authority}/oauth2/v2.0/token`,
+    jwks_uri: `${authority}/discovery/v2.0/keys`,
+    ...openidTraits,
+  };
+}
+
+const openidTraits = {
+  grant_types_supported: ["client_credentials", "password"],
+  token_endpoint_auth_methods_supported: ["client_secret_post", "client_secret_basic"],
+  response_types_supported: ["token"],
+  response_modes_supported: ["form_post"],
+  scopes_supported: ["openid"],
+  subject_types_supported: ["public"],
+  id_token_signing_alg_values_supported: ["HS256"],
+};
 
 /** https://www.rfc-editor.org/rfc/rfc6749#section-4.4, and 4.3 for people. */
 async function grant(deps: SigninDeps, request: Request): Promise<Reply> {
