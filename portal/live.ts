@@ -14,7 +14,7 @@ import type {
   LiveEvent,
   Overview,
   RedriveView,
-} from "../src/core/view.ts";
+} from "../src/core/api/views.ts";
 import { ask, asRefused, type Refused } from "./api.ts";
 
 export interface Live {

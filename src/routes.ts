@@ -23,10 +23,10 @@ import {
   sessionRoutes,
 } from "./control/signin/session.ts";
 import { statusRoutes } from "./control/status.ts";
+import type { Counts } from "./core/api/views.ts";
 import type { Route } from "./core/request.ts";
 import { baseUrlOf } from "./core/request.ts";
 import { isLoopback } from "./core/text/setting-kinds.ts";
-import type { Counts } from "./core/view.ts";
 import { moduleRoutes } from "./edge/routes.ts";
 import type { RealEnvironment } from "./environment.ts";
 import { moduleRulesOf, retentionOf, rulesOf, settingsOf, versionOf } from "./room-options.ts";

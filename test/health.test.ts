@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EndpointView } from "../src/core/view.ts";
+import type { EndpointView } from "../src/core/api/views.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 import { type Json, openStill, type Still, startAt } from "./fixtures/virtual-broker.ts";
 

@@ -11,7 +11,7 @@ import type {
   DeadLetterPage,
   DeadLetterView,
   RedriveView,
-} from "../src/core/view.ts";
+} from "../src/core/api/views.ts";
 import { startAzurite } from "./fixtures/azurite.ts";
 import {
   boxIn,

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { DeliveryStory, EventSummary, Page, Story } from "../src/core/view.ts";
+import type { DeliveryStory, EventSummary, Page, Story } from "../src/core/api/views.ts";
 import {
   boxIn,
   type Json,

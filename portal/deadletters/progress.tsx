@@ -1,7 +1,7 @@
 // Redrives under way and lately ended, with how far each is.
 
 import { Badge, Button, makeStyles, ProgressBar, tokens } from "@fluentui/react-components";
-import type { RedriveView } from "../../src/core/view.ts";
+import type { RedriveView } from "../../src/core/api/views.ts";
 import { apiPath, ask } from "../api.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { useLive } from "../live.ts";

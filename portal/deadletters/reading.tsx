@@ -10,7 +10,7 @@ import {
   DialogTitle,
   makeStyles,
 } from "@fluentui/react-components";
-import type { DeadLetterView } from "../../src/core/view.ts";
+import type { DeadLetterView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import { To } from "../parts/link.tsx";
 import { Answer } from "../parts/page.tsx";

@@ -3,10 +3,10 @@
 
 import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useMemo, useState } from "react";
+import type { FilterVerdict, TopicView } from "../../src/core/api/views.ts";
 import type { InputSchema } from "../../src/core/event.ts";
 import { publishLimits } from "../../src/core/schema/limits.ts";
 import { readEvents } from "../../src/core/schema/read.ts";
-import type { FilterVerdict, TopicView } from "../../src/core/view.ts";
 import { apiPath, ask, Refused, send } from "../api.ts";
 import { listKeys } from "../arm.ts";
 import { useLive, useNow } from "../live.ts";

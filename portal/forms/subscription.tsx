@@ -3,10 +3,10 @@
 
 import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useMemo, useState } from "react";
+import type { FilterVerdict, TopicView } from "../../src/core/api/views.ts";
 import { idWords } from "../../src/core/azure/resource-id.ts";
 import { resourceForms } from "../../src/core/azure/resources.ts";
 import { deliverySchemasOf } from "../../src/core/schema/convert.ts";
-import type { FilterVerdict, TopicView } from "../../src/core/view.ts";
 import { simulate } from "../../src/core/whatif/simulate.ts";
 import { apiPath, ask, type Refused } from "../api.ts";
 import {

@@ -13,7 +13,7 @@ import {
 import { ClockRegular } from "@fluentui/react-icons/svg/clock";
 import { FastForwardRegular } from "@fluentui/react-icons/svg/fast-forward";
 import { type FormEvent, useState } from "react";
-import type { Overview } from "../../src/core/view.ts";
+import type { Overview } from "../../src/core/api/views.ts";
 import { ask, asRefused, type Refused } from "../api.ts";
 import { refreshOverview } from "../live.ts";
 import { sayFull, sayMany } from "../words.ts";

@@ -2,7 +2,12 @@
 
 import { Button, Checkbox, makeStyles, tokens } from "@fluentui/react-components";
 import { useState } from "react";
-import type { DeadLetterGroup, DeadLetterView, Page, RedriveView } from "../../src/core/view.ts";
+import type {
+  DeadLetterGroup,
+  DeadLetterView,
+  Page,
+  RedriveView,
+} from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { RedriveList } from "../deadletters/progress.tsx";

@@ -12,7 +12,7 @@ import {
 } from "@fluentui/react-components";
 import { SearchRegular } from "@fluentui/react-icons/svg/search";
 import { type FormEvent, useState } from "react";
-import type { DeliveryState, EventSummary, Page } from "../../src/core/view.ts";
+import type { DeliveryState, EventSummary, Page } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { useTick } from "../live.ts";

@@ -2,7 +2,7 @@
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { useState } from "react";
-import type { EndpointView, Page } from "../../src/core/view.ts";
+import type { EndpointView, Page } from "../../src/core/api/views.ts";
 import { apiPath, ask, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { useSay } from "../frame/toasts.tsx";

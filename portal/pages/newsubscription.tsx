@@ -2,7 +2,7 @@
 
 import { Button } from "@fluentui/react-components";
 import { useState } from "react";
-import type { Page, TopicView } from "../../src/core/view.ts";
+import type { Page, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { askArm, subscriptionId } from "../arm.ts";

@@ -2,7 +2,7 @@
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import type { ReactNode } from "react";
-import type { History, LiveAttempt, Overview } from "../../src/core/view.ts";
+import type { History, LiveAttempt, Overview } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import { useLive, useTick } from "../live.ts";
 import { Chart } from "../parts/chart.tsx";

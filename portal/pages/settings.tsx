@@ -3,7 +3,7 @@
 import { Badge, Input, Link, makeStyles, tokens } from "@fluentui/react-components";
 import { SearchRegular } from "@fluentui/react-icons/svg/search";
 import { useState } from "react";
-import type { Page, SettingView } from "../../src/core/view.ts";
+import type { Page, SettingView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
 import { Mono } from "../parts/texts.tsx";

@@ -2,7 +2,7 @@
 // attempt with its decision in words, and where it is now.
 
 import { makeStyles, tokens } from "@fluentui/react-components";
-import type { Story } from "../../src/core/view.ts";
+import type { Story } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { useTick } from "../live.ts";

@@ -2,7 +2,7 @@
 // its endpoint, its secrets, and its filter tried on an event.
 
 import { makeStyles, Tab, TabList, tokens } from "@fluentui/react-components";
-import type { Page, SubscriptionView, TopicView } from "../../src/core/view.ts";
+import type { Page, SubscriptionView, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, subscriptionApi, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { DryRun, Schedule } from "../forms/subscription.tsx";

@@ -4,7 +4,7 @@ import { Button, Input, makeStyles, tokens } from "@fluentui/react-components";
 import { AddRegular } from "@fluentui/react-icons/svg/add";
 import { SearchRegular } from "@fluentui/react-icons/svg/search";
 import { useState } from "react";
-import type { Page, SubscriptionView } from "../../src/core/view.ts";
+import type { Page, SubscriptionView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import { useTick } from "../live.ts";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";

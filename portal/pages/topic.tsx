@@ -3,7 +3,7 @@
 import { Button, makeStyles, Tab, TabList, tokens } from "@fluentui/react-components";
 import { DeleteRegular } from "@fluentui/react-icons/svg/delete";
 import { useState } from "react";
-import type { Page, SubscriptionView, TopicView } from "../../src/core/view.ts";
+import type { Page, SubscriptionView, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { type ArmTopic, armPath, askArm } from "../arm.ts";

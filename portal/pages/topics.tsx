@@ -4,7 +4,7 @@ import { Badge, Button, Input, makeStyles, tokens } from "@fluentui/react-compon
 import { AddRegular } from "@fluentui/react-icons/svg/add";
 import { SearchRegular } from "@fluentui/react-icons/svg/search";
 import { useState } from "react";
-import type { Page, TopicView } from "../../src/core/view.ts";
+import type { Page, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { NewTopic } from "../forms/topic.tsx";

@@ -3,8 +3,8 @@
 
 import { makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useEffect, useRef, useState } from "react";
+import type { Simulation } from "../../src/core/api/views.ts";
 import { profileNames } from "../../src/core/delivery/profile.ts";
-import type { Simulation } from "../../src/core/view.ts";
 import { apiPath, ask } from "../api.ts";
 import { linesOf, numberOr } from "../forms/draft.ts";
 import { useLive } from "../live.ts";

@@ -3,7 +3,7 @@
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { DeleteRegular } from "@fluentui/react-icons/svg/delete";
 import { useState } from "react";
-import type { TopicView } from "../../src/core/view.ts";
+import type { TopicView } from "../../src/core/api/views.ts";
 import { useAsked } from "../api.ts";
 import { armPath, askArm } from "../arm.ts";
 import { useSay } from "../frame/toasts.tsx";

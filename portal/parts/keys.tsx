@@ -3,7 +3,7 @@
 import { Button, makeStyles, Switch, Tab, TabList, tokens } from "@fluentui/react-components";
 import { EyeRegular } from "@fluentui/react-icons/svg/eye";
 import { useState } from "react";
-import type { TopicView } from "../../src/core/view.ts";
+import type { TopicView } from "../../src/core/api/views.ts";
 import { asRefused, type Refused } from "../api.ts";
 import { type Keys, listKeys, renewKey } from "../arm.ts";
 import { useSay } from "../frame/toasts.tsx";

@@ -11,7 +11,7 @@ import {
 import { CheckmarkRegular } from "@fluentui/react-icons/svg/checkmark";
 import { CopyRegular } from "@fluentui/react-icons/svg/copy";
 import { type ReactNode, useEffect, useState } from "react";
-import type { DeliveryState, HealthView } from "../../src/core/view.ts";
+import type { DeliveryState, HealthView } from "../../src/core/api/views.ts";
 import { useNow } from "../live.ts";
 import { sayAge, sayFull, sayInstant, sayState } from "../words.ts";
 

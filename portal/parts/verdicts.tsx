@@ -1,7 +1,7 @@
 // What filters say to an event, clause by clause: the dry run.
 
 import { Badge, makeStyles, tokens } from "@fluentui/react-components";
-import type { FilterVerdict } from "../../src/core/view.ts";
+import type { FilterVerdict } from "../../src/core/api/views.ts";
 
 const useStyles = makeStyles({
   list: {

@@ -2,7 +2,7 @@
 // decision in words, and trying now.
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
-import type { AttemptView, DeliveryStory, Story } from "../../src/core/view.ts";
+import type { AttemptView, DeliveryStory, Story } from "../../src/core/api/views.ts";
 import { ask, subscriptionApi } from "../api.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { useNow } from "../live.ts";

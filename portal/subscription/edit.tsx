@@ -1,7 +1,7 @@
 // Changing a subscription. It goes on by its old terms until its endpoint has agreed to the new.
 
 import { useState } from "react";
-import type { SubscriptionView, TopicView } from "../../src/core/view.ts";
+import type { SubscriptionView, TopicView } from "../../src/core/api/views.ts";
 import { useAsked } from "../api.ts";
 import { type ArmSubscription, armPath, askArm } from "../arm.ts";
 import { type Draft, destinationIn, draftOf, propertiesOf } from "../forms/draft.ts";

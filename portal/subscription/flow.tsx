@@ -13,7 +13,7 @@ import { MoreVerticalRegular } from "@fluentui/react-icons/svg/more-vertical";
 import { PauseRegular } from "@fluentui/react-icons/svg/pause";
 import { PlayRegular } from "@fluentui/react-icons/svg/play";
 import { useState } from "react";
-import type { SubscriptionView } from "../../src/core/view.ts";
+import type { SubscriptionView } from "../../src/core/api/views.ts";
 import { ask, subscriptionApi } from "../api.ts";
 import { askArm } from "../arm.ts";
 import { numberOr } from "../forms/draft.ts";

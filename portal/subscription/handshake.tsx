@@ -2,7 +2,7 @@
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { ArrowClockwiseRegular } from "@fluentui/react-icons/svg/arrow-clockwise";
-import type { HandshakeView } from "../../src/core/view.ts";
+import type { HandshakeView } from "../../src/core/api/views.ts";
 import { ask, subscriptionApi, useAsked } from "../api.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { useOrder } from "../parts/form.tsx";

@@ -3,7 +3,7 @@
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { EyeRegular } from "@fluentui/react-icons/svg/eye";
 import { useState } from "react";
-import type { SigningSecrets } from "../../src/core/view.ts";
+import type { SigningSecrets } from "../../src/core/api/views.ts";
 import { ask, subscriptionApi } from "../api.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { ChoiceField, FormDialog, useOrder } from "../parts/form.tsx";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { subscriptionDraft } from "../../test/contract/fixture.ts";
+import type { EndpointView } from "../core/api/views.ts";
 import type { QueueCount, Sample } from "../core/ports.ts";
 import type { Subscription } from "../core/subscription.ts";
-import type { EndpointView } from "../core/view.ts";
 import { type GaugeDeps, readGauges } from "./gauges.ts";
 
 const now = 1_000_000;

@@ -4,9 +4,9 @@
 // Endpoints are told by their subscriptions and not by their URL, in whose path there may be a
 // secret: the metrics are for everybody who reaches the port.
 
+import type { EndpointView } from "../core/api/views.ts";
 import type { Catalog, Clock, Instant, Ledger, QueueCount, Sample } from "../core/ports.ts";
 import type { Subscription, SubscriptionId } from "../core/subscription.ts";
-import type { EndpointView } from "../core/view.ts";
 
 export interface GaugeDeps {
   readonly ledger: Ledger;

@@ -6,9 +6,9 @@
 // complete again. What it cannot read now it leaves: a story is compared with the store whenever it
 // is told.
 
+import type { DeliveryState } from "../core/api/views.ts";
 import type { Catalog, Clock, Ledger, Log, Seen } from "../core/ports.ts";
 import { type Chronicle, isOpen } from "../core/story/chronicle.ts";
-import type { DeliveryState } from "../core/view.ts";
 
 export interface RecoverStoriesDeps {
   readonly chronicle: Pick<Chronicle, "note" | "search">;

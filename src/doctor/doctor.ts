@@ -4,6 +4,7 @@
 
 import { join } from "node:path";
 import { type Config, type ConfigInput, listConfig, parseConfig } from "../config/config.ts";
+import type { EndpointView, Overview, Page } from "../core/api/views.ts";
 import { parseAzure } from "../core/azure/resources.ts";
 import type { StorageAccount } from "../core/azure/storage.ts";
 import {
@@ -17,7 +18,6 @@ import {
   judgeStore,
 } from "../core/diagnosis.ts";
 import type { Address } from "../core/text/setting-kinds.ts";
-import type { EndpointView, Overview, Page } from "../core/view.ts";
 import { readKept } from "../runtime/access/kept-file.ts";
 import { lookAtStore, storeFile } from "../store/sqlite/backup.ts";
 import {

@@ -20,7 +20,7 @@ import type {
   Overview,
   Story,
   SubscriptionView,
-} from "../core/view.ts";
+} from "../core/api/views.ts";
 import { realClock } from "../runtime/clock/real.ts";
 import { makeKey, realIds } from "../runtime/ids.ts";
 import { openEndpoint, type ScriptedEndpoint } from "./endpoint.ts";

@@ -1,8 +1,8 @@
 // Dead letters: found, looked at, and sent again. A redrive goes on in the broker whether or not
 // anyone watches; this watches, and an interrupt stops it.
 
+import type { DeadLetterView, RedriveView } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { DeadLetterView, RedriveView } from "../../core/view.ts";
 import { type Client, openClient } from "../client.ts";
 import type { CommandOutside, Result, Row, Run } from "../command.ts";
 import { rateOf } from "../lengths.ts";

@@ -1,7 +1,7 @@
 // Endpoints, which subscriptions share: how they are, and an operator's hand on them. And how the
 // broker is as a whole.
 
-import type { EndpointView, FilterVerdict, Overview } from "../../core/view.ts";
+import type { EndpointView, FilterVerdict, Overview } from "../../core/api/views.ts";
 import { namesOf, sourceIn } from "../az/resource-names.ts";
 import { filterIn } from "../az/subscription-body.ts";
 import { openClient } from "../client.ts";

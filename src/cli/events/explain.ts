@@ -1,7 +1,7 @@
 // `posthorn explain`: the story of one event, from its publish to the end of each of its
 // deliveries, drawn in lines: what was tried when, what came back, and why it goes on as it does.
 
-import type { AttemptView, DeliveryState, DeliveryStory, Story } from "../../core/view.ts";
+import type { AttemptView, DeliveryState, DeliveryStory, Story } from "../../core/api/views.ts";
 import { openClient } from "../client.ts";
 import type { Run } from "../command.ts";
 import { type Paint, painter } from "../print/output.ts";

@@ -1,7 +1,7 @@
 // How a subscription is let run: paused, let go again, drained slowly, emptied, or tried at once;
 // and its signing secrets. All by the broker's own API.
 
-import type { SubscriptionView } from "../../core/view.ts";
+import type { SubscriptionView } from "../../core/api/views.ts";
 import { apiPathOf, sourceIn } from "../az/resource-names.ts";
 import { openClient } from "../client.ts";
 import type { Row, Run } from "../command.ts";

@@ -1,8 +1,8 @@
 // `posthorn publish`: events from files or from the input, one made from options, or as many as are
 // asked for at a rate. They go in by the front door, with the topic's own key, like anyone's.
 
+import type { TopicView } from "../../core/api/views.ts";
 import { refuseName } from "../../core/text/wording.ts";
-import type { TopicView } from "../../core/view.ts";
 import { type Client, openClient, pathTo } from "../client.ts";
 import type { CommandOutside, Run } from "../command.ts";
 import { readNamed } from "../find-broker.ts";

@@ -1,7 +1,7 @@
 // `posthorn tail`: what happens in a broker while it happens, a line for each fact. In JSON it is
 // one object on each line.
 
-import type { LiveEvent } from "../../core/view.ts";
+import type { LiveEvent } from "../../core/api/views.ts";
 import { openClient } from "../client.ts";
 import type { Run } from "../command.ts";
 import { lengthOf } from "../lengths.ts";

@@ -1,7 +1,7 @@
 // What an operator asks of a running broker beside its events: a backup of its store, and a link to
 // its portal.
 
-import type { BackupView } from "../../core/view.ts";
+import type { BackupView } from "../../core/api/views.ts";
 import { openClient } from "../client.ts";
 import type { Run } from "../command.ts";
 

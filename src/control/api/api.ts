@@ -1,9 +1,9 @@
 // Our own API, put together: everything below `/api/v1` that needs the admin key or a session. What
-// each route shows and takes stands in core/view.ts.
+// each route shows and takes stands in core/api/views.ts.
 
+import type { SettingView } from "../../core/api/views.ts";
 import type { Route } from "../../core/request.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
-import type { SettingView } from "../../core/view.ts";
 import type { SimulationDeps } from "../../core/whatif/simulate.ts";
 import type { LetterDeps } from "../deadletters/find-letters.ts";
 import { deadLetterRoutes } from "../deadletters/routes.ts";

@@ -1,12 +1,12 @@
 // Backups of the embedded store, made while it is in use. What one holds is the whole store, keys
 // of topics among it, so a download is to be kept like a secret.
 
+import type { BackupView } from "../../core/api/views.ts";
 import type { Clock, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Request, Route } from "../../core/request.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { shownAs } from "../../core/text/wording.ts";
-import type { BackupView } from "../../core/view.ts";
 import { reply } from "../arm/reply.ts";
 import { apiHeaders } from "./names.ts";
 

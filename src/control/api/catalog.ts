@@ -1,6 +1,14 @@
 // Topics and subscriptions as whoever watches wants to see them: what is in force with its defaults
 // filled in, what waits, how the endpoint is. ARM's own view of them is at ARM's own routes.
 
+import type {
+  EndpointView,
+  FlowView,
+  HealthView,
+  Page,
+  SubscriptionView,
+  TopicView,
+} from "../../core/api/views.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import type { Catalog, Ledger, QueueCount } from "../../core/ports.ts";
@@ -10,14 +18,6 @@ import { endpointOf, type Subscription } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
-import type {
-  EndpointView,
-  FlowView,
-  HealthView,
-  Page,
-  SubscriptionView,
-  TopicView,
-} from "../../core/view.ts";
 import { subscriptionArmId } from "../arm/render.ts";
 import { reply } from "../arm/reply.ts";
 import { apiHeaders, namedSubscription, namedTopic, subscriptionPath } from "./names.ts";

@@ -2,6 +2,7 @@
 // the broker started; and closing, opening and forgetting. Health is not kept over a restart; that
 // an endpoint was closed is.
 
+import type { EndpointView, HealthView, Page } from "../../core/api/views.ts";
 import { type Closure, healthRulesText, healthText } from "../../core/delivery/health-text.ts";
 import type { Ledger } from "../../core/ports.ts";
 import type { Request, Route } from "../../core/request.ts";
@@ -9,7 +10,6 @@ import type { EndpointState, Switchboard } from "../../core/steering.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import type { EndpointView, HealthView, Page } from "../../core/view.ts";
 import { readMembers } from "../arm/body.ts";
 import { reply } from "../arm/reply.ts";
 import type { Operator } from "../operator.ts";

@@ -11,10 +11,10 @@ import {
   ok,
 } from "../../../test/fixtures/notes.ts";
 import { plainRequest } from "../../../test/fixtures/request.ts";
+import type { EndpointView, EventSummary, Page, Story } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Request } from "../../core/request.ts";
 import { endpointOf, type SubscriptionDraft } from "../../core/subscription.ts";
-import type { EndpointView, EventSummary, Page, Story } from "../../core/view.ts";
 import { MemoryStore } from "../../store/memory.ts";
 import { MemoryChronicle } from "../../store/story/memory.ts";
 import { eventRoutes } from "./events.ts";

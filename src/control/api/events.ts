@@ -2,6 +2,13 @@
 // decision in words, and where it is now. Notes tell what happened (core/story/story.ts); the store
 // tells what is true now, and is asked about whatever the notes hold to be waiting.
 
+import type {
+  DeliveryState,
+  EndpointView,
+  EventSummary,
+  Page,
+  Story,
+} from "../../core/api/views.ts";
 import { heldMs } from "../../core/delivery/flow.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
@@ -15,7 +22,6 @@ import { endpointOf, type Subscription, type SubscriptionId } from "../../core/s
 import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant, parseInstant } from "../../core/text/time.ts";
 import { refuseName, refuseValue, shownAs } from "../../core/text/wording.ts";
-import type { DeliveryState, EndpointView, EventSummary, Page, Story } from "../../core/view.ts";
 import { reply } from "../arm/reply.ts";
 import { apiHeaders, numberIn } from "./names.ts";
 

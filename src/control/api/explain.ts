@@ -2,6 +2,7 @@
 // and what each subscription of the topic says to it, clause by clause. Nothing is stored and
 // nothing is sent.
 
+import type { FilterVerdict } from "../../core/api/views.ts";
 import type { EventFields } from "../../core/event.ts";
 import type { Catalog, Clock } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
@@ -14,7 +15,6 @@ import { readEvents } from "../../core/schema/read.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { refuseValue, shownAs } from "../../core/text/wording.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
-import type { FilterVerdict } from "../../core/view.ts";
 import { readMembers } from "../arm/body.ts";
 import { reply } from "../arm/reply.ts";
 import { apiHeaders, namedTopic } from "./names.ts";

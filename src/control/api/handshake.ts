@@ -1,13 +1,13 @@
 // The handshake with a subscription's webhook, as whoever waits for it wants to see it; and asking
 // once more.
 
+import type { HandshakeView } from "../../core/api/views.ts";
 import { validationUrlOf } from "../../core/handshake/question.ts";
 import type { Catalog, Clock, Log } from "../../core/ports.ts";
 import type { Request, Route } from "../../core/request.ts";
 import { baseUrlOf } from "../../core/request.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import type { HandshakeView } from "../../core/view.ts";
 import { reply } from "../arm/reply.ts";
 import type { HandshakePort } from "../handshake/port.ts";
 import { apiHeaders, namedSubscription, subscriptionPath } from "./names.ts";

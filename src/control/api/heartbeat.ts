@@ -3,8 +3,8 @@
 // look at a time and a beat that finds one under way starts no other: what is shown then is a
 // little old.
 
+import type { EndpointView } from "../../core/api/views.ts";
 import type { Log } from "../../core/ports.ts";
-import type { EndpointView } from "../../core/view.ts";
 import type { Live } from "./live.ts";
 import { type OverviewDeps, overviewOf } from "./overview.ts";
 

@@ -1,12 +1,12 @@
 // What the rooms note for an event's story, as those who watch live are told it.
 
+import type { DeliveryState, LiveEvent } from "../../core/api/views.ts";
 import type { Event } from "../../core/event.ts";
 import type { Instant } from "../../core/ports.ts";
 import type { AttemptedNote, EndedNote, StoryNote } from "../../core/story/note.ts";
 import { attemptOfNote, summaryOfNote } from "../../core/story/story.ts";
 import { findMembers } from "../../core/text/json.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import type { DeliveryState, LiveEvent } from "../../core/view.ts";
 
 export function liveEventsOf(note: StoryNote): readonly LiveEvent[] {
   switch (note.kind) {

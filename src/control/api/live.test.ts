@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRequest } from "../../../test/fixtures/request.ts";
+import type { LiveEnd, LiveEvent } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { LiveEnd, LiveEvent } from "../../core/view.ts";
 import { Live } from "./live.ts";
 
 const end: LiveEnd = {

@@ -5,11 +5,11 @@
 // beyond it, and what a slow reader does not take, is left out and counted, and nothing is kept
 // for anybody. What is wanted is said in the query: `kinds`, `topic`, `subscription`.
 
+import type { LiveEvent } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Request, Route, Stream } from "../../core/request.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { refuseName } from "../../core/text/wording.ts";
-import type { LiveEvent } from "../../core/view.ts";
 import { apiHeaders } from "./names.ts";
 
 const watchersMax = 100;

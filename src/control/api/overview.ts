@@ -1,10 +1,10 @@
 // How things are, on one page: what waits and for how long, what is sick, how fast it goes; and the
 // same over the last hours, for charts.
 
+import type { Counts, EndpointView, History, Overview } from "../../core/api/views.ts";
 import type { Catalog, Clock, Instant, Ledger } from "../../core/ports.ts";
 import type { Route } from "../../core/request.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import type { Counts, EndpointView, History, Overview } from "../../core/view.ts";
 import { reply } from "../arm/reply.ts";
 import { apiHeaders, numberIn } from "./names.ts";
 import { historyRange, type RateHistory } from "./rate-history.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Counts } from "../../core/view.ts";
+import type { Counts } from "../../core/api/views.ts";
 import { RateHistory } from "./rate-history.ts";
 
 function sums(over: Partial<Counts> = {}): Counts {

@@ -3,8 +3,8 @@
 //
 // Time comes with each beat. Under a virtual clock several beats may bear the same time.
 
+import type { Counts } from "../../core/api/views.ts";
 import type { Instant } from "../../core/ports.ts";
-import type { Counts } from "../../core/view.ts";
 
 /** How many beats, of a second each, make up one point. */
 const fineBeats = 10;

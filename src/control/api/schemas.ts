@@ -1,6 +1,6 @@
-// The types of core/view.ts as JSON Schema, for the description of our API.
+// The types of core/api/views.ts as JSON Schema, for the description of our API.
 
-import type * as view from "../../core/view.ts";
+import type * as view from "../../core/api/views.ts";
 import {
   about,
   anything,

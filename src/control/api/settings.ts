@@ -1,9 +1,9 @@
 // The settings in force and where each came from, and the profiles to choose from. Secrets are
 // masked before they get here.
 
+import type { SettingView } from "../../core/api/views.ts";
 import { profiles } from "../../core/delivery/profile.ts";
 import type { Route } from "../../core/request.ts";
-import type { SettingView } from "../../core/view.ts";
 import { reply } from "../arm/reply.ts";
 import { apiHeaders } from "./names.ts";
 

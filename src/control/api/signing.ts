@@ -1,6 +1,7 @@
 // The secrets that a subscription's deliveries are signed with: shown in clear to admins, and
 // followed by new ones with an overlap. A change takes effect at once and asks no endpoint.
 
+import type { SigningSecrets } from "../../core/api/views.ts";
 import {
   overlapMsDefault,
   overlapMsMax,
@@ -13,7 +14,6 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
 import type { Subscription, SubscriptionDraft } from "../../core/subscription.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import type { SigningSecrets } from "../../core/view.ts";
 import { readMembers } from "../arm/body.ts";
 import { wantedTerms } from "../arm/render.ts";
 import { reply } from "../arm/reply.ts";

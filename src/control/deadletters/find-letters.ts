@@ -3,6 +3,7 @@
 // questions; an id or a bookmark holds all there is to know.
 
 import { createHash } from "node:crypto";
+import type { DeadLetterView } from "../../core/api/views.ts";
 import type { StorageAccount } from "../../core/azure/storage.ts";
 import { type Letter, readLetters } from "../../core/deadletter/letter.ts";
 import {
@@ -30,7 +31,6 @@ import type {
 import { type Step, walkLetters } from "../../core/deadletter/letter-walk.ts";
 import type { Catalog } from "../../core/ports.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import type { DeadLetterView } from "../../core/view.ts";
 
 export interface LetterDeps {
   readonly reader: DeadLetterReader;

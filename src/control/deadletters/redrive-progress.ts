@@ -1,7 +1,7 @@
 // How far a redrive is: what it counts, and the first few of what it has to say.
 
+import type { DeadLetterView, RedriveView } from "../../core/api/views.ts";
 import { redriveLimits } from "../../core/deadletter/redrive.ts";
-import type { DeadLetterView, RedriveView } from "../../core/view.ts";
 import type { FoundLetter } from "./find-letters.ts";
 import type { Ear } from "./gather.ts";
 import { nameOf } from "./redrive-target.ts";

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { subscriptionDraft, topicDraft } from "../../../test/contract/fixture.ts";
 import { HandClock } from "../../../test/contract/sink.ts";
+import type { RedriveView } from "../../core/api/views.ts";
 import { parseStorageAccounts, storageArmId } from "../../core/azure/storage.ts";
 import { letterId } from "../../core/deadletter/letter-path.ts";
 import type { DeadLetterReader } from "../../core/deadletter/letter-store.ts";
@@ -13,7 +14,6 @@ import { redriveLimits } from "../../core/deadletter/redrive.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Route } from "../../core/request.ts";
 import { topicArmId } from "../../core/topic.ts";
-import type { RedriveView } from "../../core/view.ts";
 import { MemoryStore } from "../../store/memory.ts";
 import { Redrives } from "./redrives.ts";
 

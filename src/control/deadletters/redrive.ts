@@ -9,6 +9,7 @@
 // The crash line: an event is counted before it is sent. A crash in between has counted one too
 // many, and never one too few, for the guard against loops relies on it.
 
+import type { RedriveView } from "../../core/api/views.ts";
 import type { LetterPath } from "../../core/deadletter/letter-path.ts";
 import { redriveLimits, turnsOf, whyNotAs } from "../../core/deadletter/redrive.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
@@ -18,7 +19,6 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant, sleep } from "../../core/text/time.ts";
-import type { RedriveView } from "../../core/view.ts";
 import type { FoundLetter, LetterDeps } from "./find-letters.ts";
 import { type Ear, gatherLetters, heeding, lettersAt } from "./gather.ts";
 import type { Order } from "./redrive-order.ts";

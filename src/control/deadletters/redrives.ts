@@ -3,11 +3,11 @@
 // often an event was sent again it does know, so the same order with `redriven: false` goes on with
 // what is left.
 
+import type { Page, RedriveView } from "../../core/api/views.ts";
 import { redriveLimits } from "../../core/deadletter/redrive.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
 import { shownAs } from "../../core/text/wording.ts";
-import type { Page, RedriveView } from "../../core/view.ts";
 import { apiHeaders } from "../api/names.ts";
 import { reply } from "../arm/reply.ts";
 import { type RedriveDeps, Redriving } from "./redrive.ts";

@@ -2,6 +2,7 @@
 // one alone with its record. A page is a bounded look: where a query matches little, it may have
 // fewer letters than asked for and yet a `next`.
 
+import type { DeadLetterGroup, DeadLetterPage, DeadLetterView } from "../../core/api/views.ts";
 import type { LetterPath } from "../../core/deadletter/letter-path.ts";
 import { bookmarkOf, parseBookmark, parseLetterId } from "../../core/deadletter/letter-path.ts";
 import {
@@ -13,7 +14,6 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
 import { endpointOf } from "../../core/subscription.ts";
 import { refuseName } from "../../core/text/wording.ts";
-import type { DeadLetterGroup, DeadLetterPage, DeadLetterView } from "../../core/view.ts";
 import { apiHeaders, numberIn } from "../api/names.ts";
 import { reply } from "../arm/reply.ts";
 import { type FoundLetter, findLetters, type LetterDeps, lettersIn } from "./find-letters.ts";

@@ -2,6 +2,7 @@
 // in, which entries may be forgotten and when, and which a search finds. Every body of the
 // chronicle follows them; stories are told from entries in story.ts.
 
+import type { DeliveryState } from "../api/views.ts";
 import type { Event, InputSchema } from "../event.ts";
 import type { Instant } from "../ports.ts";
 import type { Filter } from "../routing/filter.ts";
@@ -9,7 +10,6 @@ import { endpointOf, type Subscription, type SubscriptionId } from "../subscript
 import { foldCase } from "../text/compare.ts";
 import { isoInstant } from "../text/time.ts";
 import { refuseValue } from "../text/wording.ts";
-import type { DeliveryState } from "../view.ts";
 import type { AcceptedNote, KeptNote, Roll, Seat, StoryNote } from "./note.ts";
 import { domainTopicIn, recallFields } from "./recall.ts";
 

@@ -4,12 +4,12 @@
 // A note speaks of one event. Nothing is decided from notes: whoever loses some loses a story and
 // no event.
 
+import type { DeadLetterLocation } from "../api/views.ts";
 import type { Outcome } from "../delivery/outcome.ts";
 import { type Decision, explain } from "../delivery/retry.ts";
 import type { Event } from "../event.ts";
 import type { Delivery, Instant, Stage } from "../ports.ts";
 import type { Subscription, SubscriptionId } from "../subscription.ts";
-import type { DeadLetterLocation } from "../view.ts";
 
 /** Those who were asked whether they want an event; the same value until one of them changes. */
 export interface Roll {

@@ -1,11 +1,17 @@
 // One event's story, told from what the chronicle keeps and from what is true now. Pure: whoever
 // asks brings both. Where the two disagree the store is right, and the story says what is missing.
 
+import type {
+  AttemptView,
+  DeliveryState,
+  DeliveryStory,
+  EventSummary,
+  Story,
+} from "../api/views.ts";
 import type { Instant, LastAttempt, Seen } from "../ports.ts";
 import { explainFilter } from "../routing/filter/explain.ts";
 import type { SubscriptionId } from "../subscription.ts";
 import { isoInstant } from "../text/time.ts";
-import type { AttemptView, DeliveryState, DeliveryStory, EventSummary, Story } from "../view.ts";
 import {
   type DeliveryNotes,
   type Entry,

@@ -1,6 +1,7 @@
 // The question of a what-if: an order as someone wrote it, checked, and what the endpoint in it
 // does at an instant. Times count in milliseconds from the publish of the event that is followed.
 
+import type { SimulateOrder } from "../api/views.ts";
 import { type BatchPolicy, batchPolicyOf } from "../delivery/batch.ts";
 import type { Outcome, Silence } from "../delivery/outcome.ts";
 import {
@@ -14,7 +15,6 @@ import { Refusal } from "../refusal.ts";
 import { checkInteger, type Range } from "../text/check.ts";
 import { listed } from "../text/setting-kinds.ts";
 import { checkMembers, refuseName, refuseValue } from "../text/wording.ts";
-import type { SimulateOrder } from "../view.ts";
 
 export type Spell = SimulateOrder["outage"][number];
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { SimulateOrder } from "../api/views.ts";
 import { healthRules } from "../delivery/health.ts";
 import { type ProfileName, profileNames, profiles } from "../delivery/profile.ts";
 import { additionMsMax, additionShareMax } from "../delivery/retry.ts";
 import { Refusal } from "../refusal.ts";
-import type { SimulateOrder } from "../view.ts";
 import { simulate } from "./simulate.ts";
 
 const [second, minute, hour] = [1_000, 60_000, 3_600_000];

@@ -6,6 +6,7 @@
 // Assumed: the broker itself takes no time, and publishes go in one by one. Deliberately absent:
 // late answers (R-4), the dead-letter store's own outages, and rates an endpoint may ask for.
 
+import type { Simulation } from "../api/views.ts";
 import { Heap } from "../deadletter/heap.ts";
 import { formBatches } from "../delivery/batch.ts";
 import {
@@ -22,7 +23,6 @@ import { type Decision, decide, expire, explain, isSuccess } from "../delivery/r
 import type { Chance } from "../ports.ts";
 import { Refusal } from "../refusal.ts";
 import { wordsOfMs } from "../text/time.ts";
-import type { Simulation } from "../view.ts";
 import { checkOrder, meet, type Plan, returnAt } from "./outage.ts";
 
 export const simulatedName = "simulated";

@@ -1,9 +1,9 @@
 // The fates of an event's deliveries, as they stand in one column: `|12:w:billing|13:d:shop|`. So a
 // list of events is read from one table, and a search can look for a name or a state in it.
 
+import type { DeliveryState } from "../../core/api/views.ts";
 import { type Fate, isOpen, type Listed, type Rank, rankOf } from "../../core/story/chronicle.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
-import type { DeliveryState } from "../../core/view.ts";
 import type { Act } from "./group-notes.ts";
 import type { SqlRow } from "./statements.ts";
 

@@ -1,9 +1,9 @@
 // A batch of notes, sorted by the event they are about: what the engine has to write of each.
 
+import type { DeliveryState } from "../../core/api/views.ts";
 import type { Head } from "../../core/story/chronicle.ts";
 import type { ClearedNote } from "../../core/story/note.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
-import type { DeliveryState } from "../../core/view.ts";
 import { type Batch, type PackedSeat, Reader } from "./pack.ts";
 
 /** What is told of one delivery. */

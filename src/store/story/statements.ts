@@ -2,10 +2,10 @@
 // index; only a search may walk, and only so far.
 
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import type { DeliveryState } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { EventQuery } from "../../core/story/chronicle.ts";
 import { foldCase } from "../../core/text/compare.ts";
-import type { DeliveryState } from "../../core/view.ts";
 import { migrate } from "../sqlite/database.ts";
 import { storyMigrations } from "./schema.ts";
 
