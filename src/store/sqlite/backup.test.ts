@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import {
+  makeEvent,
   openFront,
   routedTo,
   subscriptionDraft,
@@ -35,24 +36,33 @@ function refused(words: RegExp) {
   };
 }
 
+/** Appends ten events at a time until the promise settles, however it does. */
+async function appendUntil(
+  promise: Promise<unknown>,
+  append: (names: string[]) => Promise<unknown>,
+) {
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  promise.then(over, over);
+  for (let from = 0; !isOver; from += 10) {
+    await append(Array.from({ length: 10 }, (_, index) => `during-${from + index}`));
+  }
+  await promise;
+}
+
 test("a copy made under load has everything that was accepted before it was begun", async (t) => {
   const folder = makeFolder(t);
   const { thread, store } = await openStore(folder);
   await store.putTopic(topicDraft());
   const { id } = await store.putSubscription(subscriptionDraft({ name: "billing" }));
-  const names = (from: number, count: number) =>
-    Array.from({ length: count }, (_, index) => `event-${from + index}`);
-  await store.append(routedTo([id], ...names(0, 2_000)), 0);
+  const append = (names: string[]) => store.append(routedTo([id], ...names), 0);
+  await append(Array.from({ length: 2_000 }, (_, index) => `before-${index}`));
   const copy = join(folder, "copy.db");
-  let isDone = false;
-  const made = thread.backUp(copy).then(() => {
-    isDone = true;
-  });
+  const made = thread.backUp(copy);
   await assert.rejects(thread.backUp(join(folder, "other.db")), Refusal);
-  for (let from = 2_000; !isDone; from += 10) {
-    await store.append(routedTo([id], ...names(from, 10)), 0);
-  }
-  await made;
+  await appendUntil(made, append);
   await store.close();
 
   const elsewhere = join(folder, "elsewhere");
@@ -63,6 +73,31 @@ test("a copy made under load has everything that was accepted before it was begu
   assert.ok(count !== undefined && count.waiting >= 2_000);
   assert.equal(count.waiting % 10, 0, "no round is half in it");
   await again.store.close();
+});
+
+test("no copy fails because a round is being written when it is begun", async (t) => {
+  const folder = makeFolder(t);
+  const { thread, store } = await openStore(folder);
+  await store.putTopic(topicDraft());
+  const { id } = await store.putSubscription(subscriptionDraft({ name: "billing" }));
+  const copies = async () => {
+    for (let count = 0; count < 200; count += 1) await thread.backUp(join(folder, "copy.db"));
+  };
+  await appendUntil(copies(), (names) => store.append(routedTo([id], ...names), 0));
+  await store.close();
+});
+
+test("a store that is closed ends the copy being made of it, and leaves no part of it", async (t) => {
+  const folder = makeFolder(t);
+  const { thread, store } = await openStore(folder);
+  await store.putTopic(topicDraft());
+  const { id } = await store.putSubscription(subscriptionDraft({ name: "billing" }));
+  const text = JSON.stringify("x".repeat(20_000_000));
+  await store.append([{ event: makeEvent("large", { text }), to: [id] }], 0);
+  const copied = assert.rejects(thread.backUp(join(folder, "copy.db")), /being closed/);
+  await thread.close();
+  await copied;
+  assert.deepEqual(readdirSync(folder), ["store.db"]);
 });
 
 test("a store that is there is replaced only when told so, and kept", async (t) => {

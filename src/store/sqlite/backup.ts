@@ -1,8 +1,9 @@
 // A copy of the embedded store while it is in use, and putting one in the place of a store.
 //
-// The copy is made a few pages at a time between rounds, by SQLite itself, which brings pages that
-// change meanwhile up to date: when it is done it is the store as of that moment, whole. It appears
-// under its name only then.
+// The copy is made by SQLite itself, a few pages at a time. It brings pages that change meanwhile
+// up to date: when it is done it is the store as of that moment, whole. It appears under its name
+// only then. Rounds are run between two steps and never during one: SQLite refuses a step while a
+// transaction is open, and Node reports a first step that was refused as "not an error".
 //
 // Restoring is for a broker that is not running. What was there before is kept beside it. A crash
 // in the middle leaves the one store or the other under the store's name, never none or a part.
@@ -30,11 +31,23 @@ const pagesPerStep = 512;
 
 export const storeFile = "store.db";
 
-export async function copyStore(database: DatabaseSync, path: string): Promise<void> {
+/**
+ * `betweenSteps` is the only time until the copy is made at which the database may be written to;
+ * when it throws, there is no copy.
+ */
+export async function copyStore(
+  database: DatabaseSync,
+  path: string,
+  betweenSteps: () => void,
+): Promise<void> {
   const draft = `${path}.part`;
   rmSync(draft, { force: true });
-  await backup(database, draft, { rate: pagesPerStep });
-  renameSync(draft, path);
+  try {
+    await backup(database, draft, { rate: pagesPerStep, progress: betweenSteps });
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
 }
 
 /**

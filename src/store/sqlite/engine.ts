@@ -85,9 +85,9 @@ export class SqliteEngine {
     };
   }
 
-  /** A copy of the file, made between rounds. */
-  backUp(path: string): Promise<void> {
-    return copyStore(this.#database, path);
+  /** Until the copy is made, rounds may be run only by `betweenSteps`. */
+  backUp(path: string, betweenSteps: () => void): Promise<void> {
+    return copyStore(this.#database, path, betweenSteps);
   }
 
   close(): void {

@@ -113,18 +113,44 @@ function serve(port: NonNullable<typeof parentPort>): void {
     port.close();
     return;
   }
-  port.on("message", (told: unknown[] | { readonly backUpTo: string } | null) => {
-    if (told === null) {
-      engine.close();
-      port.close();
-    } else if (Array.isArray(told)) {
-      say({ kind: "round", round: packRound(engine.run(unpackOps(told))) });
-    } else {
-      engine.backUp(told.backUpTo).then(
-        () => say({ kind: "backedUp", reason: null }),
-        (error) => say({ kind: "backedUp", reason: String(error) }),
-      );
+  const rounds: unknown[][] = [];
+  let isCopying = false;
+  let isClosing = false;
+  const runRounds = () => {
+    for (const ops of rounds.splice(0)) {
+      say({ kind: "round", round: packRound(engine.run(unpackOps(ops))) });
     }
+  };
+  const work = () => {
+    runRounds();
+    if (!isClosing) return;
+    engine.close();
+    port.close();
+  };
+  const betweenSteps = () => {
+    try {
+      runRounds();
+    } catch (bug) {
+      // It ends the thread, as it does without a copy; thrown here it would only end the copy.
+      queueMicrotask(() => {
+        throw bug;
+      });
+    }
+    if (isClosing) throw new Error("The store is being closed.");
+  };
+  const copyTo = async (path: string) => {
+    isCopying = true;
+    const copied = engine.backUp(path, betweenSteps);
+    const reason = await copied.then(() => null, String);
+    isCopying = false;
+    say({ kind: "backedUp", reason });
+    work();
+  };
+  port.on("message", (told: unknown[] | { readonly backUpTo: string } | null) => {
+    if (told === null) isClosing = true;
+    else if (Array.isArray(told)) rounds.push(told);
+    else void copyTo(told.backUpTo);
+    if (!isCopying) work();
   });
   say({ kind: "open" });
 }
