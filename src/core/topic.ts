@@ -28,6 +28,8 @@ export interface TopicDraft {
   readonly place: ArmGroup;
   /** Of a domain only. */
   readonly domain: DomainTerms | null;
+  /** What Azure's clients wrote that has no effect here, to be shown; absent: nothing. */
+  readonly azure?: AzureTraits;
   /** Who keeps it: what a configuration file declared, that file may also take away. */
   readonly origin: Origin;
 }
@@ -40,6 +42,22 @@ export interface ArmGroup {
   readonly resourceGroup: string;
   readonly location: string;
   readonly tags: Readonly<Record<string, string>> | null;
+}
+
+export interface AzureTraits {
+  readonly sku?: { readonly name: string };
+  readonly identity?: TopicIdentity;
+  readonly kind?: string;
+  readonly extendedLocation?: object;
+  readonly dataResidencyBoundary?: string;
+  readonly minimumTlsVersionAllowed?: string;
+  readonly eventTypeInfo?: object;
+}
+
+export interface TopicIdentity {
+  readonly type: string;
+  /** Resource ids of the user-assigned ones. */
+  readonly users: readonly string[];
 }
 
 export interface DomainTerms {

@@ -7,7 +7,13 @@ import { addressOf } from "../import/arm-id.ts";
 import { toListed } from "../import/az-shape.ts";
 import { isObject } from "../import/expression.ts";
 
-const ofTopics = ["inputSchemaMapping", "privateEndpointConnections", "systemData", "tags"];
+const ofTopics = [
+  "inboundIpRules",
+  "inputSchemaMapping",
+  "privateEndpointConnections",
+  "systemData",
+  "tags",
+];
 const ofSubscriptions = [
   "deadLetterDestination",
   "deadLetterWithResourceIdentity",

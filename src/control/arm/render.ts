@@ -11,10 +11,12 @@ import type {
 } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { armTypes, type Topic, topicArmId } from "../../core/topic.ts";
+import { guidOf, renderTraitsAround, renderTraitsInside } from "../properties/azure-traits.ts";
 import { renderDeadLetter } from "../properties/dead-letter.ts";
 import { renderSending } from "../properties/delivery.ts";
 import { renderExtension } from "../properties/extension.ts";
 import { renderInputMapping } from "../properties/input-mapping.ts";
+import { tenantId } from "../signin/azure-signin.ts";
 import type { Form } from "./path.ts";
 
 export interface TopicView {
@@ -24,18 +26,21 @@ export interface TopicView {
 }
 
 export function renderTopic(topic: Topic, { baseUrl, state }: TopicView): object {
-  const { kind, name, place, mapping, domain, port, profile } = topic;
+  const { kind, name, place, mapping, domain, port, profile, inboundIpRules } = topic;
+  const { azure = {} } = topic;
   return {
     properties: {
       provisioningState: state,
       endpoint: `${baseUrl}/topics/${name}/api/events`,
       inputSchema: topic.inputSchema,
       ...(mapping !== null && { inputSchemaMapping: renderInputMapping(mapping) }),
-      metricResourceId: name.toLowerCase(),
+      metricResourceId: guidOf(topicArmId(topic)),
       publicNetworkAccess: topic.publicNetworkAccess ? "Enabled" : "Disabled",
-      inboundIpRules: topic.inboundIpRules.map((ipMask) => ({ ipMask, action: "Allow" })),
+      ...(inboundIpRules.length > 0 && {
+        inboundIpRules: inboundIpRules.map((ipMask) => ({ ipMask, action: "Allow" })),
+      }),
       disableLocalAuth: topic.disableLocalAuth,
-      dataResidencyBoundary: "WithinGeopair",
+      ...renderTraitsInside(azure),
       ...(domain !== null && {
         autoCreateTopicWithFirstSubscription: domain.autoCreateTopics,
         autoDeleteTopicWithLastSubscription: domain.autoDeleteTopics,
@@ -44,9 +49,7 @@ export function renderTopic(topic: Topic, { baseUrl, state }: TopicView): object
         posthorn: { ...(port !== null && { port }), ...(profile !== null && { profile }) },
       }),
     },
-    sku: { name: "Basic" },
-    identity: { type: "None", principalId: null, tenantId: null, userAssignedIdentities: null },
-    ...(kind === "topic" && { kind: "Azure" }),
+    ...renderTraitsAround(azure, { id: topicArmId(topic), isTopic: kind === "topic", tenantId }),
     systemData: null,
     location: place.location,
     tags: place.tags,

@@ -34,9 +34,8 @@ test("a topic is made, shown as Event Grid shows it, and can be published to at 
       provisioningState: "Succeeded",
       endpoint: "https://broker.test:4438/topics/orders/api/events",
       inputSchema: "EventGridSchema",
-      metricResourceId: "orders",
+      metricResourceId: "58a895b3-b80b-5de1-8771-9ba1d218fed6",
       publicNetworkAccess: "Enabled",
-      inboundIpRules: [],
       disableLocalAuth: false,
       dataResidencyBoundary: "WithinGeopair",
     },
@@ -52,6 +51,61 @@ test("a topic is made, shown as Event Grid shows it, and can be published to at 
   });
   const [topic] = (await arm.catalog()).topics;
   assert.equal(topic?.origin, "api");
+});
+
+test("what has no effect here is kept and shown as it was written, and PATCH changes it", async (t) => {
+  const arm = await openArm(t);
+  const eventTypeInfo = { kind: "inline", inlineEventTypes: { placed: { displayName: "P" } } };
+  const user = "/subscriptions/s/resourceGroups/rg/providers/x/userAssignedIdentities/me";
+  const paths = [ordersPath, ordersPath.replace("topics/orders", "domains/shop")];
+  for (const path of paths) {
+    await arm.good("PUT", path, {
+      ...put,
+      sku: { name: "premium" },
+      identity: { type: "systemassigned,userassigned", userAssignedIdentities: { [user]: {} } },
+      properties: {
+        dataResidencyBoundary: "WithinRegion",
+        minimumTlsVersionAllowed: "1.2",
+        eventTypeInfo,
+      },
+    });
+    const { body } = await arm.good("GET", path);
+    assert.deepEqual(body.sku, { name: "Premium" });
+    assert.equal(body.identity.type, "SystemAssigned, UserAssigned");
+    const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+    assert.match(body.identity.principalId, guid);
+    assert.match(body.identity.tenantId, guid);
+    assert.match(body.identity.userAssignedIdentities[user].clientId, guid);
+    assert.partialDeepStrictEqual(body.properties, {
+      dataResidencyBoundary: "WithinRegion",
+      minimumTlsVersionAllowed: "1.2",
+      eventTypeInfo,
+    });
+    // A client that writes back what it has read changes nothing.
+    await arm.good("PUT", path, body);
+    assert.deepEqual((await arm.good("GET", path)).body, body);
+    const change = { identity: { type: "None" }, properties: { minimumTlsVersionAllowed: "1.1" } };
+    await arm.good("PATCH", path, change);
+    const changed = (await arm.good("GET", path)).body;
+    assert.equal(changed.identity.type, "None");
+    assert.equal(changed.properties.minimumTlsVersionAllowed, "1.1");
+    assert.deepEqual(changed.sku, { name: "Premium" });
+    await arm.good("PUT", path, put);
+    const plain = (await arm.good("GET", path)).body;
+    assert.deepEqual([plain.sku.name, plain.properties.eventTypeInfo], ["Basic", undefined]);
+    for (const [wrong, words] of [
+      [{ sku: { name: "Gold" } }, /sku.name must be Basic or Premium/],
+      [{ identity: { type: "Mine" } }, /identity.type must be None, SystemAssigned/],
+      [
+        { properties: { minimumTlsVersionAllowed: "1.9" } },
+        /properties.minimumTls.* 1.0, 1.1 or 1/,
+      ],
+    ] as const) {
+      const refused = await arm.ask("PUT", path, { ...put, ...wrong });
+      assert.equal(refused.status, 400);
+      assert.match(refused.body.error.message, words);
+    }
+  }
 });
 
 test("writing a topic again replaces what it has, and keeps keys and input schema", async (t) => {

@@ -19,6 +19,7 @@ import {
   topicArmId,
   topicNameRule,
 } from "../../core/topic.ts";
+import { checkTraits, traitsAround, traitsInside } from "../properties/azure-traits.ts";
 import {
   checkKey,
   checkTopic,
@@ -45,17 +46,9 @@ import { renderTopic } from "./render.ts";
 import { done, reply } from "./reply.ts";
 
 /** Of the resource, beside its properties; taken from Azure's clients without effect. */
-const idleAround = [
-  "id",
-  "name",
-  "type",
-  "etag",
-  "systemData",
-  "sku",
-  "kind",
-  "identity",
-  "extendedLocation",
-];
+const idleAround = ["id", "name", "type", "etag", "systemData"];
+
+const membersAround = ["location", "tags", "properties", ...traitsAround, ...idleAround];
 
 /** Ours: whoever moves a topic here can bring its keys along. They are never shown with it. */
 const keyNames = ["key1", "key2"] as const;
@@ -73,7 +66,7 @@ export async function putTopic(
   call: Call,
   source: TopicSource,
 ): Promise<Reply> {
-  const members = readMembers(call.request, ["location", "tags", "properties", ...idleAround]);
+  const members = readMembers(call.request, membersAround);
   const properties = propertiesIn(members, source.kind, keyNames);
   const [key1, key2] = keyNames.map((name) =>
     checkKey(properties[name], { field: `properties.${name}`, isRequired: false }),
@@ -93,6 +86,7 @@ export async function putTopic(
       key1: key1 ?? old?.key1 ?? context.makeKey(),
       key2: key2 ?? old?.key2 ?? context.makeKey(),
       place: checkPlace(members, source, old),
+      azure: checkTraits(members, properties, {}),
       origin: "api",
     };
     return [old, await context.registry.putTopic(draft, old?.revision ?? 0)];
@@ -105,7 +99,7 @@ export async function patchTopic(
   call: Call,
   source: TopicSource,
 ): Promise<Reply> {
-  const members = readMembers(call.request, ["location", "tags", "properties", ...idleAround]);
+  const members = readMembers(call.request, membersAround);
   const properties = propertiesIn(members, source.kind);
   refuseFixed(properties, "properties");
   const [stored, written] = await changing(context, call.request, async () => {
@@ -117,7 +111,8 @@ export async function patchTopic(
     checkPort(context.catalog(), source, terms);
     const tags = "tags" in members ? checkTags(members.tags) : old.place.tags;
     const place = { ...old.place, tags };
-    const change: TopicDraft = { ...draft, ...terms, place, origin: "api" };
+    const azure = checkTraits(members, properties, old.azure ?? {});
+    const change: TopicDraft = { ...draft, ...terms, place, azure, origin: "api" };
     return [old, await context.registry.putTopic(change, revision)];
   });
   return await finish(context, call, { stored, written });
@@ -154,7 +149,7 @@ function propertiesIn(
   kind: TopicKind,
   more: readonly string[] = [],
 ): Members {
-  const known = [...topicMembers(kind), "posthorn", ...more, ...unusedMembers];
+  const known = [...topicMembers(kind), "posthorn", ...more, ...traitsInside, ...unusedMembers];
   return withOwnMembers(checkMembers(properties ?? {}, "properties", known), "properties");
 }
 

@@ -166,7 +166,7 @@ export function renderSending({ destination, batch, headers }: Sending): object 
         maxEventsPerBatch: maxEvents,
         preferredBatchSizeInKilobytes: preferredBytes / 1024,
       }),
-      ...(allowed.headers && { deliveryAttributeMappings: mappings }),
+      ...(mappings.length > 0 && { deliveryAttributeMappings: mappings }),
     },
   };
   const identity = kind === "webhook" ? undefined : destination.identity;

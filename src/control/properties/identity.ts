@@ -82,12 +82,14 @@ export function withIdentity(
   throw refuseValue({ field: target, value: destination.kind, allowed });
 }
 
-/** The member in which it is shown; the other one is null. */
+/** The member in which it is shown; the other one is absent, and so are both for nothing. */
 export function renderEither(
   { plain, identified }: Forms,
   value: object | null,
   identity: Identity | undefined,
 ): object {
-  if (identity === undefined) return { [plain]: value };
-  return { [plain]: null, [identified]: { identity, [plain]: value } };
+  if (value === null) return {};
+  return identity === undefined
+    ? { [plain]: value }
+    : { [identified]: { identity, [plain]: value } };
 }

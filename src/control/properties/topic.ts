@@ -1,8 +1,8 @@
 // A topic or domain as someone wrote it, in Event Grid's own property names, checked member by
 // member. The same members stand in a request's `properties` and in the configuration file.
 //
-// What Azure has and a broker of one's own has no use for (private endpoints, data residency) is
-// taken and has no effect: clients send it because it is in what they read.
+// What clients send because it is in what they read (the endpoint, private connections) is taken
+// and has no effect. What they chose and has none here is kept by azure-traits.ts.
 
 import { type ProfileName, profileNames } from "../../core/delivery/profile.ts";
 import type { InputSchema } from "../../core/event.ts";
@@ -69,9 +69,6 @@ export const unusedMembers = [
   "endpoint",
   "metricResourceId",
   "privateEndpointConnections",
-  "dataResidencyBoundary",
-  "minimumTlsVersionAllowed",
-  "eventTypeInfo",
   "encryption",
   "platformCapabilities",
 ];
