@@ -25,9 +25,9 @@ const heading = `<!-- Made by \`node test/profiles/main.ts\`, which runs it. -->
 
 # One failing event, under each profile
 
-An endpoint that answers 503 to everything, and one event published at ${startAt}: what the log of a real
-broker tells of it, on the virtual clock and with the seed 1. Times are counted from the publish; the words are those of
-\`delivery.attempted\` and of the fact that ends the event's life. The [profiles](profiles.md) say why they differ.
+An endpoint that answers 503 to everything, and one event published at ${startAt}: the log of a real broker on the
+virtual clock, with the seed 1. Times are counted from the publish; the texts are those of \`delivery.attempted\` and of
+the last fact about the event. [profiles.md](profiles.md) explains the differences.
 `;
 
 async function sectionOf(scene: Scene, name: ProfileName): Promise<string> {

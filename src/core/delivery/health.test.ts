@@ -52,7 +52,7 @@ test("a success in between starts the count anew (H-1)", () => {
   assert.equal(after(healthyStart, ...facts, failed(3)).kind, "unhealthy");
 });
 
-test("when the wait is over one probe may be sent, and nothing beside it (H-2)", () => {
+test("when the wait is over one probe may be sent, and nothing beside it (H-2, R-7)", () => {
   assert.deepEqual(gate(sick, 30 * s - 1), { kind: "closed", until: 30 * s });
   assert.deepEqual(gate(sick, 30 * s), { kind: "open", atOnce: 1 });
   const probing = after(sick, sent(30 * s));
