@@ -5,14 +5,14 @@
 
 import { Expiry } from "./control/expiry.ts";
 import { Handshakes } from "./control/handshake/handshakes.ts";
-import type { CallerUrl, HandshakePort } from "./control/handshake/port.ts";
+import type { HandshakePort } from "./control/handshake/port.ts";
 import { Operator } from "./control/operator.ts";
 import type { AzureResources } from "./core/azure/resources.ts";
 import type { HealthRules } from "./core/delivery/health.ts";
 import type { PolicyDefaults } from "./core/delivery/policy.ts";
 import type { ProfileName } from "./core/delivery/profile.ts";
 import { type HandshakeRules, handshakeRules } from "./core/handshake/handshake.ts";
-import type { Ask } from "./core/handshake/question.ts";
+import type { Ask, CallerUrl } from "./core/handshake/question.ts";
 import type { Catalog, Chance, Clock, Ids, Log, Meter, Sink, WholeStore } from "./core/ports.ts";
 import type { Refusal } from "./core/refusal.ts";
 import type { Route } from "./core/request.ts";

@@ -306,7 +306,7 @@ test("only plain http and https URLs are taken, and a refused one is never shown
   const [taken] = parse(
     wished({ properties: { endpointUrl: "HTTPS://Example.test" } }),
   ).subscriptions;
-  assert.deepEqual(taken?.destination, { kind: "webhook", url: "https://example.test/" });
+  assert.deepEqual(taken?.destination, { kind: "webhook", url: "HTTPS://Example.test" });
 });
 
 test("names that differ only in letter case are refused", () => {

@@ -52,7 +52,9 @@ function viewOf(
   return {
     state,
     until: handshake && isoInstant(handshake.until),
-    validationUrl: isAwaited ? validationUrlOf(subscription, handshake, baseUrlOf(request)) : null,
+    validationUrl: isAwaited
+      ? validationUrlOf(subscription, handshake, { baseUrl: baseUrlOf(request) })
+      : null,
     exchanges: (handshake?.exchanges ?? []).map(({ at, ...exchange }) => ({
       at: isoInstant(at),
       ...exchange,

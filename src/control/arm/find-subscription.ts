@@ -1,10 +1,11 @@
 // Where subscriptions are: from the source that a path names to the records of the catalog.
 
+import { parseStorageId } from "../../core/azure/storage.ts";
 import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
-import { type Topic, topicArmId } from "../../core/topic.ts";
+import { localGroup, type Topic, topicArmId } from "../../core/topic.ts";
 import { findDomainTopic, needDomain, needDomainTopic } from "./domains.ts";
 import { type ArmContext, findTopic, needTopic, refuseMissing } from "./find-topic.ts";
 import type { Named, Source } from "./path.ts";
@@ -19,7 +20,7 @@ export interface SubscriptionParent {
 export function findParent(catalog: Catalog, source: Source): SubscriptionParent | undefined {
   switch (source.kind) {
     case "foreign": {
-      const topic = catalog.topics.find((each) => isSameName(topicArmId(each), source.id));
+      const topic = findStorage(catalog, source.id);
       return topic && { topic, domainTopic: null };
     }
     case "domainTopic": {
@@ -32,6 +33,24 @@ export function findParent(catalog: Catalog, source: Source): SubscriptionParent
       return topic && { topic, domainTopic: null };
     }
   }
+}
+
+/**
+ * An account that the file knows by its name alone is that account in every group, and is shown in
+ * the one asked for.
+ */
+function findStorage({ topics }: Catalog, id: string): Topic | undefined {
+  const asked = parseStorageId(id);
+  if (asked === null || asked.container !== null) return undefined;
+  const found = topics.find(
+    ({ kind, name }) => kind === "storage" && isSameName(name, asked.account),
+  );
+  if (found === undefined || isSameName(topicArmId(found), id)) return found;
+  const { place } = found;
+  const isAnywhere =
+    place.subscriptionId === localGroup.subscriptionId &&
+    place.resourceGroup === localGroup.resourceGroup;
+  return isAnywhere ? { ...found, place: { ...place, ...asked.group } } : undefined;
 }
 
 /** Refusals: NotFound, InvalidSetting for what has no events here. */

@@ -3,12 +3,13 @@
 
 import type { AzureResources } from "../../core/azure/resources.ts";
 import type { ProfileName } from "../../core/delivery/profile.ts";
+import type { CallerUrl } from "../../core/handshake/question.ts";
 import type { Catalog, Clock, Ids, Log, Registry } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request } from "../../core/request.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
-import type { CallerUrl, HandshakePort } from "../handshake/port.ts";
+import type { HandshakePort } from "../handshake/port.ts";
 import { etagOf, hasConditions } from "./etag.ts";
 import type { Operations } from "./operations.ts";
 import type { Group, Source, TopicSource } from "./path.ts";

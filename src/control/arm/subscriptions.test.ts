@@ -497,6 +497,40 @@ test("a storage account of this broker can be subscribed to by its resource id (
   assert.equal((await arm.catalog()).subscriptions.length, 0);
 });
 
+test("a storage account known by its name alone is a source in every group", async (t) => {
+  const arm = await openArm(t);
+  const keys = { key1: "one", key2: "two", origin: "file" } as const;
+  await arm.store.putTopic({ ...plainTopic, ...keys, kind: "storage", name: "letters" });
+  const inGroup = (name: string) =>
+    `/subscriptions/S/resourceGroups/${name}/providers/Microsoft.Storage/storageAccounts/letters`;
+  const path = `${inGroup("mine")}${provider}/eventSubscriptions/watch`;
+  await write(arm, webhookBody(), path);
+  const { body } = await arm.good("GET", path);
+  assert.equal(body.id, path);
+  assert.equal(body.properties.topic, inGroup("mine"));
+  const listed = await arm.good("GET", `${inGroup("mine")}${provider}/eventSubscriptions`);
+  assert.deepEqual(listed.body.value, [body]);
+  const other = path.replace("/mine/", "/other/");
+  assert.equal((await arm.good("GET", other)).body.id, other);
+  assert.equal((await arm.ask("DELETE", other)).status, 204);
+  assert.equal((await arm.ask("GET", path)).status, 404);
+});
+
+test("endpoint URLs and names of headers are kept letter by letter", async (t) => {
+  const arm = await openOrders(t);
+  const endpointUrl = "HTTPS://Hook.Test:443/a/../B%7e?Code=x";
+  const mappings = [{ name: "X-Tenant", type: "Static", properties: { value: "a" } }];
+  const properties = { endpointUrl, deliveryAttributeMappings: mappings };
+  const path = `${ordersPath}/eventSubscriptions/billing`;
+  const destination = { endpointType: "WebHook", properties };
+  await write(arm, { properties: { destination } }, path);
+  const shown = (await arm.good("GET", path)).body.properties.destination.properties;
+  assert.equal(shown.endpointBaseUrl, "HTTPS://Hook.Test:443/a/../B%7e");
+  assert.equal(shown.deliveryAttributeMappings[0].name, "X-Tenant");
+  const full = await arm.good("POST", `${path}/getFullUrl`);
+  assert.equal(full.body.endpointUrl, endpointUrl);
+});
+
 test("subscriptions are listed by topic, group, subscription, location and topic type", async (t) => {
   const arm = await openOrders(t);
   const rg1 = "/subscriptions/S/resourceGroups/rg1";

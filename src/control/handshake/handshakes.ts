@@ -22,6 +22,7 @@ import {
 } from "../../core/handshake/handshake.ts";
 import {
   type Ask,
+  type CallerUrl,
   judge,
   questionOf,
   validationUrlOf,
@@ -43,7 +44,7 @@ import {
 import { sleep } from "../../core/text/time.ts";
 import type { Topic } from "../../core/topic.ts";
 import { occasionOf, sendDeletionNotice } from "./deletion-notice.ts";
-import type { CallerUrl, HandshakePort, Verdict } from "./port.ts";
+import type { HandshakePort, Verdict } from "./port.ts";
 import { type Call, validationRoutes } from "./validation-url.ts";
 
 export interface HandshakeDeps {
@@ -190,7 +191,7 @@ export class Handshakes implements HandshakePort {
     const { record, called, stop } = run;
     const { handshake } = record;
     const terms = termsAsked(record);
-    const validationUrl = validationUrlOf(record, handshake, called.baseUrl);
+    const validationUrl = validationUrlOf(record, handshake, called);
     const question = questionOf(occasionOf(this.#deps, record, terms), {
       code: handshake.code,
       validationUrl,

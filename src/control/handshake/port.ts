@@ -2,6 +2,7 @@
 // Whoever writes a subscription of a webhook writes what `prepare` gives with it, and then calls
 // `begin`; the desk alone moves it on from there, and takes up what a restart interrupted.
 
+import type { CallerUrl } from "../../core/handshake/question.ts";
 import type {
   Handshake,
   Subscription,
@@ -16,11 +17,6 @@ export type Verdict =
   | { readonly state: "AwaitingManualAction" }
   /** `why` is a sentence without secrets: `Http POST request failed with response code 404.` */
   | { readonly state: "Failed"; readonly why: string };
-
-/** `scheme://host[:port]` by which a client called us; a validation URL begins with it. */
-export interface CallerUrl {
-  readonly baseUrl: string;
-}
 
 /**
  * What becomes of a subscription:

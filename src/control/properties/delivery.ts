@@ -10,6 +10,7 @@ import {
 import { type BatchPolicy, batchPolicyOf } from "../../core/delivery/batch.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { type Destination, endpointOf, type SubscriptionTerms } from "../../core/subscription.ts";
+import { readWebUrl, urlWords } from "../../core/text/web-url.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import {
   allowedFor,
@@ -31,8 +32,6 @@ export type Sending = Pick<SubscriptionTerms, "destination" | "batch" | "headers
 
 /** Webhooks that Entra ID guards. */
 const notAvailable = ["azureActiveDirectoryTenantId", "azureActiveDirectoryApplicationIdOrUri"];
-
-const urlCharactersMax = 2048;
 
 /** Refusal: InvalidSetting, naming the field. */
 export function checkSending({ value, field, identity }: Written, context: SendingContext) {
@@ -107,22 +106,9 @@ function checkUrl(
     const allowed = "what it is: to change it, write endpointUrl";
     throw refuseValue({ field: `${field}.endpointBaseUrl`, value: base, allowed, secret: true });
   }
-  const url = typeof endpointUrl === "string" ? URL.parse(endpointUrl) : null;
-  const isFine =
-    url !== null &&
-    (url.protocol === "http:" || url.protocol === "https:") &&
-    url.username === "" &&
-    url.password === "" &&
-    !url.href.includes("#") &&
-    url.href.length <= urlCharactersMax;
-  if (isFine) return { kind: "webhook", url: url.href };
-  const allowed = `an absolute http or https URL of at most ${urlCharactersMax} characters`;
-  throw refuseValue({
-    field: `${field}.endpointUrl`,
-    value: endpointUrl,
-    allowed: `${allowed}, without user name, password and fragment`,
-    secret: true,
-  });
+  if (readWebUrl(endpointUrl) !== null) return { kind: "webhook", url: endpointUrl as string };
+  const allowed = urlWords("http or https");
+  throw refuseValue({ field: `${field}.endpointUrl`, value: endpointUrl, allowed, secret: true });
 }
 
 /** How the service shows a destination that does not ask for batches. */

@@ -53,9 +53,12 @@ test("the validation URL has the service's layout, with the code as id", () => {
     ...{ exchanges: [], allowedRate: null },
   };
   assert.equal(
-    validationUrlOf({ id: 7, name: "billing" }, handshake, "https://broker.test:553"),
+    validationUrlOf({ id: 7, name: "billing" }, handshake, {
+      baseUrl: "https://broker.test:553",
+      apiVersion: "2020-06-01",
+    }),
     "https://broker.test:553/eventsubscriptions/billing/validate" +
-      `?id=${code}&t=2022-10-28T04:23:35.198Z&apiVersion=2025-02-15&token=7`,
+      `?id=${code}&t=2022-10-28T04:23:35.198Z&apiVersion=2020-06-01&token=7`,
   );
 });
 
@@ -102,10 +105,10 @@ test("the subscription's own headers go with the question, those of events do no
     { name: "x-key", kind: "dynamic", sourceField: "data.key" },
   ] as const;
   const posted = ask({ headers });
-  assert.equal(posted.headers.authorization, "Basic abc");
+  assert.equal(posted.headers.Authorization, "Basic abc");
   assert.equal(posted.headers["aeg-event-type"], "SubscriptionValidation");
   assert.ok(!("x-key" in posted.headers));
-  assert.equal(ask({ ...inCloudEvents, headers }).headers.authorization, "Basic abc");
+  assert.equal(ask({ ...inCloudEvents, headers }).headers.Authorization, "Basic abc");
 });
 
 test("an endpoint agrees by saying the code back with a 200, whatever the letter case", () => {
@@ -201,6 +204,8 @@ test("a deletion is told by an event that names the subscription", () => {
   );
   const inOther = deletionNoticeOf(occasion(inCloudEvents), armId);
   assert.equal(inOther.headers["content-type"], "application/cloudevents+json; charset=utf-8");
+  assert.equal(told.headers["aeg-data-version"], "1");
+  assert.equal("aeg-data-version" in inOther.headers, false, "a CloudEvent has none");
   assert.deepEqual(JSON.parse(inOther.body ?? ""), {
     specversion: "1.0",
     id: "event-1",

@@ -8,6 +8,7 @@
 
 import type { Instant } from "../ports.ts";
 import type { Handshake, Subscription, SubscriptionTerms } from "../subscription.ts";
+import { type Headers, joinHeaders } from "../text/header-names.ts";
 import { isoInstant } from "../text/time.ts";
 
 /** A request of our own to an endpoint: the handshake before any event, the notice after all. */
@@ -50,8 +51,15 @@ const origin = "eventgrid.azure.net";
  */
 const requestRate = 600_000;
 
-/** The version of the management API whose validation URL this is. */
-const apiVersion = "2025-02-15";
+/** How a client called us, which its validation URL repeats. */
+export interface CallerUrl {
+  /** `scheme://host[:port]`. */
+  readonly baseUrl: string;
+  /** Of the management API; absent: the client was none of Azure's. */
+  readonly apiVersion?: string;
+}
+
+const apiVersionDefault = "2025-02-15";
 
 const excerptCharsMax = 200;
 
@@ -59,7 +67,7 @@ const excerptCharsMax = 200;
 export function validationUrlOf(
   { id, name }: Pick<Subscription, "id" | "name">,
   { code, startedAt }: Handshake,
-  baseUrl: string,
+  { baseUrl, apiVersion = apiVersionDefault }: CallerUrl,
 ): string {
   const query = `id=${code}&t=${isoInstant(startedAt)}&apiVersion=${apiVersion}&token=${id}`;
   return `${baseUrl}/eventsubscriptions/${encodeURIComponent(name)}/validate?${query}`;
@@ -87,12 +95,11 @@ export function questionOf(
     return {
       method: "OPTIONS",
       url: occasion.url,
-      headers: {
-        ...staticHeaders(terms),
+      headers: joinHeaders(staticHeaders(terms), {
         "webhook-request-origin": origin,
         "webhook-request-callback": asked.validationUrl,
         "webhook-request-rate": String(requestRate),
-      },
+      }),
       body: null,
     };
   }
@@ -100,7 +107,7 @@ export function questionOf(
   return {
     method: "POST",
     url: occasion.url,
-    headers: headersOf(occasion, "SubscriptionValidation"),
+    headers: headersOf(occasion, "SubscriptionValidation", eventHeaders),
     body: eventBody(occasion, "Microsoft.EventGrid.SubscriptionValidationEvent", data),
   };
 }
@@ -114,30 +121,36 @@ export function deletionNoticeOf(occasion: Occasion, subscriptionArmId: string):
   return {
     method: "POST",
     url: occasion.url,
-    headers: {
-      ...headersOf(occasion, "SubscriptionDeletion"),
-      ...(isCloudEvent ? { "content-type": "application/cloudevents+json; charset=utf-8" } : {}),
-    },
+    headers: headersOf(
+      occasion,
+      "SubscriptionDeletion",
+      isCloudEvent ? cloudEventHeaders : eventHeaders,
+    ),
     body: isCloudEvent ? cloudEventBody(occasion, type, data) : eventBody(occasion, type, data),
   };
 }
 
-function headersOf(occasion: Occasion, eventType: string): Record<string, string> {
-  return {
-    ...staticHeaders(occasion.terms),
-    "content-type": "application/json; charset=utf-8",
+const eventHeaders = {
+  "content-type": "application/json; charset=utf-8",
+  "aeg-data-version": "1",
+};
+
+/** A CloudEvent has no data version to speak of. */
+const cloudEventHeaders = { "content-type": "application/cloudevents+json; charset=utf-8" };
+
+function headersOf(occasion: Occasion, eventType: string, body: Headers): Record<string, string> {
+  return joinHeaders(staticHeaders(occasion.terms), body, {
     "aeg-event-type": eventType,
     "aeg-subscription-name": occasion.name.toUpperCase(),
     "aeg-delivery-count": "0",
     "aeg-metadata-version": "1",
-    "aeg-data-version": "1",
-  };
+  });
 }
 
 /** The subscription's own headers, without which a guarded endpoint would not let us in (C-1). */
 function staticHeaders({ headers }: SubscriptionTerms): Record<string, string> {
   const known = headers.flatMap((header) =>
-    header.kind === "static" ? [[header.name.toLowerCase(), header.value] as const] : [],
+    header.kind === "static" ? [[header.name, header.value] as const] : [],
   );
   return Object.fromEntries(known);
 }

@@ -11,6 +11,7 @@ import {
   type Forward,
   type WebHookDestination,
 } from "../../core/subscription.ts";
+import { joinHeaders } from "../../core/text/header-names.ts";
 import { findMembers } from "../../core/text/json.ts";
 import { traceFields } from "../../core/tracing/trace.ts";
 import { forwardHeaders, withTopic } from "./forward.ts";
@@ -60,16 +61,18 @@ export function postOf(
   return {
     method: "POST",
     path,
-    headers: {
-      "content-type": contentTypeOf(deliverySchema, isBatched),
-      "user-agent": "posthorn",
-      ...traceFields(trace),
-      ...ownHeaders(subscription.headers, first.event.text),
-      ...(forward === undefined
+    headers: joinHeaders(
+      {
+        "content-type": contentTypeOf(deliverySchema, isBatched),
+        "user-agent": "posthorn",
+        ...traceFields(trace),
+      },
+      ownHeaders(subscription.headers, first.event.text),
+      forward === undefined
         ? gridFields(subscription, first, { rendered: rendered[0] as Rendered, say: headerText })
-        : forwardHeaders(forward)),
-      ...more,
-    },
+        : forwardHeaders(forward),
+      more,
+    ),
     body: bodyOf(texts, deliverySchema, isBatched),
   };
 }
@@ -109,10 +112,9 @@ export function ownFields(
   });
 }
 
-/** Names in lower case, so that one of ours and one of theirs are never both sent. */
 function ownHeaders(headers: readonly DeliveryHeader[], text: string): Record<string, string> {
   const own: Record<string, string> = {};
-  for (const [name, value] of ownFields(headers, text)) own[name.toLowerCase()] = headerText(value);
+  for (const [name, value] of ownFields(headers, text)) own[name] = headerText(value);
   return own;
 }
 

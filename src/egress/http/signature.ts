@@ -5,6 +5,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { type Signing, secretPrefix, secretsInForce } from "../../core/delivery/signing.ts";
 import type { Instant, Parcel } from "../../core/ports.ts";
+import { joinHeaders } from "../../core/text/header-names.ts";
 import type { Post } from "./message.ts";
 
 export function sign(post: Post, parcel: Parcel, now: Instant): Post {
@@ -16,7 +17,7 @@ export function sign(post: Post, parcel: Parcel, now: Instant): Post {
     body: post.body,
     secrets: secretsInForce(signing, now),
   });
-  return { ...post, headers: { ...post.headers, ...headers } };
+  return { ...post, headers: joinHeaders(post.headers, headers) };
 }
 
 /**

@@ -85,6 +85,19 @@ test("a request has these bytes and no others (D-4)", async (t) => {
   ]);
 });
 
+test("headers of the subscription's own arrive in the letter case in which they were written", async (t) => {
+  let bytes = "";
+  const { url } = await serveRaw(t, (socket, text) => {
+    bytes = text;
+    if (text.endsWith("]")) socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+  });
+  const parcel = parcelOf(['{"id":"a"}']);
+  const headers = [{ name: "X-Tenant", kind: "static", value: "a", isSecret: false }] as const;
+  const subscription = { ...parcel.subscription, headers };
+  await openSender(t).send(url, { parcel: { ...parcel, subscription } });
+  assert.match(bytes, /\r\nX-Tenant: a\r\n/);
+});
+
 test("a batch is one array, and its headers speak of the first event", async (t) => {
   const { url, arrived } = await serve(t, ok);
   const parcel = parcelOf(['{"id":"a"}', '{"id":"b"}', '{"id":"c"}'], { attempts: 3 });
