@@ -481,7 +481,7 @@ test("bad input is one line and code 2, and nothing is asked of the broker", asy
   };
   const template = file("main.json", JSON.stringify({ parameters: {}, resources: [] }));
   const table: [string[], RegExp][] = [
-    [["import"], /FILE must be given: a file, or - for the input/],
+    [["import"], /FILE must be given: a file, or - for standard input/],
     [["import", join(folder, "gone.json")], /gone.json cannot be read \(ENOENT\)/],
     [["import", file("bad.json", "{")], /bad.json is not JSON/],
     [["import", file("odd.json", "5")], /odd.json must be an ARM template, or a list/],

@@ -19,7 +19,7 @@ const output: Option = {
   takes: "FORM",
   aliases: ["-o"],
   choices: ["table", "json"],
-  about: "How to print; table on a terminal, else json.",
+  about: "The output format. Default: table on a terminal, json elsewhere.",
 };
 
 const processCommands: readonly Command[] = [
@@ -35,7 +35,7 @@ const processCommands: readonly Command[] = [
   },
   {
     words: "doctor",
-    about: "Examine settings, machine, store and endpoints, and say what to do.",
+    about: "Check settings, machine, store and endpoints, and say what to do.",
     more: "It takes the options of serve. The exit code is 1 when there is a problem.",
     options: { output },
     examples: ["posthorn doctor --data ./posthorn-data"],
@@ -46,11 +46,11 @@ const processCommands: readonly Command[] = [
   },
   {
     words: "restore",
-    about: "Put a backup in the place of the store of a broker that is not running.",
+    about: "Restore the store of a stopped broker from a backup.",
     operands: { name: "FILE", isRequired: true, about: "the backup" },
     options: {
-      data: { takes: "DIR", about: "The data folder; ./posthorn-data unless it is said." },
-      replace: { takes: null, about: "A store that is there is kept beside it." },
+      data: { takes: "DIR", about: "The data folder. Default: ./posthorn-data." },
+      replace: { takes: null, about: "An existing store is kept beside it." },
     },
     examples: ["posthorn restore store-today.db --data ./posthorn-data"],
     prints: "text",
@@ -88,7 +88,12 @@ const moveCommands: readonly Command[] = [
       "A file is an ARM template (what `az bicep build` makes of Bicep is one), or what the Azure " +
       "CLI lists. One line is printed for each resource: created, updated, unchanged, failed or " +
       "skipped.",
-    operands: { name: "FILE", isMany: true, isRequired: true, about: "a file, or - for the input" },
+    operands: {
+      name: "FILE",
+      isMany: true,
+      isRequired: true,
+      about: "a file, or - for standard input",
+    },
     options: importOptions,
     examples: ["posthorn import main.json --parameters environment=dev --dry-run"],
     prints: "text",

@@ -13,18 +13,18 @@ const nouns: Readonly<Record<string, string>> = {
   topic: "Topics, which publishers post to.",
   "topic key": "The keys of a topic.",
   "topic event-subscription": "The subscriptions of a topic.",
-  domain: "Domains: many topics under one roof.",
+  domain: "Domains: many topics behind one address.",
   "domain key": "The keys of a domain.",
   "domain topic": "The topics of a domain.",
   "domain topic event-subscription": "The subscriptions of a topic of a domain.",
   "domain event-subscription": "The subscriptions of a domain.",
-  "event-subscription": "Subscriptions of whatever there is, by its id.",
+  "event-subscription": "Subscriptions of any source, by its id.",
   signing: "The secrets that deliveries are signed with.",
-  "topic-type": "What can be subscribed to.",
+  "topic-type": "Types of topics.",
   event: "Events that were published.",
-  deadletter: "Events that were given up and kept.",
+  deadletter: "Undeliverable events that were kept.",
   redrive: "Dead letters that are being sent again.",
-  endpoint: "Where events are sent, and how it is.",
+  endpoint: "Endpoints and their health.",
   config: "The settings of the broker.",
 };
 
@@ -65,8 +65,8 @@ Commands:
 ${table([...rows, ["help", "Show this."]])}
 
 Commands and options are those of \`az eventgrid\`: a script needs only its first word changed.
-On the machine of a broker its address and its admin key are found in its data folder;
-elsewhere --server and --key say them, or POSTHORN_SERVER and POSTHORN_KEY.
+On the broker's own machine its address and admin key are found in its data folder;
+elsewhere give --server and --key, or POSTHORN_SERVER and POSTHORN_KEY.
 `;
 }
 
@@ -125,7 +125,7 @@ export function optionsOf(command: Command): Options {
 const streamOutput: Option = {
   ...outputOptions.output,
   choices: ["table", "json"],
-  about: "Lines for people, or an object on each line; the first on a terminal.",
+  about: "Readable lines, or one JSON object per line. Default: lines on a terminal.",
 };
 
 function commandHelp(command: Command): string {
@@ -140,7 +140,7 @@ function commandHelp(command: Command): string {
     `Usage:\n  posthorn ${words}${after} [options]`,
     ...(operands === undefined ? [] : [`  ${operands.name}  ${operands.about}`]),
     ...(own.length === 0 ? [] : [`Options:\n${own.map(entry).join("\n")}`]),
-    `Options of all:\n${all
+    `Common options:\n${all
       .filter((each) => !isOwn(each))
       .map(entry)
       .join("\n")}`,
@@ -215,7 +215,7 @@ export function reference(commands: readonly Command[]): string {
   const more = likewise.map((noun) => `\`${noun}\``).join(", ");
   return [
     ...sections,
-    `The verbs of \`event-subscription\` are also those of ${more}, which say by ` +
-      "`--topic-name`, `--domain-name` and `--domain-topic-name` what is meant.",
+    `The verbs of \`event-subscription\` also work with ${more}, which take ` +
+      "`--topic-name`, `--domain-name` and `--domain-topic-name` instead of an id.",
   ].join("\n\n");
 }

@@ -13,20 +13,20 @@ export const whereOptions = {
   server: {
     takes: "URL",
     about:
-      "Where the broker is. POSTHORN_SERVER, else what address in the data folder says, " +
+      "The broker's URL. Default: POSTHORN_SERVER, else the address in the data folder, " +
       "else http://127.0.0.1:5888.",
   },
   key: {
     takes: "KEY",
-    about: "The admin key. POSTHORN_KEY, else what admin.key in the data folder holds.",
+    about: "The admin key. Default: POSTHORN_KEY, else admin.key in the data folder.",
   },
   data: {
     takes: "FOLDER",
-    about: "The data folder of a broker on this machine. POSTHORN_DATA, else ./posthorn-data.",
+    about: "The data folder of a local broker. Default: POSTHORN_DATA, else ./posthorn-data.",
   },
   ca: {
     takes: "FILE",
-    about: "The authority to trust over https, as PEM; else ca.pem in the data folder.",
+    about: "The CA to trust over https, a PEM file. Default: ca.pem in the data folder.",
   },
 } as const satisfies Options;
 
@@ -36,49 +36,49 @@ export const outputOptions = {
     takes: "FORM",
     aliases: ["-o"],
     choices: forms,
-    about: "How to print it: table on a terminal and json elsewhere, unless it is said.",
+    about: "The output format. Default: table on a terminal, json elsewhere.",
   },
-  query: { takes: "JMESPATH", about: "What of it to print, such as [].name." },
+  query: { takes: "JMESPATH", about: "A JMESPath query, such as [].name." },
 } as const satisfies Options;
 
 /** As az has them. */
 export const manners = {
   "only-show-errors": { takes: null, about: "No warnings and no progress." },
-  verbose: { takes: null, about: "Tell of each request to the broker." },
+  verbose: { takes: null, about: "Show each request to the broker." },
   debug: { takes: null, about: "The same as --verbose." },
   help: { takes: null, aliases: ["-h"], about: "Show this." },
 } as const satisfies Options;
 
 export const subscription: Option = {
   takes: "ID",
-  about: "Azure's subscription; there is one unless someone made others.",
+  about: "The Azure subscription. Default: the broker's own.",
 };
 export const resourceGroup: Option = {
   takes: "NAME",
   aliases: ["-g"],
-  about: "The group. AZURE_DEFAULTS_GROUP, else posthorn.",
+  about: "The resource group. Default: AZURE_DEFAULTS_GROUP, else posthorn.",
 };
 /** Where a resource would be in Azure. */
 export const deploymentOptions: Options = { "resource-group": resourceGroup, subscription };
 export const location: Option = {
   takes: "NAME",
   aliases: ["-l"],
-  about: "The location. AZURE_DEFAULTS_LOCATION, else local.",
+  about: "The location. Default: AZURE_DEFAULTS_LOCATION, else local.",
 };
 export const domainName: Option = { takes: "NAME", about: "The name of the domain." };
 export const ids: Option = {
   takes: "ID…",
   isMany: true,
-  about: "The whole ids, in the place of names and group.",
+  about: "Full resource ids, instead of names and group.",
 };
 export const odata: Option = {
   takes: "FILTER",
-  about: "Of those alone whose name fits, such as \"contains(name, 'a')\".",
+  about: "Only names that match, such as \"contains(name, 'a')\".",
 };
 export const yes: Option = {
   takes: null,
   aliases: ["-y"],
-  about: "Taken because az asks before it deletes; here nothing is asked.",
+  about: "Accepted for scripts written for az; there is no question here.",
 };
 
 export function named(what: string, isRequired = true): Option {
@@ -92,12 +92,12 @@ const identities: Options = {
     choices: ["noidentity", "systemassigned"],
     about: "The identity of the resource.",
   },
-  "mi-system-assigned": { takes: null, about: "With an identity of the system's." },
+  "mi-system-assigned": { takes: null, about: "With a system-assigned identity." },
   "mi-user-assigned": {
     takes: "ID…",
     isMany: true,
     isList: true,
-    about: "With an identity that a user made.",
+    about: "With a user-assigned identity.",
   },
 };
 
@@ -107,24 +107,24 @@ export const accessOptions: Options = {
   "public-network-access": {
     takes: "STATE",
     choices: ["enabled", "disabled"],
-    about: "Whether anyone may publish who has a key, or nobody over the network.",
+    about: "Whether publishing over the network is allowed.",
   },
   "inbound-ip-rules": {
     takes: "MASK Allow",
     isMany: true,
     isList: true,
-    about: "An address or a mask from which publishes are taken.",
+    about: "An address or a mask that may publish.",
   },
   "disable-local-auth": { takes: null, about: "Only bearer tokens may publish." },
   profile: {
     takes: "NAME",
     choices: profileNames,
-    about: "Ours: the delivery rules of this topic, in the place of the broker's.",
+    about: "Posthorn only: the profile of this topic, instead of the broker's.",
   },
   port: {
     takes: "PORT",
     range: { min: 1, max: 65_535 },
-    about: "Ours: a port of its own, for clients that keep only host and port.",
+    about: "Posthorn only: a port of its own, for clients that keep only host and port.",
   },
   ...identities,
 };
@@ -133,18 +133,18 @@ export const schemaOptions: Options = {
   "input-schema": {
     takes: "SCHEMA",
     choices: ["eventgridschema", "customeventschema", "cloudeventschemav1_0"],
-    about: "What publishers send; eventgridschema unless it is said.",
+    about: "The schema of published events. Default: eventgridschema.",
   },
   "input-mapping-fields": {
     takes: "FIELD=NAME…",
     isMany: true,
     about:
-      "With customeventschema: where id, topic, eventtime, subject, eventtype, dataversion are.",
+      "With customeventschema: fields for id, topic, eventtime, subject, eventtype, dataversion.",
   },
   "input-mapping-default-values": {
     takes: "FIELD=VALUE…",
     isMany: true,
-    about: "With customeventschema: subject, eventtype and dataversion where an event has none.",
+    about: "With customeventschema: defaults for subject, eventtype and dataversion.",
   },
 };
 
@@ -152,23 +152,23 @@ export const filterOptions: Options = {
   "included-event-types": {
     takes: "TYPE…",
     isMany: true,
-    about: "Only events of these types; all, unless it is said.",
+    about: "Only events of these types. Default: all.",
   },
-  "subject-begins-with": { takes: "TEXT", about: "Only events whose subject begins so." },
-  "subject-ends-with": { takes: "TEXT", about: "Only events whose subject ends so." },
-  "subject-case-sensitive": { takes: null, about: "With regard to letter case." },
+  "subject-begins-with": { takes: "TEXT", about: "Only events whose subject begins with this." },
+  "subject-ends-with": { takes: "TEXT", about: "Only events whose subject ends with this." },
+  "subject-case-sensitive": { takes: null, about: "Subject filters are case-sensitive." },
   "advanced-filter": {
     takes: "KEY OPERATOR VALUE…",
     isMany: true,
     isList: true,
     about:
-      "Only events of which this holds, such as data.amount NumberGreaterThan 10; ranges are " +
-      "written 5,10. All of several must hold.",
+      "Only events for which this is true, such as data.amount NumberGreaterThan 10; ranges are " +
+      "written 5,10. Several are combined with and.",
   },
   "enable-advanced-filtering-on-arrays": {
     takes: null,
     aliases: ["--enable-af-arr"],
-    about: "An array fits when one of its values does.",
+    about: "An array matches when one of its values does.",
   },
 };
 
@@ -188,7 +188,7 @@ const headers: Options = {
     aliases: ["-d"],
     isMany: true,
     isList: true,
-    about: "A header for each delivery: a text, secret or not, or what the event has there.",
+    about: "A header for each delivery: a fixed value, secret or not, or a value of the event.",
   },
 };
 
@@ -197,41 +197,41 @@ export const deliveryOptions: Options = {
   "max-delivery-attempts": {
     takes: "COUNT",
     range: edgeRetryRanges.maxDeliveryAttempts,
-    about: "How often an event is tried; 30 unless it is said.",
+    about: "How often an event is tried. Default: 30.",
   },
   "event-ttl": {
     takes: "MINUTES",
     range: edgeRetryRanges.eventTimeToLiveInMinutes,
-    about: "How long an event is tried; 1440 unless it is said.",
+    about: "Time to live of an event. Default: 1440.",
   },
   "max-events-per-batch": {
     takes: "COUNT",
     range: batchRanges.maxEventsPerBatch,
-    about: "At most so many events in a request.",
+    about: "The most events in one request.",
   },
   "preferred-batch-size-in-kilobytes": {
     takes: "SIZE",
     aliases: ["--pref-batch-size-kb"],
     range: batchRanges.preferredBatchSizeInKilobytes,
-    about: "Requests of about this size.",
+    about: "The preferred size of a request.",
   },
   "event-delivery-schema": {
     takes: "SCHEMA",
     choices: ["eventgridschema", "custominputschema", "cloudeventschemav1_0"],
-    about: "What the endpoint gets; as it was published, unless it is said.",
+    about: "The schema of deliveries. Default: as published.",
   },
   "split-on-failure": {
     takes: null,
-    about: "Ours: of a batch that is given up, find the event that spoils it.",
+    about: "Posthorn only: halve an undeliverable batch until the bad event is found.",
   },
   signing: {
     takes: null,
-    about: "Ours: sign deliveries as Standard Webhooks has it, with a secret that is made.",
+    about: "Posthorn only: sign deliveries as in Standard Webhooks, with a new secret.",
   },
   "signing-secret": {
     takes: "SECRET",
     isList: true,
-    about: "Ours: sign with this secret, whsec_ and base64.",
+    about: "Posthorn only: sign with this secret, whsec_ and base64.",
   },
 };
 
@@ -241,16 +241,16 @@ export const termsOptions: Options = {
   "endpoint-type": {
     takes: "TYPE",
     choices: endpointTypes,
-    about: "What the endpoint is; webhook unless it is said.",
+    about: "The type of endpoint. Default: webhook.",
   },
   ...filterOptions,
   ...deliveryOptions,
   "deadletter-endpoint": {
     takes: "ID",
-    about: "Where what is given up goes: …/blobServices/default/containers/NAME.",
+    about: "The container for dead letters: …/blobServices/default/containers/NAME.",
   },
   labels: { takes: "LABEL…", isMany: true, about: "Labels." },
-  "expiration-date": { takes: "DATE", about: "When the subscription ends, such as 2030-01-01." },
+  "expiration-date": { takes: "DATE", about: "When the subscription expires, such as 2030-01-01." },
   "azure-active-directory-tenant-id": {
     takes: "ID",
     aliases: ["--aad-tenant-id"],
@@ -264,20 +264,20 @@ export const termsOptions: Options = {
   "delivery-identity": {
     takes: "KIND",
     choices: ["systemassigned"],
-    about: "Deliver with the topic's identity.",
+    about: "The identity for deliveries; accepted without effect.",
   },
-  "delivery-identity-endpoint": { takes: "ID", about: "Where to, with that identity." },
+  "delivery-identity-endpoint": { takes: "ID", about: "The endpoint for that identity." },
   "delivery-identity-endpoint-type": {
     takes: "TYPE",
     choices: endpointTypes,
-    about: "What that is.",
+    about: "The type of that endpoint.",
   },
   "deadletter-identity": {
     takes: "KIND",
     choices: ["systemassigned"],
-    about: "Write dead letters with the topic's identity.",
+    about: "The identity for dead letters; accepted without effect.",
   },
-  "deadletter-identity-endpoint": { takes: "ID", about: "Where to, with that identity." },
+  "deadletter-identity-endpoint": { takes: "ID", about: "The endpoint for that identity." },
   "storage-queue-msg-ttl": {
     takes: "SECONDS",
     aliases: ["--qttl"],
@@ -292,40 +292,45 @@ export const amendOptions: Options = {
     takes: "PATH=VALUE…",
     isMany: true,
     isList: true,
-    about: "Set what has no option of its own: retryPolicy.maxDeliveryAttempts=5.",
+    about: "Set a property that has no option: retryPolicy.maxDeliveryAttempts=5.",
   },
   add: { takes: "PATH VALUE…", isMany: true, isList: true, about: "Add to a list." },
-  remove: { takes: "PATH [PLACE]", isMany: true, isList: true, about: "Clear, or take out." },
+  remove: {
+    takes: "PATH [PLACE]",
+    isMany: true,
+    isList: true,
+    about: "Clear a property, or remove an element.",
+  },
 };
 
 export const importOptions = {
   parameters: {
     takes: "NAME=VALUE or FILE",
     isList: true,
-    about: "A parameter of the template, or a file of them.",
+    about: "A parameter of the template, or a parameter file.",
   },
   endpoint: {
     takes: "SUBSCRIPTION=URL",
     isList: true,
-    about: "Where a subscription's events go, whatever the file says: exports hide URLs.",
+    about: "The endpoint of a subscription, because exports hide URLs.",
   },
   attribute: {
     takes: "SUBSCRIPTION:HEADER=VALUE",
     isList: true,
-    about: "The value of a secret delivery attribute, which exports hide, too.",
+    about: "The value of a secret delivery attribute, which exports hide.",
   },
   "use-base-urls": {
     takes: null,
-    about: "Take URLs that exports show without their query for the whole.",
+    about: "Take exported URLs, which lack their query, as complete.",
   },
   omit: {
     takes: "PROPERTY",
     isList: true,
     about: "Leave a property out of every resource, such as deadLetterDestination.",
   },
-  "dry-run": { takes: null, about: "Say what would be done, and do nothing." },
-  subscription: { takes: "ID", about: "Azure's subscription that a template is deployed to." },
-  "resource-group": { takes: "NAME", about: "The group that a template is deployed to." },
+  "dry-run": { takes: null, about: "Show what would be done, and do nothing." },
+  subscription: { takes: "ID", about: "The Azure subscription that a template is deployed to." },
+  "resource-group": { takes: "NAME", about: "The resource group that a template is deployed to." },
   location: { takes: "NAME", about: "The location of that group." },
 } as const satisfies Options;
 
@@ -336,9 +341,9 @@ export const exportOptions = {
   },
   "with-secrets": {
     takes: null,
-    about: "With keys, whole URLs and secret headers, so that nothing is left to add.",
+    about: "With keys, full URLs and secret headers: everything an import needs.",
   },
-  "resource-group": { takes: "NAME", about: "Of this group alone." },
+  "resource-group": { takes: "NAME", about: "Only of this resource group." },
 } as const satisfies Options;
 
 /** `name=value` pairs. Refusal: InvalidSetting. */

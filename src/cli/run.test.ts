@@ -108,7 +108,7 @@ test("bad input is one line that says what would be right, and code 2; nobody is
     ["deadletter redrive a --name b", /either ids or filters must be given, not both/],
     ["deadletter redrive a --rate 0", /--rate must be a number above 0/],
     ["deadletter redrive a --to-name s", /--to-topic-name and --to-name must be given together/],
-    ["endpoint close", /ENDPOINT must be given: as the list has it/],
+    ["endpoint close", /ENDPOINT must be given: its name in the list/],
     ["simulate --outage 2h", /--outage must be FROM\.\.UNTIL such as 0s\.\.2h/],
     ["simulate --outage 0s..soon", /--outage must be a length such as 45s/],
     ["simulate --outage 0s..2h:sleepy", /--outage must be a status from 200 to 599, or timeout/],
@@ -138,7 +138,7 @@ test("bad input is one line that says what would be right, and code 2; nobody is
     ],
     ["completion powershell", /SHELL must be bash, zsh or fish, and is "powershell"/],
     ["completion", /SHELL must be given: bash, zsh or fish/],
-    ["import", /FILE must be given: a file, or - for the input/],
+    ["import", /FILE must be given: a file, or - for standard input/],
     ["import nowhere.json", /nowhere\.json cannot be read \(ENOENT\)/],
     ["export --format xml", /--format must be arm or az, and is "xml"/],
   ];

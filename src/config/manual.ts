@@ -24,7 +24,7 @@ ${settingList
 
 Each option is also an environment variable (POSTHORN_ and the name in capitals, - as _) and a
 key of the JSON file given by --config. An option wins over the environment, the environment
-over the file. docs/configuration.md has the whole story.
+over the file. docs/configuration.md describes every setting.
 `;
 }
 
@@ -77,7 +77,7 @@ const fileExample = {
             properties: {
               resourceId:
                 "/subscriptions/0/resourceGroups/any/providers/Microsoft.Storage/storageAccounts/letters",
-              blobContainerName: "given-up",
+              blobContainerName: "undeliverable",
             },
           },
         },
@@ -94,9 +94,9 @@ const storageExample = {
         alarm: {
           destination: {
             endpointType: "WebHook",
-            properties: { endpointUrl: "http://127.0.0.1:9000/given-up" },
+            properties: { endpointUrl: "http://127.0.0.1:9000/undeliverable" },
           },
-          filter: { subjectBeginsWith: "/blobServices/default/containers/given-up/" },
+          filter: { subjectBeginsWith: "/blobServices/default/containers/undeliverable/" },
         },
       },
     },
@@ -119,11 +119,11 @@ file over the default.
 | way | form | example |
 | --- | --- | --- |
 | option | \`--name value\` or \`--name=value\` after \`posthorn serve\` | \`--log-level debug\` |
-| environment | \`POSTHORN_\` and the name in capitals, \`-\` as \`_\`; set to nothing it is not set | \`POSTHORN_LOG_LEVEL=debug\` |
+| environment | \`POSTHORN_\` and the name in capitals, \`-\` as \`_\`; an empty value counts as not set | \`POSTHORN_LOG_LEVEL=debug\` |
 | file | a key of the JSON object in the file that \`config\` names | \`"log-level": "debug"\` |
 
-Relative paths start at the folder the broker was started in. An option, a variable that begins with \`POSTHORN_\` or a
-key that is not listed here is refused, as is a value that is not allowed: in one line, with exit code 2. \`posthorn
+Relative paths start at the broker's working directory. An option, a variable that begins with \`POSTHORN_\` or a
+key that is not listed here is refused with one line and exit code 2, and so is a value that is not allowed. \`posthorn
 config list\` shows the values in force and where each comes from, also when the broker would not start with them.
 
 ## Settings
@@ -134,7 +134,7 @@ ${settingList.filter(isOrdinary).map(docRow).join("\n")}
 
 ## Environment only
 
-The keys of the IoT Edge module, read as they are.
+The keys of the IoT Edge module.
 
 | name | environment | default | allowed | meaning |
 | --- | --- | --- | --- | --- |
@@ -143,8 +143,8 @@ ${settingList
   .map(docRow)
   .join("\n")}
 
-Letter case does not count in them, and \`:\` is as good as \`__\`. What means nothing here is told at start as
-\`setting.idle\`, and changes nothing:
+They are case-insensitive, and \`:\` may be written instead of \`__\`. Keys that have no effect here are logged at start as
+\`setting.idle\`:
 
 | name | why it has no effect |
 | --- | --- |
@@ -159,52 +159,52 @@ ${JSON.stringify(fileExample, null, 2)}
 \`\`\`
 
 The broker applies this at every start. Applying the same file again changes nothing. What an earlier file declared
-and this one no longer does is removed, together with what waits for it; what was made over HTTP is never touched.
-Without the sections \`topics\`, \`domains\` and \`storageAccounts\` nothing is removed, so that a start without the file
-costs nothing.
+and this one no longer does is removed, together with its waiting events; what was created over HTTP is never touched.
+Without the sections \`topics\`, \`domains\` and \`storageAccounts\` nothing is removed, so a start without the file
+is safe.
 
-- \`key1\` is required while \`auth\` is on. A \`key2\` that is not given is made up once and kept.
+- \`key1\` is required while \`auth\` is on. A \`key2\` that is not given is generated once and kept.
 - \`profile\` overrides the broker's for the topic.
 - A topic may also have \`inputSchema\`, \`inputSchemaMapping\`, \`disableLocalAuth\`, \`publicNetworkAccess\` and
-  \`inboundIpRules\`, as Event Grid writes them, and a \`port\` of its own for clients that keep only host and port.
+  \`inboundIpRules\`, as in Event Grid, and a \`port\` of its own for clients that keep only host and port.
 - A domain takes what a topic takes, and \`autoCreateTopicWithFirstSubscription\`,
   \`autoDeleteTopicWithLastSubscription\` and \`topics\`, each of which may have \`subscriptions\`.
-- Of a subscription only \`destination\` with its \`endpointUrl\` is required. Everything else takes the default shown by
+- Of a subscription only \`destination\` with its \`endpointUrl\` is required. Everything else has the default of
   the profile; batching is off unless one of its two settings is given.
 - A subscription may also have \`labels\`, \`expirationTimeUtc\`, \`eventDeliverySchema\` and, in the destination's
   properties, \`deliveryAttributeMappings\`.
-- A setting that the topic's profile does not know (a retry policy under \`ga-2018\`, for one) is refused.
+- A setting that the topic's profile does not support (such as a retry policy under \`ga-2018\`) is refused.
 
 ## Storage accounts in the file
 
 A subscription names the storage account for its dead letters, or that of a queue, by its resource id, as in Azure. The section
-\`storageAccounts\` says what stands behind it; an account that is not in it is refused when the subscription is written.
+\`storageAccounts\` says how to reach it; an account that is not in it is refused when the subscription is written.
 
 \`\`\`json
 ${JSON.stringify(storageExample, null, 2)}
 \`\`\`
 
-- A member's name is the resource id of an account, or its name alone, which then counts in any group.
-- \`connectionString\` is for a storage account, or for an emulator of one. A container that is not there is not made.
-- \`managedIdentity\`, \`true\` or \`{ "clientId": "…" }\`, is in the place of a connection string, with \`blobEndpoint\` and
+- A member's name is the resource id of an account, or its name alone, which then matches in any resource group.
+- \`connectionString\` is for a storage account, or for an emulator of one. A missing container is not created.
+- \`managedIdentity\`, \`true\` or \`{ "clientId": "…" }\`, replaces the connection string, with \`blobEndpoint\` and
   \`queueEndpoint\` where these are not Azure's usual ones ([more](destinations.md#managed-identities)).
-- \`folder\` is for those without Azure: each container is a folder in it, each blob a file, and what is missing is made. It has no
+- \`folder\` needs no Azure: each container is a folder in it, each blob a file, and missing folders are created. It has no
   queues.
-- \`queueEncoding\` is \`base64\`, as the service writes events into queues, or \`text\`.
-- \`subscriptions\` get an event for each blob that is written to the account, whose topic it is. They can be made over HTTP,
-  too, with the account's resource id as their scope; of an account given by its name alone that is
+- \`queueEncoding\` is \`base64\`, as in the service, or \`text\`.
+- \`subscriptions\` get an event for each dead-letter blob that is written to the account. They can also be created over HTTP,
+  with the account's resource id as their scope; for an account given by its name alone that is
   \`/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn/providers/Microsoft.Storage/storageAccounts/<name>\`.
 
 ## Namespaces and function apps in the file
 
-Other destinations of Azure's are named by their resource ids, too. What stands behind these, four more sections say
+Other Azure destinations are named by their resource ids, too. Four more sections say how to reach them
 ([more](destinations.md#in-the-file)):
 
 | section | its members have |
 | --- | --- |
 | \`serviceBusNamespaces\`, \`eventHubNamespaces\` | \`connectionString\`; or \`managedIdentity\`, with \`host\` and \`endpoint\` where these are not the usual ones |
 | \`relayNamespaces\` | \`connectionString\` |
-| \`functionApps\` | \`url\`, if it is not \`https://<name>.azurewebsites.net\`, and \`key\`, if one is asked for |
+| \`functionApps\` | \`url\`, if it is not \`https://<name>.azurewebsites.net\`, and \`key\`, if the host requires one |
 `;
 }
 

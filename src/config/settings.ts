@@ -26,14 +26,14 @@ export const settings = {
     kind: address(),
     default: "127.0.0.1:5888",
     example: "0.0.0.0:5888",
-    about: "Where publishers and operators are listened to; port 0 takes a free one.",
+    about: "Address for publishers and operators; port 0 takes a free one.",
   }),
   https: setting({
     name: "https",
     kind: address(),
     default: "127.0.0.1:4438",
     example: "0.0.0.0:4438",
-    about: "The same over TLS, which clients ask for when they send bearer tokens.",
+    about: "The same over TLS, which clients require for bearer tokens.",
   }),
   tlsCertFile: setting({
     name: "tls-cert",
@@ -41,8 +41,8 @@ export const settings = {
     default: null,
     example: "/etc/posthorn/server.pem",
     about:
-      "PEM file with the certificate to show, and its chain; read again every day. Without it a " +
-      "local authority is made in the data folder, to be trusted as `ca.pem`.",
+      "PEM file with the broker's certificate and its chain; read again every day. Without it a " +
+      "local certificate authority is created in the data folder; clients trust its `ca.pem`.",
   }),
   tlsKeyFile: setting({
     name: "tls-key",
@@ -57,36 +57,36 @@ export const settings = {
     default: "./posthorn-data",
     example: "/var/lib/posthorn",
     about:
-      "The folder of the embedded store, and of keys and certificates whatever the store; made if " +
-      "it is not there. One broker at a time.",
+      "Folder for the embedded store, keys and certificates (also with `--store memory`); created " +
+      "if missing. Only one broker at a time can use it.",
   }),
   store: setting({
     name: "store",
     kind: oneOf(["sqlite", "memory"]),
     default: "sqlite",
     example: "memory",
-    about: "Where events are kept. What is kept in memory is lost when the broker stops.",
+    about: "Where events are kept. With `memory` they are lost when the broker stops.",
   }),
   profile: setting({
     name: "profile",
     kind: oneOf(profileNames),
     default: "azure",
     example: "azure-2020",
-    about: "Which generation of the service to behave like; a topic may choose another.",
+    about: "Which version of the service to behave like; a topic may choose another.",
   }),
   clock: setting({
     name: "clock",
     kind: oneOf(["real", "virtual"]),
     default: "real",
     example: "virtual",
-    about: "With a virtual clock time stands still until `POST /clock` moves it. For tests.",
+    about: "With `virtual`, time stands still until `POST /clock` moves it. For tests.",
   }),
   clockStartAt: setting({
     name: "clock-start",
     kind: instant(),
     default: null,
     example: "2030-01-01T00:00:00Z",
-    about: "Where the virtual clock starts; the real time if not set.",
+    about: "The start of the virtual clock. Without it: the real time.",
   }),
   clockPatienceMs: setting({
     name: "clock-patience",
@@ -100,14 +100,14 @@ export const settings = {
     kind: wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }),
     default: null,
     example: "42",
-    about: "Fixes the random additions to waits, so that a run can be repeated.",
+    about: "Makes the random additions to waits repeatable.",
   }),
   auth: setting({
     name: "auth",
     kind: onOrOff(),
     default: "on",
     example: "off",
-    about: "Whether keys and tokens are asked for. `off` needs every listener on loopback.",
+    about: "Whether keys and tokens are required. `off` needs every listener on loopback.",
   }),
   adminKey: setting({
     name: "admin-key",
@@ -115,7 +115,7 @@ export const settings = {
     default: null,
     example: "c29tZXRoaW5nIGxvbmcgYW5kIHJhbmRvbQ==",
     about:
-      "What the control plane asks for, and the secret to sign in with. Without it one is made " +
+      "The key of the control plane, and the secret to sign in with. Without it one is created " +
       "once and kept in the data folder as `admin.key`.",
     isSecret: true,
   }),
@@ -124,14 +124,14 @@ export const settings = {
     kind: text("a URL", /^https?:\/\/\S+$/),
     default: null,
     example: "https://sts.windows.net/11111111-2222-3333-4444-555555555555/",
-    about: "Whose bearer tokens may publish: the issuer as tokens name it (`iss`), sign for sign.",
+    about: "The issuer whose bearer tokens may publish, exactly as in the tokens' `iss`.",
   }),
   entraAudiences: setting({
     name: "entra-audience",
     kind: listOf(text("a text without blanks", /^\S+$/)),
     default: "https://eventgrid.azure.net",
     example: "https://eventgrid.azure.net,11111111-2222-3333-4444-555555555555",
-    about: "For whom such tokens must be made (`aud`).",
+    about: "The audiences that such tokens may have (`aud`).",
     isList: true,
   }),
   entraJwks: setting({
@@ -139,7 +139,7 @@ export const settings = {
     kind: path("a path or a URL"),
     default: null,
     example: "https://login.microsoftonline.com/common/discovery/keys",
-    about: "The issuer's public keys, as a JSON Web Key Set; read when the first token comes.",
+    about: "The issuer's public keys, as a JSON Web Key Set; read with the first token.",
   }),
   configFile: setting({
     name: "config",
@@ -154,7 +154,7 @@ export const settings = {
     kind: oneOf(["debug", "info", "warn", "error"]),
     default: "info",
     example: "debug",
-    about: "The least important facts to log. Deliveries that succeed are `debug`.",
+    about: "The lowest level to log. Successful deliveries are logged at `debug`.",
   }),
   logFormat: setting({
     name: "log-format",
@@ -169,7 +169,7 @@ export const settings = {
     default: "off",
     example: "/var/log/posthorn/failures.jsonl",
     about:
-      "Where failed attempts and refused publishes are told in the shape of Azure's diagnostic " +
+      "Where to log failed attempts and refused publishes in the shape of Azure's diagnostic " +
       "logs: a file, which is appended to, or `stdout`.",
   }),
   endpointSendsMax: setting({
@@ -177,35 +177,35 @@ export const settings = {
     kind: wholeNumber({ min: 1, max: 10_000 }),
     default: "64",
     example: "8",
-    about: "How many requests to one endpoint may be under way at once.",
+    about: "How many requests to one endpoint may be in flight at once.",
   }),
   healthFailuresMax: setting({
     name: "health-failures",
     kind: wholeNumber({ min: 1, max: 10_000 }),
     default: "10",
     example: "25",
-    about: "So many failures in a row make an endpoint unhealthy: it is left alone for a while.",
+    about: "How many failures in a row make an endpoint unhealthy, so that deliveries wait.",
   }),
   healthFirstWaitMs: setting({
     name: "health-first-wait",
     kind: duration("P1D"),
     default: "PT30S",
     example: "PT10S",
-    about: "How long an unhealthy endpoint is left alone before one send tests it.",
+    about: "How long an unhealthy endpoint gets nothing before the first probe.",
   }),
   healthWaitGrowth: setting({
     name: "health-wait-growth",
     kind: wholeNumber({ min: 1, max: 10 }),
     default: "2",
     example: "3",
-    about: "How many times as long it is left alone after each test that fails.",
+    about: "The wait is multiplied by this after each failed probe.",
   }),
   healthWaitMaxMs: setting({
     name: "health-wait-max",
     kind: duration("P7D"),
     default: "PT2H",
     example: "PT15M",
-    about: "The longest that an unhealthy endpoint is left alone between two tests.",
+    about: "The longest wait between two probes of an unhealthy endpoint.",
   }),
   healthRecoverAtOnce: setting({
     name: "health-recover-at-once",
@@ -213,7 +213,7 @@ export const settings = {
     default: "16",
     example: "64",
     about:
-      "An endpoint that recovers gets one send at a time, then two, four and so on; with so many " +
+      "A recovering endpoint gets one send at a time, then two, four and so on; with this many " +
       "at once it is healthy.",
   }),
   handshake: setting({
@@ -221,49 +221,49 @@ export const settings = {
     kind: onOrOff(),
     default: "on",
     example: "off",
-    about: "Whether webhooks are asked before they get events. What a file declares is not asked.",
+    about: "Whether webhooks must agree before they get events. Not for those in the file.",
   }),
   handshakePersistMs: setting({
     name: "handshake-persist",
     kind: duration("PT1H"),
     default: "PT2M",
     example: "PT15S",
-    about: "How long a webhook that fails its validation is asked again before it has failed.",
+    about: "How long a failing handshake is retried.",
   }),
   handshakeWindowMs: setting({
     name: "handshake-window",
     kind: duration("P1D"),
     default: "PT10M",
     example: "PT1H",
-    about: "How long the validation URL may be called, by a person or by the webhook itself.",
+    about: "How long the validation URL can be used, by a person or by the webhook itself.",
   }),
   deadLetterPauseMs: setting({
     name: "dead-letter-pause",
     kind: duration("P1D"),
     default: "PT5M",
     example: "PT10S",
-    about: "How long dead letters are gathered before they are written, so that blobs are few.",
+    about: "How long dead letters are collected before they are written to one blob.",
   }),
   deadLetterLimitMs: setting({
     name: "dead-letter-limit",
     kind: duration("P30D"),
     default: "PT4H",
     example: "P2D",
-    about: "How long a dead-letter store may fail before what it does not take is dropped.",
+    about: "How long writes of a dead letter are retried before it is dropped.",
   }),
   publishQueueBytesMax: setting({
     name: "publish-queue-bytes",
     kind: wholeNumber({ min: 1_048_576, max: 17_179_869_184 }),
     default: "67108864",
     example: "268435456",
-    about: "How much may wait for the disk before publishers are told to slow down (429).",
+    about: "How much may wait for the disk before publishes are refused with 429.",
   }),
   story: setting({
     name: "story",
     kind: onOrOff(),
     default: "on",
     example: "off",
-    about: "Whether it is kept what became of each event: who wanted it, and every attempt.",
+    about: "Whether the story of each event is kept: who matched, and every attempt.",
   }),
   storyKeptMs: setting({
     name: "story-keep",
@@ -271,8 +271,8 @@ export const settings = {
     default: "P7D",
     example: "P30D",
     about:
-      "How long the stories of events are kept that were delivered, counted from their publish. " +
-      "What waits or was given up on is kept longer.",
+      "How long stories of delivered events are kept, counted from their publish. Those of " +
+      "waiting and undeliverable events are kept longer.",
   }),
   storyBytesMax: setting({
     name: "story-bytes",
@@ -280,22 +280,22 @@ export const settings = {
     default: "1073741824",
     example: "268435456",
     about:
-      "How much all stories may take: the oldest of what was delivered goes first, then of what " +
-      "was given up on, never of what waits. With `--store memory` at most 64 MB.",
+      "How much space all stories may take: the oldest delivered ones are removed first, then " +
+      "undeliverable ones, never waiting ones. With `--store memory` at most 64 MB.",
   }),
   stopGraceMs: setting({
     name: "stop-grace",
     kind: duration("PT1H"),
     default: "PT8S",
     example: "PT30S",
-    about: "How long requests under way may take once the broker is told to stop.",
+    about: "How long requests in flight may take when the broker stops.",
   }),
   tlsCaFiles: setting({
     name: "tls-ca",
     kind: listOf(path()),
     default: null,
     example: "/etc/posthorn/own-ca.pem",
-    about: "PEM files of authorities to trust at https endpoints, beside the usual ones.",
+    about: "PEM files of authorities to trust at https endpoints, in addition to the usual ones.",
     isList: true,
   }),
   ...moduleKeys,

@@ -34,14 +34,14 @@ export const moduleKeys = {
     kind: wholeNumber(edgeRetryRanges.maxDeliveryAttempts),
     default: null,
     example: "10",
-    about: "With the profile iot-edge: attempts for subscriptions that do not say.",
+    about: "With the profile iot-edge: attempts for subscriptions that do not set them.",
   }),
   defaultEventTimeToLiveMs: moduleKey({
     name: "broker__defaultEventTimeToLiveInSeconds",
     kind: seconds({ min: 1, max: edgeRetryRanges.eventTimeToLiveInMinutes.max * 60 }),
     default: null,
     example: "3600",
-    about: "With the profile iot-edge: time to live for subscriptions that do not say.",
+    about: "With the profile iot-edge: time to live for subscriptions that do not set it.",
   }),
   moduleBatchEvents: moduleKey({
     name: "broker__defaultMaxEventsPerBatch",
@@ -76,7 +76,7 @@ export const moduleKeys = {
     kind: wholeNumber({ min: 1_024, max: 1_058_576 }),
     default: null,
     example: "262144",
-    about: "The same in bytes, as the first preview of the module had it. The smaller one counts.",
+    about: "The same in bytes, from the first preview of the module. The smaller one counts.",
   }),
   moduleTlsPolicy: moduleKey({
     name: "inbound__serverAuth__tlsPolicy",
@@ -84,22 +84,22 @@ export const moduleKeys = {
     default: null,
     example: "strict",
     about:
-      "`strict` switches `http` off and `disabled` switches `https` off, where those are not set " +
-      "themselves.",
+      "`strict` switches `http` off and `disabled` switches `https` off, unless that listener " +
+      "is set itself.",
   }),
   moduleKeysEnabled: moduleKey({
     name: "inbound__clientAuth__sasKeys__enabled",
     kind: trueOrFalse(),
     default: "false",
     example: "true",
-    about: "Whether the two keys below open the module's API, as `aeg-sas-key`.",
+    about: "Whether the two keys below are accepted in the module's API, as `aeg-sas-key`.",
   }),
   moduleKey1: moduleKey({
     name: "inbound__clientAuth__sasKeys__key1",
     kind: sasKey,
     default: null,
     example: "c29tZXRoaW5nIHJhbmRvbQ==",
-    about: "Publishes to every topic and changes all of them, over the module's routes.",
+    about: "May publish to every topic and change all of them, through the module's routes.",
     isSecret: true,
   }),
   moduleKey2: moduleKey({
@@ -107,7 +107,7 @@ export const moduleKeys = {
     kind: sasKey,
     default: null,
     example: "c29tZXRoaW5nIGVsc2U=",
-    about: "As good as the first, so that one can be changed while the other is in use.",
+    about: "The same, so that one key can be changed while the other is in use.",
     isSecret: true,
   }),
   webhookHttpsOnly: moduleKey({
@@ -129,7 +129,7 @@ export const moduleKeys = {
     kind: trueOrFalse(),
     default: "false",
     example: "true",
-    about: "Whether https endpoints may show any certificate at all. For tests.",
+    about: "Whether https endpoints may have any certificate. For tests.",
   }),
   webhookTrustsAnyAuthority: moduleKey({
     name: "outbound__webhook__allowUnknownCA",
@@ -137,15 +137,15 @@ export const moduleKeys = {
     default: "false",
     example: "true",
     about:
-      "Whether the certificate of an https endpoint may come from an authority that nobody knows; " +
-      "its name and its dates count all the same.",
+      "Whether the certificate of an https endpoint may come from an unknown authority; " +
+      "its name and its dates are still checked.",
   }),
   tellsSuccesses: moduleKey({
     name: "broker__logDeliverySuccess",
     kind: trueOrFalse(),
     default: "false",
     example: "true",
-    about: "Whether deliveries that succeed are logged as `info`, like those that fail.",
+    about: "Whether successful deliveries are logged at `info`, like failures.",
   }),
 } as const;
 
@@ -160,29 +160,29 @@ const security = "There is no IoT Edge security daemon to ask";
 export const unusedKeys: readonly UnusedKey[] = [
   {
     name: "inbound__serverAuth__serverCert__source",
-    why: `${security}: the certificate is that of \`tls-cert\`, or one of our own.`,
+    why: `${security}: the certificate is that of \`tls-cert\`, or a local one.`,
   },
   {
     name: "inbound__clientAuth__clientCert__enabled",
-    why: `${security}, so no certificate opens anything: keys are asked for while \`auth\` is on.`,
+    why: `${security}, so client certificates are not accepted: keys are required while \`auth\` is on.`,
   },
-  { name: "inbound__clientAuth__clientCert__source", why: "No client certificate is looked at." },
+  { name: "inbound__clientAuth__clientCert__source", why: "Client certificates are not checked." },
   {
     name: "inbound__clientAuth__clientCert__allowUnknownCA",
-    why: "No client certificate is looked at.",
+    why: "Client certificates are not checked.",
   },
   {
     name: "outbound__clientAuth__clientCert__enabled",
-    why: `${security} for a certificate to show; deliveries can be signed instead.`,
+    why: `${security} for a client certificate; deliveries can be signed instead.`,
   },
-  { name: "outbound__clientAuth__clientCert__source", why: "No client certificate is shown." },
+  { name: "outbound__clientAuth__clientCert__source", why: "No client certificate is sent." },
   {
     name: "outbound__eventgrid__allowInvalidHostnames",
     why: "Names in certificates are always checked.",
   },
   {
     name: "metrics__reporterType",
-    why: "`GET /metrics` is there in any case, and nothing is reported to the console.",
+    why: "`GET /metrics` is always there, and nothing is reported to the console.",
   },
 ];
 

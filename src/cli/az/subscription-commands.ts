@@ -40,16 +40,16 @@ const scopes: readonly Scope[] = [
     source: {
       "source-resource-id": {
         takes: "ID",
-        about: "What it listens to: the id of a topic, a domain or its topic; or a topic's name.",
+        about: "The source: the id of a topic, a domain or its topic; or a topic's name.",
       },
       "topic-name": { ...topicName, about: "The same by the name of a topic." },
       "domain-name": { ...domainName, about: "The same by the name of a domain." },
-      "domain-topic-name": { takes: "NAME", about: "And of a topic in that domain." },
+      "domain-topic-name": { takes: "NAME", about: "The topic in that domain." },
     },
     example: "--source-resource-id orders",
     listSource: {
       location,
-      "topic-type-name": { takes: "NAME", about: "Of such a source alone." },
+      "topic-type-name": { takes: "NAME", about: "Only of this type of source." },
     },
   },
   {
@@ -96,7 +96,7 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
     {
       ...value,
       words: `${noun} create`,
-      about: "Make a subscription, or write it anew.",
+      about: "Create a subscription, or replace it.",
       options: { ...one, ...termsOptions },
       examples: [
         `posthorn ${noun} create -n billing ${example} --endpoint http://127.0.0.1:9000/`,
@@ -122,12 +122,12 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
         "include-full-endpoint-url": {
           takes: null,
           aliases: ["--full-ed-url"],
-          about: "With the whole URL, which may hold a secret.",
+          about: "Show the full URL, which may contain a secret.",
         },
         "include-static-delivery-attribute-secret": {
           takes: null,
           aliases: ["--include-attrib-secret"],
-          about: "With the values of secret headers.",
+          about: "Show the values of secret headers.",
         },
       },
       examples: [`posthorn ${noun} show -n billing ${example}`],
@@ -136,7 +136,7 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
     {
       ...value,
       words: `${noun} update`,
-      about: "Change a subscription; what is not said stays.",
+      about: "Change a subscription; options that are not given change nothing.",
       options: { ...one, ...termsOptions, ...amendOptions },
       examples: [
         `posthorn ${noun} update -n billing ${example} --subject-ends-with .jpg`,
@@ -147,29 +147,29 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
     {
       ...value,
       words: `${noun} delete`,
-      about: "Remove a subscription, with what waits for it.",
+      about: "Delete a subscription, with its waiting events.",
       options: { ...one, yes },
       examples: [`posthorn ${noun} delete -n billing ${example}`],
       load: subscriptions(({ deleteSubscription }) => deleteSubscription),
     },
     own(
       "status",
-      "Show how it runs: its backlog, its endpoint's health, when it is next due.",
+      "Show its state: waiting events, its endpoint's health, the next due time.",
       flow(({ statusOfSubscription }) => statusOfSubscription),
     ),
     own(
       "pause",
-      "Send nothing until it is resumed. Events go on coming in, and do not age.",
+      "Send nothing until it is resumed. Events are still accepted, and do not expire.",
       flow(({ pauseSubscription }) => pauseSubscription),
     ),
     own(
       "resume",
-      "Send again what is due.",
+      "Resume sending after a pause.",
       flow(({ resumeSubscription }) => resumeSubscription),
     ),
     own(
       "drain",
-      "Send what waits at a rate, and then as usual.",
+      "Send waiting events at a limited rate, then as usual.",
       flow(({ drainSubscription }) => drainSubscription),
       {
         options: {
@@ -180,18 +180,18 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
     ),
     own(
       "skip",
-      "Forget what waits for it.",
+      "Drop its waiting events.",
       flow(({ skipSubscription }) => skipSubscription),
     ),
     own(
       "hasten",
-      "Try at once what waits for its next attempt.",
+      "Send waiting events now, without waiting for their next attempt.",
       flow(({ hastenSubscription }) => hastenSubscription),
-      { options: { event: { takes: "EVENT", about: "This event alone." } } },
+      { options: { event: { takes: "EVENT", about: "Only this event." } } },
     ),
     own(
       "validate",
-      "Ask a webhook again whether it agrees.",
+      "Repeat the handshake with its webhook.",
       flow(({ validateSubscription }) => validateSubscription),
     ),
     own(
@@ -201,16 +201,19 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
     ),
     own(
       "signing rotate",
-      "Sign with another secret; the one before stays in force for a while.",
+      "Sign with a new secret; the old one stays active for a while.",
       flow(({ rotateSigning }) => rotateSigning),
       {
         options: {
           "signing-secret": {
             takes: "SECRET",
-            about: "whsec_ and base64; made, unless it is said.",
+            about: "whsec_ and base64. Default: generated.",
           },
-          overlap: { takes: "LENGTH", about: "How long the one before stays, such as 1h or 0." },
-          off: { takes: null, about: "Sign no more, and forget all secrets." },
+          overlap: {
+            takes: "LENGTH",
+            about: "How long the old secrets stay active, such as 1h or 0.",
+          },
+          off: { takes: null, about: "Stop signing, and delete all secrets." },
         },
         tail: " --overlap 1h",
       },
@@ -219,10 +222,10 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
       ...value,
       words: `${noun} explain`,
       about: "Say whether an event would match, clause by clause. Nothing is stored or sent.",
-      more: "With filter options: whether it would match such a filter.",
-      operands: { name: "FILE", about: "a file with the event, or - for the input" },
+      more: "With filter options: try these instead of a subscription's filter.",
+      operands: { name: "FILE", about: "a file with the event, or - for standard input" },
       options: {
-        name: named("one subscription; all, unless it is said", false),
+        name: named("one subscription. Default: all", false),
         ...source,
         ...deploymentOptions,
         ...filterOptions,

@@ -22,11 +22,11 @@ const topics = (pick: (module: TopicModule) => Run) => async () =>
 const autoOptions: Options = {
   "auto-create-topic-with-first-subscription": {
     takes: null,
-    about: "Make a topic of the domain when it is first subscribed to.",
+    about: "Create a topic of the domain with its first subscription.",
   },
   "auto-delete-topic-with-last-subscription": {
     takes: null,
-    about: "Remove a topic of the domain with its last subscription.",
+    about: "Delete a topic of the domain with its last subscription.",
   },
 };
 
@@ -61,7 +61,7 @@ function topicLike({ noun, what, some, more, runs }: Kind): readonly Command[] {
     {
       ...value,
       words: `${noun} create`,
-      about: `Make ${what}, or write it anew.`,
+      about: `Create ${what}, or replace it.`,
       options: {
         name: named(what),
         ...deploymentOptions,
@@ -98,7 +98,7 @@ function topicLike({ noun, what, some, more, runs }: Kind): readonly Command[] {
     {
       ...value,
       words: `${noun} update`,
-      about: `Change ${what}; what is not said stays.`,
+      about: `Change ${what}; options that are not given change nothing.`,
       options: { ...one, ...accessOptions, ...(noun === "domain" && autoOptions) },
       examples: [`posthorn ${noun} update -n orders --inbound-ip-rules 10.0.0.0/8 Allow`],
       load: runs.update,
@@ -106,7 +106,7 @@ function topicLike({ noun, what, some, more, runs }: Kind): readonly Command[] {
     {
       ...value,
       words: `${noun} delete`,
-      about: `Remove ${what}, with its subscriptions and what waits for them.`,
+      about: `Delete ${what}, with its subscriptions and their waiting events.`,
       options: { ...one, yes },
       examples: [`posthorn ${noun} delete -n orders`],
       load: runs.delete,
@@ -122,7 +122,7 @@ function topicLike({ noun, what, some, more, runs }: Kind): readonly Command[] {
     {
       ...value,
       words: `${noun} key regenerate`,
-      about: `Make one of the keys of ${what} anew.`,
+      about: `Regenerate one of the keys of ${what}.`,
       options: {
         ...one,
         "key-name": {
@@ -180,7 +180,7 @@ const inDomain: Options = {
 const domainTopicCommands: readonly Command[] = [
   {
     words: "domain topic create",
-    about: "Make a topic of a domain.",
+    about: "Create a topic of a domain.",
     options: {
       name: named("the topic"),
       "domain-name": { ...domainName, isRequired: true },
@@ -212,7 +212,7 @@ const domainTopicCommands: readonly Command[] = [
   },
   {
     words: "domain topic delete",
-    about: "Remove a topic of a domain.",
+    about: "Delete a topic of a domain.",
     options: { ...inDomain, yes },
     examples: ["posthorn domain topic delete --domain-name shop -n europe"],
     prints: "value",
@@ -223,7 +223,7 @@ const domainTopicCommands: readonly Command[] = [
 export const typeCommands: readonly Command[] = [
   {
     words: "topic-type list",
-    about: "List what can be subscribed to.",
+    about: "List the types of topics.",
     options: {},
     examples: ['posthorn topic-type list --query "[].name"'],
     prints: "value",
@@ -231,7 +231,7 @@ export const typeCommands: readonly Command[] = [
   },
   {
     words: "topic-type show",
-    about: "Show one of them.",
+    about: "Show a type of topic.",
     options: { name: named("the type") },
     examples: ["posthorn topic-type show -n Microsoft.EventGrid.Topics"],
     prints: "value",

@@ -6,60 +6,60 @@ import type { Option, Options } from "../option.ts";
 const topicName: Option = {
   takes: "NAME",
   aliases: ["-t"],
-  about: "Of this topic or domain alone.",
+  about: "Only of this topic or domain.",
 };
 const subscriptionName: Option = {
   takes: "NAME",
   aliases: ["-n"],
-  about: "Of this subscription alone.",
+  about: "Only of this subscription.",
 };
 const instants: Options = {
-  from: { takes: "INSTANT", about: "From then on, such as 2030-01-01T00:00:00Z." },
-  to: { takes: "INSTANT", about: "Until then." },
+  from: { takes: "INSTANT", about: "Not before this time, such as 2030-01-01T00:00:00Z." },
+  to: { takes: "INSTANT", about: "Until this time." },
 };
 const positive = { min: 1, max: 1_000_000_000 };
 
 const publishCommand: Command = {
   words: "publish",
-  about: "Publish events from files or the input, one made from options, or a load.",
+  about: "Publish events: from files or standard input, one from options, or a load.",
   more:
-    "A file holds an event, a list, or one event on each line; what an event of its schema must " +
-    "have and lacks, such as an id, is added. Without a file, one event is made.",
-  operands: { name: "FILE", isMany: true, about: "a file with events, or - for the input" },
+    "A file holds an event, a list, or one event per line; what an event of its schema must " +
+    "have and lacks, such as an id, is added. Without a file, one event is generated.",
+  operands: { name: "FILE", isMany: true, about: "a file with events, or - for standard input" },
   options: {
     "topic-name": { ...topicName, isRequired: true, about: "The topic or domain to publish to." },
-    "domain-topic-name": { takes: "NAME", about: "In a domain: the topic of a made event." },
+    "domain-topic-name": { takes: "NAME", about: "In a domain: the topic of the event." },
     "topic-key": {
       takes: "KEY",
-      about: "The topic's key; asked of the broker, unless it is said.",
+      about: "The topic's key. Default: read from the broker.",
     },
-    id: { takes: "TEXT", about: "The id of the event that is made." },
+    id: { takes: "TEXT", about: "The id of the event." },
     type: { takes: "TEXT", about: "Its type." },
     subject: { takes: "TEXT", about: "Its subject." },
     body: { takes: "JSON", about: "Its data." },
     count: {
       takes: "COUNT",
       range: positive,
-      about: "Make so many events, with ids RUN-1, RUN-2, …",
+      about: "Publish this many generated events, with ids RUN-1, RUN-2, …",
     },
     rate: {
       takes: "NUMBER",
-      about: "Events a second; as fast as they are taken, unless it is said.",
+      about: "Events a second. Default: as fast as the broker takes them.",
     },
     batch: {
       takes: "COUNT",
       range: { min: 1, max: 5_000 },
-      about: "Events in a request; 1 unless it is said.",
+      about: "Events in a request. Default: 1.",
     },
     parallel: {
       takes: "COUNT",
       range: { min: 1, max: 256 },
-      about: "Requests at once; 8 unless it is said.",
+      about: "Requests at once. Default: 8.",
     },
     size: {
       takes: "BYTES",
       range: { min: 0, max: 900_000 },
-      about: "So much text in the data of each.",
+      about: "Bytes of text in the data of each.",
     },
   },
   examples: [
@@ -73,7 +73,7 @@ const publishCommand: Command = {
 
 const tailCommand: Command = {
   words: "tail",
-  about: "Show what happens while it happens, a line for each fact.",
+  about: "Show what happens live, one line per fact.",
   options: {
     "topic-name": topicName,
     name: subscriptionName,
@@ -81,11 +81,11 @@ const tailCommand: Command = {
       takes: "KIND…",
       isMany: true,
       choices: ["published", "attempt", "ended", "endpoint", "redrive", "catalog"],
-      about: "Facts of these kinds alone.",
+      about: "Only these kinds.",
     },
     failed: { takes: null, about: "Only failures." },
-    count: { takes: "COUNT", range: positive, about: "End after so many." },
-    for: { takes: "LENGTH", about: "End after so long, such as 30s." },
+    count: { takes: "COUNT", range: positive, about: "Stop after this many." },
+    for: { takes: "LENGTH", about: "Stop after this time, such as 30s." },
   },
   examples: ["posthorn tail", "posthorn tail -t orders --failed", "posthorn tail -o json | jq ."],
   prints: "stream",
@@ -95,7 +95,7 @@ const tailCommand: Command = {
 const storyCommands: readonly Command[] = [
   {
     words: "explain",
-    about: "Tell the story of an event: where it went, what was tried, and why.",
+    about: "Show the story of an event: where it went, each attempt, and why.",
     operands: { name: "EVENT", isRequired: true, about: "its id, the publisher's or the broker's" },
     options: {},
     examples: ["posthorn explain 42", "posthorn explain order-4711 -o json"],
@@ -106,12 +106,12 @@ const storyCommands: readonly Command[] = [
     words: "event list",
     about: "Find events.",
     options: {
-      id: { takes: "TEXT", about: "With this id of the publisher's." },
+      id: { takes: "TEXT", about: "With this publisher's id." },
       subject: {
         takes: "TEXT",
-        about: "With this subject, or one that begins so with a * behind it.",
+        about: "With this in the subject; with * as a wildcard, the whole subject.",
       },
-      type: { takes: "TEXT", about: "Of this type." },
+      type: { takes: "TEXT", about: "Only of this event type." },
       "topic-name": topicName,
       name: subscriptionName,
       state: {
@@ -119,8 +119,8 @@ const storyCommands: readonly Command[] = [
         about: "waiting, delivered, deadLettering, deadLettered or dropped.",
       },
       ...instants,
-      after: { takes: "TEXT", about: "The next page: what next was in the answer before." },
-      limit: { takes: "COUNT", range: { min: 1, max: 1_000 }, about: "At most so many." },
+      after: { takes: "TEXT", about: "The next page: the value of next in the previous one." },
+      limit: { takes: "COUNT", range: { min: 1, max: 1_000 }, about: "The most to show." },
     },
     examples: ["posthorn event list -t orders --state waiting -o table"],
     prints: "value",
@@ -129,14 +129,14 @@ const storyCommands: readonly Command[] = [
 ];
 
 const letterFilter: Options = {
-  account: { takes: "NAME", about: "In this storage account." },
-  container: { takes: "NAME", about: "In this container." },
+  account: { takes: "NAME", about: "Only in this storage account." },
+  container: { takes: "NAME", about: "Only in this container." },
   "topic-name": topicName,
   name: subscriptionName,
-  reason: { takes: "TEXT", about: "Given up for this reason, such as TimeToLiveExceeded." },
-  outcome: { takes: "TEXT", about: "Whose last attempt came to this, such as Busy." },
-  type: { takes: "TEXT", about: "Of this type." },
-  redriven: { takes: null, about: "Sent again already, or with false: not yet." },
+  reason: { takes: "TEXT", about: "Dead-lettered for this reason, such as TimeToLiveExceeded." },
+  outcome: { takes: "TEXT", about: "Only with this outcome of the last attempt, such as Busy." },
+  type: { takes: "TEXT", about: "Only of this event type." },
+  redriven: { takes: null, about: "Redriven already; with false: not yet." },
   ...instants,
 };
 
@@ -154,7 +154,7 @@ const letterCommands: readonly Command[] = [
       limit: {
         takes: "COUNT",
         range: { min: 1, max: 100_000 },
-        about: "At most so many; 100 unless it is said.",
+        about: "The most to show. Default: 100.",
       },
     },
     examples: ["posthorn deadletter list -n billing -o table", "posthorn deadletter list --groups"],
@@ -172,20 +172,20 @@ const letterCommands: readonly Command[] = [
   },
   {
     words: "deadletter redrive",
-    about: "Send dead letters again, to where they were meant to go or elsewhere.",
-    more: "Waits for the end; an interrupt stops it. Exit code 1 when some could not be sent.",
+    about: "Send dead letters again, to their subscription or elsewhere.",
+    more: "Waits for the end; Ctrl-C stops it. Exit code 1 when some could not be sent.",
     operands: { name: "ID", isMany: true, about: "their ids; or filters" },
     options: {
       ...letterFilter,
-      all: { takes: null, about: "All there are." },
+      all: { takes: null, about: "All of them." },
       "to-topic-name": { takes: "NAME", about: "To a subscription of this topic or domain." },
-      "to-domain-topic-name": { takes: "NAME", about: "And of this topic in the domain." },
+      "to-domain-topic-name": { takes: "NAME", about: "The topic in that domain." },
       "to-name": { takes: "NAME", about: "The name of that subscription." },
       "to-url": { takes: "URL", about: "To this webhook." },
-      rate: { takes: "NUMBER", about: "Events a second; 10 unless it is said." },
-      "dry-run": { takes: null, about: "Say what would be sent, and send nothing." },
-      force: { takes: null, about: "Also what was sent again as often as is sensible." },
-      "no-wait": { takes: null, about: "Begin it, and do not wait for its end." },
+      rate: { takes: "NUMBER", about: "Events a second. Default: 10." },
+      "dry-run": { takes: null, about: "Show what would be sent, and send nothing." },
+      force: { takes: null, about: "Also those that were redriven three times already." },
+      "no-wait": { takes: null, about: "Start it, and do not wait for its end." },
     },
     examples: [
       "posthorn deadletter redrive -n billing --dry-run",
@@ -196,7 +196,7 @@ const letterCommands: readonly Command[] = [
   },
   {
     words: "redrive list",
-    about: "List what is being sent again, and was.",
+    about: "List redrives, running and ended.",
     options: {},
     examples: ["posthorn redrive list -o table"],
     prints: "value",
@@ -204,7 +204,7 @@ const letterCommands: readonly Command[] = [
   },
   {
     words: "redrive stop",
-    about: "Stop one.",
+    about: "Stop a redrive.",
     operands: { name: "ID", isRequired: true, about: "its id in the list" },
     options: {},
     examples: ["posthorn redrive stop ID"],
@@ -216,16 +216,18 @@ const letterCommands: readonly Command[] = [
 type EndpointModule = typeof import("./endpoints.ts");
 const endpoints = (pick: (module: EndpointModule) => Run) => async () =>
   pick(await import("./endpoints.ts"));
-const because: Options = { because: { takes: "TEXT", about: "Why, for those who look later." } };
+const because: Options = {
+  because: { takes: "TEXT", about: "The reason, for the log and the history." },
+};
 const endpoint = {
-  operands: { name: "ENDPOINT", isRequired: true, about: "as the list has it" },
+  operands: { name: "ENDPOINT", isRequired: true, about: "its name in the list" },
   prints: "value",
 } as const;
 
 const endpointCommands: readonly Command[] = [
   {
     words: "endpoint list",
-    about: "List endpoints: how they are, and what waits for them.",
+    about: "List endpoints: their health, and how many events wait for them.",
     options: {},
     examples: ["posthorn endpoint list -o table"],
     prints: "value",
@@ -236,13 +238,13 @@ const endpointCommands: readonly Command[] = [
     words: "endpoint close",
     about: "Send nothing to an endpoint until it is opened.",
     options: because,
-    examples: ['posthorn endpoint close http://127.0.0.1:9000/ --because "moving house"'],
+    examples: ['posthorn endpoint close http://127.0.0.1:9000/ --because "maintenance"'],
     load: endpoints(({ closeEndpoint }) => closeEndpoint),
   },
   {
     ...endpoint,
     words: "endpoint open",
-    about: "Send to an endpoint again that was closed.",
+    about: "Send to a closed endpoint again.",
     options: because,
     examples: ["posthorn endpoint open http://127.0.0.1:9000/"],
     load: endpoints(({ openEndpoint }) => openEndpoint),
@@ -250,14 +252,14 @@ const endpointCommands: readonly Command[] = [
   {
     ...endpoint,
     words: "endpoint reset",
-    about: "Forget what an endpoint has failed at: it counts as healthy.",
+    about: "Clear an endpoint's health: it counts as healthy.",
     options: because,
     examples: ["posthorn endpoint reset http://127.0.0.1:9000/"],
     load: endpoints(({ resetEndpoint }) => resetEndpoint),
   },
   {
     words: "status",
-    about: "Show how the broker is. Exit code 1 when it takes no publishes.",
+    about: "Show the state of the broker. Exit code 1 when it accepts no publishes.",
     options: {},
     examples: ["posthorn status", "posthorn status --query waiting"],
     prints: "value",

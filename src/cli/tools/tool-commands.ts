@@ -11,42 +11,42 @@ const counted = { min: 1, max: 1_000_000_000 };
 const seed: Option = {
   takes: "NUMBER",
   range: { min: 0, max: Number.MAX_SAFE_INTEGER },
-  about: "Fixes what is left to chance.",
+  about: "Makes random choices repeatable.",
 };
 
 const simulateCommand: Command = {
   words: "simulate",
   about: "What if: draw the attempts of an event during an outage, and the load after it.",
   more:
-    "DOES is a status, or timeout, refused, dns or tls. No broker is asked. Without --seed every " +
-    "random addition is half its largest.",
+    "DOES is a status, or timeout, refused, dns or tls. Needs no broker. Without --seed every " +
+    "random addition is half its maximum.",
   options: {
     profile: {
       takes: "NAME",
       choices: profileNames,
-      about: "The delivery rules; azure unless it is said.",
+      about: "The profile. Default: azure.",
     },
     destination: {
       takes: "KIND",
       choices: ["webhook", "resource"],
-      about: "Webhook, unless it is said.",
+      about: "Default: webhook.",
     },
     "max-delivery-attempts": deliveryOptions["max-delivery-attempts"] as Option,
     "event-ttl": deliveryOptions["event-ttl"] as Option,
     outage: {
       takes: "FROM..UNTIL[:DOES]",
       isList: true,
-      about: "What the endpoint does in that time, counted from the publish: 0s..2h, 10m..:503.",
+      about: "How the endpoint fails, and when, counted from the publish: 0s..2h, 10m..:503.",
     },
     // biome-ignore lint/suspicious/noThenProperty: an option's name; the table is never awaited.
     then: { takes: "DOES:LENGTH", isList: true, about: "What it does after that: 503:10m." },
-    "retry-after": { takes: "SECONDS", about: "What it asks for with a 429 or a 503." },
+    "retry-after": { takes: "SECONDS", about: "The Retry-After it sends with a 429 or a 503." },
     backlog: {
       takes: "COUNT",
       range: backlogRange,
-      about: "So many events behind it, published evenly over the outage.",
+      about: "This many more events, published evenly over the outage.",
     },
-    "dead-letter": { takes: null, about: "With a destination for what is given up." },
+    "dead-letter": { takes: null, about: "With a dead-letter destination." },
     "max-events-per-batch": {
       ...(deliveryOptions["max-events-per-batch"] as Option),
       range: batchRanges.maxEventsPerBatch,
@@ -56,12 +56,12 @@ const simulateCommand: Command = {
     ] as Option,
     answer: {
       takes: "LENGTH",
-      about: "How long the endpoint takes to answer; 50ms unless it is said.",
+      about: "How long the endpoint takes to answer. Default: 50ms.",
     },
     "event-size": {
       takes: "BYTES",
       range: { min: 1, max: 1_048_576 },
-      about: "How large each event is.",
+      about: "The size of each event.",
     },
     seed,
   },
@@ -76,58 +76,64 @@ const simulateCommand: Command = {
 
 const listenCommand: Command = {
   words: "listen",
-  about: "Receive deliveries as a script says, show them, and say at the end what came how often.",
+  about: "Receive deliveries with scripted answers, show them, and count them at the end.",
   more:
-    "A step is STATUS, ok, drop or hang, with *COUNT or :LENGTH behind it: 503*3, 503:10m. The last " +
-    "one stays; after one that ends, all is well. Handshakes are agreed to whatever the script says.",
+    "A step is STATUS, ok, drop or hang, followed by *COUNT or :LENGTH: 503*3, 503:10m. The last " +
+    "one repeats; after a limited one come successes. Handshakes succeed whatever the script says.",
   options: {
     port: {
       takes: "PORT",
       aliases: ["-p"],
       range: { min: 0, max: 65_535 },
-      about: "9000 unless it is said; 0 takes a free one.",
+      about: "Default: 9000; 0 takes a free port.",
     },
-    host: { takes: "HOST", about: "127.0.0.1 unless it is said." },
+    host: { takes: "HOST", about: "Default: 127.0.0.1." },
     fail: {
       takes: "COUNT",
       range: counted,
-      about: "So many requests fail first, with a 503 or --status.",
+      about: "Fail this many requests first, with 503 or --status.",
     },
     status: { takes: "STEP", about: "What to answer: 503, 500*3, ok." },
-    "retry-after": { takes: "SECONDS", about: "Told with a 429 or a 503." },
-    delay: { takes: "LENGTH", about: "How long each answer is held back, such as 45s." },
-    drop: { takes: "SHARE", about: "So many connections are broken off, such as 10%." },
+    "retry-after": { takes: "SECONDS", about: "The Retry-After to send with a 429 or a 503." },
+    delay: { takes: "LENGTH", about: "Delay each answer, such as 45s." },
+    drop: { takes: "SHARE", about: "Drop this share of connections, such as 10%." },
     // biome-ignore lint/suspicious/noThenProperty: an option's name; the table is never awaited.
     then: { takes: "STEP", isList: true, about: "What to do after that." },
     seed,
     secret: {
       takes: "SECRET",
       isList: true,
-      about: "whsec_…: refuse with a 401 what is not signed with it.",
+      about: "whsec_…: answer 401 to requests that are not signed with it.",
     },
     "no-handshake": { takes: null, about: "Do not agree to handshakes." },
     "allowed-rate": {
       takes: "NUMBER",
-      about: "Requests a minute that the handshake of CloudEvents allows.",
+      about: "Requests a minute to allow in the CloudEvents handshake.",
     },
     subscribe: {
       takes: "TOPIC",
-      about: "Make a subscription to this topic that sends here: a name, or an id.",
+      about: "Create a subscription to this topic (name or id) that sends here.",
     },
-    name: { takes: "NAME", aliases: ["-n"], about: "What to call it; made up, unless it is said." },
-    keep: { takes: null, about: "Leave it at the end, for who listens on this port next." },
-    url: { takes: "URL", about: "How the broker reaches us, where that is another address." },
+    name: { takes: "NAME", aliases: ["-n"], about: "Its name. Default: generated." },
+    keep: {
+      takes: null,
+      about: "Keep the subscription at the end, for the next listener on this port.",
+    },
+    url: { takes: "URL", about: "The address under which the broker reaches this receiver." },
     ...filterOptions,
     ...deliveryOptions,
     "resource-group": resourceGroup,
     subscription,
-    quiet: { takes: null, about: "Names of events alone, without what is in them." },
+    quiet: { takes: null, about: "Show events without their data." },
     count: {
       takes: "COUNT",
       range: counted,
-      about: "End once so many different events were taken.",
+      about: "Stop when this many different events were received.",
     },
-    for: { takes: "LENGTH", about: "End after so long; exit code 1 when --count was not reached." },
+    for: {
+      takes: "LENGTH",
+      about: "Stop after this time; exit code 1 if --count was not reached.",
+    },
   },
   examples: [
     "posthorn listen --subscribe orders",
@@ -157,7 +163,7 @@ const backupCommand: Command = {
   words: "backup",
   about: "Copy the embedded store of a running broker.",
   more:
-    "The copy holds everything accepted before it was begun, keys among it. Without FILE it stays " +
+    "The copy holds everything accepted before it was started, keys included. Without FILE it stays " +
     "in the broker's data folder, below backups/. To go back: posthorn restore.",
   operands: { name: "FILE", about: "where to put it on this machine" },
   options: {},
@@ -168,7 +174,7 @@ const backupCommand: Command = {
 
 const portalCommand: Command = {
   words: "portal",
-  about: "Print a link that opens the portal in a browser; it is good once.",
+  about: "Print a link that opens the portal in a browser; it works once.",
   options: {},
   examples: ["posthorn portal", 'xdg-open "$(posthorn portal)"'],
   prints: "text",
