@@ -18,12 +18,12 @@ import {
 } from "./mapping.ts";
 import {
   armIdOf,
-  checkTime,
   type EventText,
   findEvents,
   parseText,
   quoteName,
   type Reading,
+  readTime,
 } from "./reading.ts";
 
 const schema = "CustomEventSchema";
@@ -71,8 +71,9 @@ function readEvent(place: EventText, reading: Reading, mapping: InputMapping): P
 
 function findTime(place: EventText, { eventTime }: InputMapping): MappedText | undefined {
   const found = findMapped(place, eventTime);
-  if (found !== undefined) checkTime(place, quoteName(eventTime.sourceField ?? ""), found.text);
-  return found;
+  if (found === undefined) return undefined;
+  const time = readTime(place, quoteName(eventTime.sourceField ?? ""), found.text);
+  return time === found.text ? found : mappedText(time);
 }
 
 /** On a topic of its own, the mapping of `topic` has nothing to say: the topic is stamped. */

@@ -143,7 +143,8 @@ test("the first missing property is named, in the service's order, with the even
 
 test("a wrong shape is named with its index and field, and never with its content", () => {
   const cases: readonly (readonly [text: string, ending: RegExp])[] = [
-    [eventText({ id: "4711" }), /index 0: 'id' must be a string, and is a number\.$/],
+    [eventText({ id: "true" }), /index 0: 'id' must be a string, and is true\.$/],
+    [eventText({ subject: "4711" }), /index 0: 'subject' must be a string, and is a number\.$/],
     [eventText({ subject: '["s3cret"]' }), /'subject' must be a string, and is an array of 1\.$/],
     [eventText({ dataVersion: "{}" }), /'dataVersion' must be a string, and is an object\.$/],
     [eventText({ metadataVersion: '"2"' }), /'metadataVersion' must be left out or "1", and is/],
@@ -181,7 +182,18 @@ test("text that is not JSON is refused with the place where it is known, and no 
   }
 });
 
-test("eventTime needs a date, a time and a zone", () => {
+test("a number as id or dataVersion is taken as text, and a time without a zone as UTC", () => {
+  const [published] = read(
+    eventText({ id: "4711", dataVersion: "1.0", eventTime: '"2017-08-10T21:03:07"' }),
+  );
+  assert.partialDeepStrictEqual(published?.fields, { id: "4711", dataVersion: "1.0" });
+  const { id, dataVersion, eventTime } = JSON.parse(published?.event.text ?? "");
+  assert.deepEqual([id, dataVersion, eventTime], ["4711", "1.0", "2017-08-10T21:03:07Z"]);
+  const [exact] = read(eventText({ id: "12345678901234567890" }));
+  assert.equal(exact?.fields.id, "12345678901234567890");
+});
+
+test("eventTime needs a date and a time", () => {
   const good = [
     "2017-08-10T21:03:07+00:00",
     "2017-08-10T21:03:07.1234567Z",
@@ -193,7 +205,6 @@ test("eventTime needs a date, a time and a zone", () => {
   ];
   for (const time of good) assert.equal(read(eventText({ eventTime: `"${time}"` })).length, 1);
   const bad = [
-    "2017-08-10T21:03:07",
     "2017-08-10",
     "2017-08-10 21:03:07Z",
     "10.8.2017 21:03",
@@ -206,7 +217,7 @@ test("eventTime needs a date, a time and a zone", () => {
   ];
   for (const time of bad) {
     const message = refusal(eventText({ eventTime: `"${time}"` }), "InputJsonInvalid");
-    assert.match(message, /index 0: 'eventTime' must be a date and time with a zone such as/);
+    assert.match(message, /index 0: 'eventTime' must be a date and time such as/);
   }
 });
 

@@ -8,13 +8,13 @@ import { Refusal } from "../refusal.ts";
 import type { ObjectSpan } from "../text/json.ts";
 import {
   armIdOf,
-  checkTime,
   type EventText,
   findEvents,
   parseText,
   type Reading,
   readOptional,
   readRequired,
+  readTime,
   refuseMissing,
   refuseShape,
   shapeWithoutContent,
@@ -34,15 +34,17 @@ export function readEventGridEvents(text: string, reading: Reading): readonly Pu
 function readEvent(place: EventText, reading: Reading, topicStamp: string): Published {
   // The first one missing is named, in the order in which the service looks for them.
   const subject = readRequired(place, "subject");
-  const id = readRequired(place, "id");
+  const id = readNumbered(place, "id") ?? readRequired(place, "id");
   const eventType = readRequired(place, "eventType");
   const eventTime = readRequired(place, "eventTime");
-  if (!reading.asModule) checkTime(place, "'eventTime'", eventTime);
+  const time = reading.asModule ? eventTime : readTime(place, "'eventTime'", eventTime);
   const domainTopic = checkTopic(place, reading);
   checkMetadataVersion(place);
-  const dataVersion = reading.asModule
-    ? readRequired(place, "dataVersion")
-    : (readOptional(place, "dataVersion") ?? "");
+  const dataVersion =
+    readNumbered(place, "dataVersion") ??
+    (reading.asModule
+      ? readRequired(place, "dataVersion")
+      : (readOptional(place, "dataVersion") ?? ""));
   const topic = armIdOf(reading, domainTopic);
   const stamp = domainTopic === null ? topicStamp : JSON.stringify(topic);
   const raw = rawMembers(place.text, place.span);
@@ -56,15 +58,30 @@ function readEvent(place: EventText, reading: Reading, topicStamp: string): Publ
       // Without data there is null in its place, because official clients refuse to read an event
       // that has no member of that name.
       text:
-        `{"id":${raw.id},"topic":${stamp},"subject":${raw.subject},"data":${raw.data || "null"}` +
-        `,"eventType":${raw.eventType},"eventTime":${raw.eventTime}` +
-        `,"dataVersion":${dataVersion === "" ? '""' : raw.dataVersion},"metadataVersion":"1"}`,
+        `{"id":${asText(raw.id)},"topic":${stamp},"subject":${raw.subject},"data":${raw.data || "null"}` +
+        `,"eventType":${raw.eventType},"eventTime":${time === eventTime ? raw.eventTime : JSON.stringify(time)}` +
+        `,"dataVersion":${dataVersion === "" ? '""' : asText(raw.dataVersion)},"metadataVersion":"1"}`,
       envelope: null,
       trace: reading.trace,
     },
     fields: { id, subject, eventType, topic, dataVersion, schema, parsed: place.value },
     domainTopic,
   };
+}
+
+/**
+ * A number in the place of a text, as scripts send it (`Get-Random` in the service's own examples):
+ * taken with the digits it was written with. Undefined for anything else.
+ */
+function readNumbered({ text, span, value }: EventText, name: string): string | undefined {
+  if (typeof value[name] !== "number") return undefined;
+  const member = span.members.find((each) => each.name === name);
+  return member && text.slice(member.start, member.end);
+}
+
+/** The raw text of a member in quotes, which a number does not have. */
+function asText(raw: string): string {
+  return raw.startsWith('"') ? raw : `"${raw}"`;
 }
 
 interface RawMembers {

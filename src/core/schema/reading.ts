@@ -136,9 +136,14 @@ export function readRequired(place: EventText, name: string): string {
   return text;
 }
 
-export function checkTime(spot: EventIndex, what: string, text: string): void {
-  if (isDateTime(text)) return;
-  throw refuseShape(spot, what, "a date and time with a zone such as 2030-01-31T13:05:09Z", text);
+/**
+ * The time as it was written. Without a zone, as `Get-Date -Format s` writes it in the service's
+ * own examples, it is taken as UTC and says so from here on.
+ */
+export function readTime(spot: EventIndex, what: string, text: string): string {
+  if (isDateTime(text)) return text;
+  if (isDateTime(`${text}Z`)) return `${text}Z`;
+  throw refuseShape(spot, what, "a date and time such as 2030-01-31T13:05:09Z", text);
 }
 
 /** The ARM id that an event carries as its topic: that of the domain topic, where there is one. */
