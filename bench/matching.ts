@@ -7,7 +7,7 @@ import type { EventFields } from "../src/core/event.ts";
 import { clausesOf, holdAll } from "../src/core/routing/filter/clause.ts";
 import { openEventValues } from "../src/core/routing/filter/event-values.ts";
 import { type Filter, filterForAll } from "../src/core/routing/filter.ts";
-import { openDirectory } from "../src/core/routing/route.ts";
+import { Directory, type DirectoryEntry } from "../src/core/routing/route.ts";
 import { plainSubscription, type Subscription } from "../src/core/subscription.ts";
 import { plainTopic, type Topic } from "../src/core/topic.ts";
 import { median } from "./measure.ts";
@@ -90,16 +90,18 @@ function measure(wish: Wish): { one: number; indexed: number; naive: number } {
   const events = all.map((_, index) => eventOf(index));
   // As many events as there are in the other case, all for the one subscription there is.
   const sameEvents = all.map(() => eventOf(0));
-  const alone = openDirectory({ topics: [topic], subscriptions: all.slice(0, 1) });
-  const directory = openDirectory({ topics: [topic], subscriptions: all });
+  const entryOf = (subscriptions: readonly Subscription[]) =>
+    new Directory({ topics: [topic], subscriptions }).entry("orders") as DirectoryEntry;
+  const alone = entryOf(all.slice(0, 1));
+  const directory = entryOf(all);
   const filters = all.map(({ filter }) => holdAll(clausesOf(filter)));
   const askAll = (event: EventFields) => {
     const values = openEventValues(event);
     return filters.filter((matches) => matches(values)).length;
   };
   const ways = {
-    one: () => time((event) => alone.route("orders", event).length, sameEvents),
-    indexed: () => time((event) => directory.route("orders", event).length, events),
+    one: () => time((event) => alone.route(event).length, sameEvents),
+    indexed: () => time((event) => directory.route(event).length, events),
     naive: () => time(askAll, events.slice(0, 100)),
   };
   const rounds = Array.from({ length: ROUNDS }, () => ({

@@ -113,7 +113,10 @@ async function openDoors(
   // How the command line finds a broker on its machine.
   stack.defer(writeKept(join(config.dataFolder, "address"), http ?? https ?? ""));
   await listeners.offer(portsIn(rooms.catalog()));
-  rooms.watch((catalog) => void listeners.offer(portsIn(catalog)));
+  rooms.watch(({ topics, gone }) => {
+    const isChanged = topics.length + gone.topics.length > 0;
+    if (isChanged) void listeners.offer(portsIn(rooms.catalog()));
+  });
   return { http, https, ca: https && certificates.caFile };
 }
 

@@ -139,7 +139,7 @@ function openOwnApi(site: Site): Api {
   stack.defer(() => api.close());
   rooms.watch(() => api.live.tell({ kind: "catalog" }));
   const tellReach = checkContainers({ ...lettersOf(site), log });
-  tellReach(catalog());
+  tellReach({ subscriptions: catalog().subscriptions, gone: { topics: [], subscriptions: [] } });
   rooms.watch(tellReach);
   return api;
 }

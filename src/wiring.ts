@@ -13,17 +13,19 @@ import type { PolicyDefaults } from "./core/delivery/policy.ts";
 import type { ProfileName } from "./core/delivery/profile.ts";
 import { type HandshakeRules, handshakeRules } from "./core/handshake/handshake.ts";
 import type { Ask, CallerUrl } from "./core/handshake/question.ts";
-import type { Catalog, Chance, Clock, Ids, Log, Meter, Sink, WholeStore } from "./core/ports.ts";
+import type { Chance, Clock, Ids, Log, Meter, Sink, WholeStore } from "./core/ports.ts";
 import type { Refusal } from "./core/refusal.ts";
 import type { Route } from "./core/request.ts";
 import type { Evaluations } from "./core/routing/audience.ts";
-import { type Directory, openDirectory } from "./core/routing/route.ts";
+import { type CatalogChange, LiveCatalog } from "./core/routing/live-catalog.ts";
+import { Directory } from "./core/routing/route.ts";
 import type { Switchboard } from "./core/steering.ts";
 import type { Chronicle } from "./core/story/chronicle.ts";
-import type { DeadLetterDestination, SubscriptionId } from "./core/subscription.ts";
+import type { DeadLetterDestination, Subscription, SubscriptionId } from "./core/subscription.ts";
 import type { Tracer } from "./core/tracing/span.ts";
 import { Roster } from "./dispatch/roster.ts";
 import { type ModulePublishDeps, modulePublishRoutes } from "./edge/publish.ts";
+import { followCatalog } from "./follow-catalog.ts";
 import { withNotices } from "./ingress/blob-notice.ts";
 import { publishRoutes, tellTurnedAway, topicRoutes } from "./ingress/publish.ts";
 
@@ -69,13 +71,13 @@ export interface Rooms {
   routesOf(topic: string): readonly Route[];
   /** What was refused at the edge, if it was a publish. */
   turnedAway(path: string, refusal: Refusal): void;
-  /** Tells of the catalog in force whenever it has changed. */
-  watch(listener: (catalog: Catalog) => void): void;
+  /** Tells of every change once it is in effect. */
+  watch(listener: (change: CatalogChange) => void): void;
   readonly handshakes: HandshakePort;
   readonly operator: Operator;
   readonly switchboard: Switchboard;
   /** As it was last read. */
-  catalog(): Catalog;
+  catalog(): LiveCatalog;
   /** How often each subscription's advanced filters were asked, since the start. */
   readonly evaluations: Evaluations;
   /** Goes on with the handshakes that a restart interrupted, once we can be called. */
@@ -88,39 +90,58 @@ export interface Rooms {
   close(signal: AbortSignal): Promise<void>;
 }
 
-const catalogRetryMs = 1_000;
 const unasked: Ask = () => Promise.resolve({ kind: "noReply", why: "Nobody is asked." });
 
 export async function assemble(deps: Environment, rules: RoomRules): Promise<Rooms> {
   const { store } = deps;
-  let catalog: Catalog = { topics: [], subscriptions: [] };
-  let directory: Directory = openDirectory(catalog);
+  const catalog = new LiveCatalog();
   const evaluations: Evaluations = new Map();
+  const directory = new Directory(catalog, evaluations);
+  const watchers: ((change: CatalogChange) => void)[] = [];
   let isClosing = false;
   const roster = new Roster({
     deps,
     sink: deps.sink,
-    deadLetterSink:
-      deps.deadLetterSink &&
-      withNotices(deps.deadLetterSink, { ...deps, directory: () => directory }),
+    deadLetterSink: deps.deadLetterSink && withNotices(deps.deadLetterSink, { ...deps, directory }),
     profile: rules.profile,
     defaults: rules.defaults,
     sendsMax: rules.endpointSendsMax,
     ...(rules.health !== undefined && { health: rules.health }),
     onDrained: (subscription) => operator.drained(subscription),
   });
-  const reload = async () => {
-    const read = await store.catalog();
-    if (isClosing) return;
-    catalog = read;
-    const inForce = expiry.sift(read);
-    directory = openDirectory(inForce, evaluations);
-    roster.sync(inForce);
-    for (const listener of watchers) listener(inForce);
+  /** What has expired is served no more, though it may still be in the catalog. */
+  const serve = (subscriptions: readonly Subscription[]) => {
+    const { inForce, expired } = expiry.sift(subscriptions);
+    for (const subscription of inForce) {
+      directory.put(subscription);
+      roster.put(subscription, catalog.topic(subscription.topic)?.profile ?? null);
+    }
+    for (const subscription of expired) endService(subscription);
   };
-  const watchers: ((catalog: Catalog) => void)[] = [];
-  const pursuit = openPursuit(reload, deps);
-  const { refresh, follow } = pursuit;
+  const endService = (subscription: Subscription) => {
+    directory.remove(subscription);
+    roster.remove(subscription.id);
+  };
+  const follower = followCatalog(async (changed) => {
+    const read = await store.catalog(changed ?? undefined);
+    if (isClosing) return;
+    const change = catalog.update(changed, read);
+    const { topics, subscriptions, gone } = change;
+    for (const topic of gone.topics) directory.removeTopic(topic);
+    for (const topic of topics) directory.putTopic(topic);
+    for (const subscription of gone.subscriptions) {
+      expiry.forget(subscription);
+      endService(subscription);
+    }
+    serve(subscriptions);
+    // The profile is the topic's.
+    for (const { name, profile } of topics) {
+      for (const one of directory.subscriptionsOf(name)) roster.put(one, profile);
+    }
+    const records = [topics, subscriptions, gone.topics, gone.subscriptions].flat();
+    if (records.length > 0) for (const listener of watchers) listener(change);
+  }, deps);
+  const { refresh } = follower;
   const { ask = unasked } = deps;
   const handshakes = new Handshakes({
     ...deps,
@@ -134,7 +155,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
   const expiry = new Expiry({
     ...deps,
     registry: store,
-    refresh: follow,
+    siftAll: () => serve(catalog.subscriptions),
     tellDeleted: (subscription) => handshakes.tellDeleted(subscription),
   });
   const operator = new Operator({
@@ -144,12 +165,13 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     switchboard: roster,
   });
   await operator.recall();
-  store.onChange(follow);
+  store.onChange(follower.note);
   store.onDropped((subscription, count) => tellDropped(deps, subscription, count));
+  follower.note(null);
   await refresh();
   const publishing: ModulePublishDeps = {
     ...deps,
-    directory: () => directory,
+    directory,
     auth: rules.auth,
     isOpen: () => !isClosing,
   };
@@ -177,42 +199,11 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     },
     async close(signal) {
       isClosing = true;
-      pursuit.stop();
       expiry.close();
       await handshakes.close();
-      await pursuit.idle();
+      await follower.close();
       await roster.close(signal);
     },
-  };
-}
-
-/** Keeps up with the catalog. One reload at a time: an older one never replaces a newer one. */
-function openPursuit(reload: () => Promise<void>, { clock, log }: Environment) {
-  let isStopping = false;
-  let reloading = Promise.resolve();
-  let callOff = () => {};
-  const refresh = () => {
-    const next = reloading.then(reload);
-    reloading = next.catch(() => {});
-    return next;
-  };
-  // A change that cannot be read is read again: nobody would tell of it a second time.
-  const follow = () => {
-    refresh().catch((error) => {
-      log.fact("error", "catalog.failed", { error: String(error) });
-      callOff();
-      if (!isStopping) callOff = clock.after(catalogRetryMs, follow);
-    });
-  };
-  return {
-    refresh,
-    follow,
-    /** Nothing is read again after a failure. */
-    stop() {
-      isStopping = true;
-      callOff();
-    },
-    idle: () => reloading,
   };
 }
 

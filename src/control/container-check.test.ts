@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { subscriptionDraft } from "../../test/contract/fixture.ts";
 import { parseStorageAccounts, storageArmId } from "../core/azure/storage.ts";
 import type { BlobContainer } from "../core/deadletter/letter-store.ts";
-import type { Catalog } from "../core/ports.ts";
+import type { Subscription } from "../core/subscription.ts";
 import { checkContainers } from "./container-check.ts";
 
 const group = { subscriptionId: "s", resourceGroup: "rg" };
 
-function catalogOf(...places: readonly (readonly [name: string, account: string])[]): Catalog {
-  const subscriptions = places.map(([name, account], id) => ({
+function subscriptionOf(id: number, name: string, account: string): Subscription {
+  return {
     ...subscriptionDraft({ name }),
     deadLetter: {
       kind: "blob" as const,
@@ -17,8 +17,7 @@ function catalogOf(...places: readonly (readonly [name: string, account: string]
       container: "box",
     },
     ...{ id, revision: 1 },
-  }));
-  return { topics: [], subscriptions };
+  };
 }
 
 test("a container that cannot be reached is told of once while it is named", async () => {
@@ -39,8 +38,18 @@ test("a container that cannot be reached is told of once while it is named", asy
     },
   });
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
-  tell(catalogOf(["one", "good"], ["two", "bad"], ["three", "bad"], ["four", "lost"]));
-  tell(catalogOf(["one", "good"], ["two", "bad"]));
+  const one = subscriptionOf(1, "one", "good");
+  const two = subscriptionOf(2, "two", "bad");
+  const three = subscriptionOf(3, "three", "bad");
+  const four = subscriptionOf(4, "four", "lost");
+  const put = (...subscriptions: readonly Subscription[]) =>
+    tell({ subscriptions, gone: { topics: [], subscriptions: [] } });
+  const remove = (...subscriptions: readonly Subscription[]) =>
+    tell({ subscriptions: [], gone: { topics: [], subscriptions } });
+  put(one, two, three, four);
+  put(one, { ...two });
+  remove(three, four);
+  put(three);
   await settle();
   assert.deepEqual(told.sort(), [
     ["warn", "deadLetter.unreachable", "four", "The account is not in storageAccounts."],
@@ -50,8 +59,9 @@ test("a container that cannot be reached is told of once while it is named", asy
     { account: "good", container: "box" },
     { account: "bad", container: "box" },
   ]);
-  tell(catalogOf(["one", "good"]));
-  tell(catalogOf(["one", "good"], ["two", "bad"]));
+  remove(two);
+  put({ ...three, deadLetter: one.deadLetter });
+  put(two);
   await settle();
   assert.equal(told.length, 3, "named anew, it is tried anew");
 });

@@ -5,7 +5,9 @@
 import type { StorageAccount } from "../core/azure/storage.ts";
 import { containerOf } from "../core/deadletter/letter-query.ts";
 import type { DeadLetterReader } from "../core/deadletter/letter-store.ts";
-import type { Catalog, Log } from "../core/ports.ts";
+import type { Log } from "../core/ports.ts";
+import type { CatalogChange } from "../core/routing/live-catalog.ts";
+import type { Subscription, SubscriptionId } from "../core/subscription.ts";
 
 export interface ContainerCheckDeps {
   readonly reader: DeadLetterReader;
@@ -13,14 +15,20 @@ export interface ContainerCheckDeps {
   readonly log: Log;
 }
 
-/** To be told of every catalog in force; each container is tried once while it is named. */
-export function checkContainers({
-  reader,
-  accounts,
-  log,
-}: ContainerCheckDeps): (catalog: Catalog) => void {
-  let tried = new Set<string>();
-  const attempt = async (subscription: Catalog["subscriptions"][number]) => {
+/** To be told of every change; each container is tried once while a subscription names it. */
+export function checkContainers({ reader, accounts, log }: ContainerCheckDeps) {
+  const named = new Map<SubscriptionId, string>();
+  const users = new Map<string, number>();
+  const count = (key: string, by: number) => {
+    const left = (users.get(key) ?? 0) + by;
+    if (left === 0) users.delete(key);
+    else users.set(key, left);
+  };
+  const forget = ({ id }: Subscription) => {
+    const key = named.get(id);
+    if (named.delete(id)) count(key as string, -1);
+  };
+  const attempt = async (subscription: Subscription) => {
     const { deadLetter, topic, name } = subscription;
     const place = containerOf(subscription, accounts);
     const why =
@@ -31,15 +39,15 @@ export function checkContainers({
     const where = { account: deadLetter?.resourceId, container: deadLetter?.container };
     log.fact("warn", "deadLetter.unreachable", { topic, subscription: name, ...where, why });
   };
-  return ({ subscriptions }) => {
-    const named = new Set<string>();
+  return ({ subscriptions, gone }: Pick<CatalogChange, "subscriptions" | "gone">): void => {
+    for (const subscription of gone.subscriptions) forget(subscription);
     for (const subscription of subscriptions) {
-      if (subscription.deadLetter === null) continue;
-      const { resourceId, container } = subscription.deadLetter;
-      const key = `${resourceId}/${container}`.toLowerCase();
-      if (!named.has(key) && !tried.has(key)) void attempt(subscription);
-      named.add(key);
+      const { id, deadLetter } = subscription;
+      const key = deadLetter && `${deadLetter.resourceId}/${deadLetter.container}`.toLowerCase();
+      if (key !== null && !users.has(key)) void attempt(subscription);
+      if (key !== null) count(key, 1);
+      forget(subscription);
+      if (key !== null) named.set(id, key);
     }
-    tried = named;
   };
 }

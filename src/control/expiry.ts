@@ -1,9 +1,9 @@
-// Retires subscriptions whose end has come, as if someone had removed them. Whoever reads the
-// catalog sifts it here; the alarm for the next expiry asks for it to be read again, so that
-// nothing looks at the time on the path of an event.
+// Retires subscriptions whose end has come, as if someone had removed them. What is read of the
+// catalog is sifted here; the alarm for the next expiry has all of it sifted again, so that nothing
+// looks at the time on the path of an event.
 
-import { siftExpired } from "../core/delivery/expiry.ts";
-import type { Catalog, Clock, Log, Registry } from "../core/ports.ts";
+import { type Sifted, siftExpired } from "../core/delivery/expiry.ts";
+import type { Clock, Instant, Log, Registry } from "../core/ports.ts";
 import type { Subscription, SubscriptionId } from "../core/subscription.ts";
 import { isoInstant } from "../core/text/time.ts";
 
@@ -11,8 +11,8 @@ export interface ExpiryDeps {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly log: Log;
-  /** Has the catalog read and sifted again. */
-  readonly refresh: () => void;
+  /** Has all subscriptions sifted again. */
+  readonly siftAll: () => void;
   readonly tellDeleted: (subscription: Subscription) => void;
 }
 
@@ -20,8 +20,10 @@ const retryMs = 1_000;
 
 export class Expiry {
   readonly #deps: ExpiryDeps;
-  /** Until a catalog without them was seen: one that was read earlier may come later. */
+  /** Until they are seen to be gone: an earlier read of one may come later. */
   readonly #retiring = new Set<SubscriptionId>();
+  /** When the alarm rings; one that rings for a subscription that is gone does no harm. */
+  #alarmAt: Instant | null = null;
   #callOff = () => {};
   #isClosed = false;
 
@@ -29,17 +31,16 @@ export class Expiry {
     this.#deps = deps;
   }
 
-  /** The catalog without what has expired; that is removed by and by. */
-  sift(catalog: Catalog): Catalog {
-    const { clock } = this.#deps;
-    const now = clock.now();
-    const { inForce, expired, nextAt } = siftExpired(catalog, now);
-    this.#callOff();
-    if (nextAt !== null) this.#lookAgainIn(nextAt - now);
-    const there = new Set(expired.map(({ id }) => id));
-    for (const id of this.#retiring) if (!there.has(id)) this.#retiring.delete(id);
-    for (const subscription of expired) void this.#retire(subscription);
-    return inForce;
+  /** What of these is in force, and what has expired: that is removed by and by. */
+  sift(subscriptions: readonly Subscription[]): Pick<Sifted, "inForce" | "expired"> {
+    const { nextAt, ...sifted } = siftExpired(subscriptions, this.#deps.clock.now());
+    if (nextAt !== null) this.#lookAgainAt(nextAt);
+    for (const subscription of sifted.expired) void this.#retire(subscription);
+    return sifted;
+  }
+
+  forget({ id }: Subscription): void {
+    this.#retiring.delete(id);
   }
 
   close(): void {
@@ -67,12 +68,18 @@ export class Expiry {
         error: String(error),
       });
       this.#retiring.delete(id);
-      this.#lookAgainIn(retryMs);
+      this.#lookAgainAt(this.#deps.clock.now() + retryMs);
     }
   }
 
-  #lookAgainIn(ms: number): void {
+  #lookAgainAt(at: Instant): void {
+    const { clock, siftAll } = this.#deps;
+    if (this.#isClosed || (this.#alarmAt !== null && this.#alarmAt <= at)) return;
     this.#callOff();
-    if (!this.#isClosed) this.#callOff = this.#deps.clock.after(ms, this.#deps.refresh);
+    this.#alarmAt = at;
+    this.#callOff = clock.after(at - clock.now(), () => {
+      this.#alarmAt = null;
+      siftAll();
+    });
   }
 }

@@ -207,13 +207,23 @@ export interface Catalog {
   readonly subscriptions: readonly Subscription[];
 }
 
+/** Records of the catalog by what each is found by. */
+export interface RecordNames {
+  readonly topics: readonly string[];
+  readonly subscriptions: readonly SubscriptionId[];
+}
+
 /**
  * Who may publish and who wants to hear. Names are compared without regard to letter case.
  * A write with `revision` is refused (PreconditionFailed) when the record is at another one; with
  * 0, when there is one at all.
  */
 export interface Registry {
-  catalog(): Promise<Catalog>;
+  /**
+   * The whole catalog as it is at one moment, or only the records named: those that do not exist
+   * are left out of the answer.
+   */
+  catalog(only?: RecordNames): Promise<Catalog>;
   putTopic(draft: TopicDraft, revision?: number): Promise<Topic>;
   /**
    * Refusal: NotFound, when its topic is not there. Keeps the id of a subscription that exists: one
@@ -224,8 +234,19 @@ export interface Registry {
   removeTopic(name: string): Promise<void>;
   /** What waits for it is dropped in small steps, and counted. */
   removeSubscription(id: SubscriptionId): Promise<void>;
-  /** Called after every change, also one made by another process. */
-  onChange(listener: () => void): void;
+  /**
+   * Called after every change, also one made by another process. A notice names the records that
+   * were written or removed; the removal of a topic names its subscriptions, too. It does not carry
+   * their content: whoever is called reads them with `catalog(only)`. So notices may be repeated,
+   * joined or come late, and the latest read is always right.
+   *
+   * Null: anything may have changed. A store says so when it cannot name the records, for example
+   * after it has lost the connection over which it hears of other processes.
+   *
+   * What a write has seen is told before the write is answered: its own change, and when it is
+   * refused with PreconditionFailed, the change that it collided with.
+   */
+  onChange(listener: (changed: RecordNames | null) => void): void;
   /** Called when the last of what waited for a removed subscription has been dropped. */
   onDropped(listener: (subscription: SubscriptionId, count: number) => void): void;
 }

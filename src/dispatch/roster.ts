@@ -9,7 +9,7 @@ import type { HealthRules } from "../core/delivery/health.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
 import { type PolicyDefaults, policyOf } from "../core/delivery/policy.ts";
 import { type Profile, type ProfileName, profiles } from "../core/delivery/profile.ts";
-import type { Catalog, Instant, Sink, Stage, Wake } from "../core/ports.ts";
+import type { Instant, Sink, Stage, Wake } from "../core/ports.ts";
 import type { Switchboard } from "../core/steering.ts";
 import {
   type DeadLetterDestination,
@@ -37,22 +37,30 @@ export interface RosterOptions {
 /** Dead letters of one subscription are gathered into few blobs (L-3). */
 const deadLetterBatch: BatchPolicy = { maxEvents: 1000, preferredBytes: 1024 * 1024 };
 const deadLetterSendsMax = 2;
-const unlimited = Number.POSITIVE_INFINITY;
+
+/** An endpoint and those who send there. */
+interface SharedEndpoint {
+  readonly key: string;
+  readonly endpoint: Endpoint;
+  users: number;
+  /** What it lets us send in a minute, by the subscriptions of which it has said so. */
+  readonly rates: Map<SubscriptionId, number>;
+}
 
 interface Post {
-  /** Of the record that was last looked at: the same one need not be looked at again. */
-  revision: number;
+  /** As it was last put. */
   subscription: Subscription;
   /** What the dispatchers were started with: a change of any of it replaces them. */
   readonly profile: ProfileName;
   readonly terms: string;
+  readonly shared: SharedEndpoint;
   readonly dispatchers: Readonly<Record<Stage, Dispatcher>>;
 }
 
 export class Roster implements Switchboard {
   readonly #options: RosterOptions;
   readonly #posts = new Map<SubscriptionId, Post>();
-  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #endpoints = new Map<string, SharedEndpoint>();
   /** By the endpoint's name, whether or not anyone sends there now. */
   readonly #closures = new Map<string, Closure>();
   /** Stopped dispatchers whose last sends are still under way. */
@@ -70,56 +78,53 @@ export class Roster implements Switchboard {
     return this.#broken;
   }
 
-  /** Brings the dispatchers in line with the catalog. */
-  sync(catalog: Catalog): void {
-    const topics = new Map(catalog.topics.map((topic) => [topic.name, topic]));
-    const active = catalog.subscriptions.filter(({ isActive }) => isActive);
-    const there = new Set(active.map(({ id }) => id));
-    for (const id of this.#posts.keys()) if (!there.has(id)) this.#dismiss(id);
-    /** With what each lets us send in a minute. */
-    const endpoints = new Map<string, number>();
-    for (const subscription of active) {
-      const profile = topics.get(subscription.topic)?.profile ?? this.#options.profile;
-      const key = this.#endpointKey(subscription, profile);
-      const rate = subscription.handshake?.allowedRate ?? unlimited;
-      endpoints.set(key, Math.min(rate, endpoints.get(key) ?? unlimited));
-      this.#post(subscription, profile);
-    }
-    for (const [key, endpoint] of this.#endpoints) {
-      const rate = endpoints.get(key);
-      if (rate === undefined) this.#endpoints.delete(key);
-      else endpoint.setRate(rate === unlimited ? null : rate);
-    }
-  }
-
-  /** A record may have changed in ways that concern no dispatcher: its handshake, its filter. */
-  #post(subscription: Subscription, profile: ProfileName): void {
-    const { id, revision } = subscription;
-    const post = this.#posts.get(id);
-    const isSameProfile = post?.profile === profile;
-    if (isSameProfile && post.revision === revision) return;
-    const terms = termsOf(subscription);
-    if (isSameProfile && post.terms === terms) {
-      post.revision = revision;
-      post.subscription = subscription;
-      post.dispatchers.deliver.steer(subscription);
+  /**
+   * Brings the dispatchers of one subscription in line with its record. That may have changed in
+   * ways that concern none of them: its handshake, its filter.
+   */
+  put(subscription: Subscription, topicProfile: ProfileName | null): void {
+    const { id, isActive } = subscription;
+    if (!isActive) {
+      this.remove(id);
       return;
     }
-    this.#dismiss(id);
-    const dispatchers = this.#start(subscription, profile);
-    this.#posts.set(id, { revision, subscription, profile, terms, dispatchers });
+    const profile = topicProfile ?? this.#options.profile;
+    const post = this.#posts.get(id);
+    const isSameProfile = post?.profile === profile;
+    if (isSameProfile && post.subscription === subscription) return;
+    const terms = termsOf(subscription);
+    if (isSameProfile && post.terms === terms) {
+      post.subscription = subscription;
+      post.dispatchers.deliver.steer(subscription);
+      this.#setRate(post);
+      return;
+    }
+    // Joined before the old ones leave: an endpoint that both send to keeps its health and pace.
+    const shared = this.#join(subscription, profile);
+    if (post !== undefined) this.#dismiss(post);
+    const dispatchers = this.#start(subscription, profile, shared.endpoint);
+    const placed = { subscription, profile, terms, shared, dispatchers };
+    this.#posts.set(id, placed);
+    this.#setRate(placed);
+    if (post !== undefined) this.#leave(post);
+  }
+
+  remove(id: SubscriptionId): void {
+    const post = this.#posts.get(id);
+    if (post === undefined) return;
+    this.#posts.delete(id);
+    this.#dismiss(post);
+    this.#leave(post);
   }
 
   // For operators.
 
   endpoints() {
-    const byKey = Map.groupBy(this.#posts.values(), ({ subscription, profile }) =>
-      this.#endpointKey(subscription, profile),
-    );
-    return [...this.#endpoints]
-      .map(([key, endpoint]) => ({
-        ...endpoint.look(),
-        subscriptions: (byKey.get(key) ?? []).map(({ subscription }) => subscription),
+    const posts = Map.groupBy(this.#posts.values(), ({ shared }) => shared);
+    return [...this.#endpoints.values()]
+      .map((shared) => ({
+        ...shared.endpoint.look(),
+        subscriptions: (posts.get(shared) ?? []).map(({ subscription }) => subscription),
       }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -149,7 +154,8 @@ export class Roster implements Switchboard {
 
   /** One for each law that is followed there. */
   #named(name: string): readonly Endpoint[] {
-    return [...this.#endpoints.values()].filter((endpoint) => endpoint.look().name === name);
+    const all = [...this.#endpoints.values()].map(({ endpoint }) => endpoint);
+    return all.filter((endpoint) => endpoint.look().name === name);
   }
 
   /** Sends under way may end until the signal aborts; what is left then is due again. */
@@ -157,7 +163,7 @@ export class Roster implements Switchboard {
     const breakOff = () => this.#breakOff.abort();
     if (signal.aborted) breakOff();
     else signal.addEventListener("abort", breakOff, { once: true });
-    for (const id of [...this.#posts.keys()]) this.#dismiss(id);
+    for (const id of [...this.#posts.keys()]) this.remove(id);
     await Promise.all(this.#leaving);
     signal.removeEventListener("abort", breakOff);
   }
@@ -174,11 +180,8 @@ export class Roster implements Switchboard {
       .catch(() => {});
   }
 
-  #dismiss(id: SubscriptionId): void {
-    const post = this.#posts.get(id);
-    if (post === undefined) return;
-    this.#posts.delete(id);
-    for (const dispatcher of Object.values(post.dispatchers)) {
+  #dismiss({ dispatchers }: Post): void {
+    for (const dispatcher of Object.values(dispatchers)) {
       const left = dispatcher.close(this.#breakOff.signal).then(() => {
         this.#leaving.delete(left);
       });
@@ -186,7 +189,11 @@ export class Roster implements Switchboard {
     }
   }
 
-  #start(subscription: Subscription, profileName: ProfileName): Post["dispatchers"] {
+  #start(
+    subscription: Subscription,
+    profileName: ProfileName,
+    endpoint: Endpoint,
+  ): Post["dispatchers"] {
     const { deps, sink, deadLetterSink, defaults, sendsMax } = this.#options;
     const profile = profiles[profileName];
     const { deadLetter, destination } = subscription;
@@ -213,7 +220,7 @@ export class Roster implements Switchboard {
       deliver: open({
         stage: "deliver",
         send: (parcel, limits) => sink.send(parcel, destination, limits),
-        endpoint: this.#endpoint(subscription, profileName),
+        endpoint,
         batch: profile.batching ? subscription.batch : null,
         sendsMax,
         flowState: subscription,
@@ -234,25 +241,50 @@ export class Roster implements Switchboard {
   }
 
   /** Shared by all subscriptions that send to the same place under the same law. */
-  #endpoint(subscription: Subscription, profile: ProfileName): Endpoint {
-    const key = this.#endpointKey(subscription, profile);
-    const known = this.#endpoints.get(key);
-    if (known !== undefined) return known;
-    const name = endpointOf(subscription.destination);
+  #join({ destination }: Subscription, profile: ProfileName): SharedEndpoint {
+    const name = endpointOf(destination);
+    const { delayedDelivery } = profiles[profile];
+    const key = `${delayedDelivery ? "delayed" : "plain"} ${name}`;
+    const shared = this.#endpoints.get(key) ?? {
+      key,
+      endpoint: this.#endpoint(name, delayedDelivery),
+      users: 0,
+      rates: new Map<SubscriptionId, number>(),
+    };
+    shared.users += 1;
+    this.#endpoints.set(key, shared);
+    return shared;
+  }
+
+  #endpoint(name: string, delayedDelivery: boolean): Endpoint {
     const { sendsMax, health, deps } = this.#options;
-    const endpoint = new Endpoint({
-      ...{ name, sendsMax, delayedDelivery: profiles[profile].delayedDelivery },
+    return new Endpoint({
+      ...{ name, sendsMax, delayedDelivery },
       ...(health !== undefined && { rules: health }),
       closure: this.#closures.get(name) ?? null,
       ...deps,
     });
-    this.#endpoints.set(key, endpoint);
-    return endpoint;
   }
 
-  #endpointKey({ destination }: Subscription, profile: ProfileName): string {
-    return `${profiles[profile].delayedDelivery ? "delayed" : "plain"} ${endpointOf(destination)}`;
+  /** With the last who sends there goes what is known of the endpoint. */
+  #leave({ subscription: { id }, shared }: Post): void {
+    shared.users -= 1;
+    if (shared.users === 0) this.#endpoints.delete(shared.key);
+    if (this.#posts.get(id)?.shared !== shared && shared.rates.delete(id)) keepPace(shared);
   }
+
+  #setRate({ subscription: { id, handshake }, shared }: Post): void {
+    const rate = handshake?.allowedRate ?? undefined;
+    if (rate === shared.rates.get(id)) return;
+    if (rate === undefined) shared.rates.delete(id);
+    else shared.rates.set(id, rate);
+    keepPace(shared);
+  }
+}
+
+/** Of several rates the slowest holds. */
+function keepPace({ endpoint, rates }: SharedEndpoint): void {
+  endpoint.setRate(rates.size === 0 ? null : rates.values().reduce((a, b) => Math.min(a, b)));
 }
 
 /** What a dispatcher sees of a subscription. */

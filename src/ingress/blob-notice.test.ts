@@ -7,7 +7,7 @@ import { storageArmId } from "../core/azure/storage.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Routed } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
-import { openDirectory } from "../core/routing/route.ts";
+import { Directory } from "../core/routing/route.ts";
 import { type DeadLetterDestination, plainSubscription } from "../core/subscription.ts";
 import { plainTopic } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
@@ -43,13 +43,13 @@ async function openPost(
     ...{ ...plainSubscription, topic: "letters", name: "watch", origin: "file" },
     destination: { kind: "webhook", url: "http://127.0.0.1:9/" },
   });
-  const directory = openDirectory(await store.catalog());
+  const directory = new Directory(await store.catalog());
   const facts: [string, unknown][] = [];
   const counts: string[] = [];
   const sink = withNotices(
     { send: () => Promise.resolve(outcome) },
     {
-      ...{ directory: () => directory, store, clock: { now: () => 5, after: () => () => {} } },
+      ...{ directory, store, clock: { now: () => 5, after: () => () => {} } },
       ids: { next: () => "n-1" },
       log: { fact: (_, name, fields) => facts.push([name, fields]) },
       meter: { count: (name) => counts.push(name) },

@@ -48,15 +48,16 @@ interface Writing {
 
 async function notify(deps: NoticeDeps, writing: Writing): Promise<void> {
   const { parcel, destination, written } = writing;
-  const directory = deps.directory();
-  const topic = directory.topic(parseStorageId(destination.resourceId)?.account ?? "");
-  const isNoticeOfNotice = directory.topic(parcel.subscription.topic)?.kind === "storage";
-  if (topic?.kind !== "storage" || isNoticeOfNotice) return;
+  const { directory } = deps;
+  const entry = directory.entry(parseStorageId(destination.resourceId)?.account ?? "");
+  const isNoticeOfNotice = directory.entry(parcel.subscription.topic)?.topic.kind === "storage";
+  if (entry?.topic.kind !== "storage" || isNoticeOfNotice) return;
+  const { topic } = entry;
   const at = deps.clock.now();
   const notice = noticeOf(written, { topic, id: deps.ids.next(), at });
   const { length: bytes } = notice.event.text;
   try {
-    const admission = { directory, topic, published: [notice], bytes, now: at };
+    const admission = { entry, published: [notice], bytes, now: at };
     await admit(deps, { ...admission, acceptedWith: "notice" });
   } catch (error) {
     const { container, path } = written;

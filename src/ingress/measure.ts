@@ -4,7 +4,7 @@
 import type { Published } from "../core/event.ts";
 import type { Meter, Routed } from "../core/ports.ts";
 import type { RefusalCode } from "../core/refusal.ts";
-import type { Directory } from "../core/routing/route.ts";
+import type { DirectoryEntry } from "../core/routing/route.ts";
 import type { Subscription } from "../core/subscription.ts";
 import type { Topic } from "../core/topic.ts";
 
@@ -15,8 +15,7 @@ const ofTopics = new WeakMap<Topic, Labels>();
 const ofSubscriptions = new WeakMap<Subscription, Labels>();
 
 export interface Accepted {
-  readonly directory: Directory;
-  readonly topic: Topic;
+  readonly entry: DirectoryEntry;
   readonly published: readonly Published[];
   readonly routed: readonly Routed[];
   /** From the request to the commit. */
@@ -24,15 +23,15 @@ export interface Accepted {
 }
 
 export function measureAccepted(meter: Meter, accepted: Accepted): void {
-  const { directory, topic, published, routed, tookMs } = accepted;
-  const labels = labelsOf(topic);
+  const { entry, published, routed, tookMs } = accepted;
+  const labels = labelsOf(entry.topic);
   meter.count("posthorn_published_events_total", labels, published.length);
   meter.observe?.("eventgrid_publish_success_latency_seconds", labels, tookMs / 1000);
   let deliveries = 0;
   for (const { to } of routed) {
     deliveries += to.length;
     for (const id of to) {
-      const subscription = directory.subscription(id);
+      const subscription = entry.subscription(id);
       if (subscription === undefined) continue;
       meter.count("eventgrid_matched_event_count_total", labelsOfSubscription(subscription));
     }

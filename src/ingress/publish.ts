@@ -9,7 +9,7 @@ import type { Published } from "../core/event.ts";
 import type { Ids, Instant, Log, Meter, Routed, Store } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Request, Route } from "../core/request.ts";
-import type { Directory } from "../core/routing/route.ts";
+import type { Directory, DirectoryEntry } from "../core/routing/route.ts";
 import { type Content, readCloudEventRequest } from "../core/schema/binding.ts";
 import { readCustomEvents } from "../core/schema/custom.ts";
 import { readEventGridEvents } from "../core/schema/eventgrid.ts";
@@ -26,8 +26,7 @@ import { checkNetwork } from "./network.ts";
 import { PublishTracing, traceIn } from "./tracing.ts";
 
 export interface PublishDeps extends AuthDeps {
-  /** The catalog as it is now. */
-  readonly directory: () => Directory;
+  readonly directory: Pick<Directory, "entry">;
   readonly store: Store;
   readonly ids: Ids;
   readonly log: Log;
@@ -98,19 +97,19 @@ export async function publish(
   asked: { readonly name: string; readonly request: Request; readonly manner: Manner },
 ): Promise<Reply> {
   const { name, request, manner } = asked;
-  const directory = deps.directory();
-  const topic = findTopic(directory, name);
+  const entry = findEntry(deps, name);
+  const topic = entry?.topic;
   const { clock, tracer } = deps;
   const tracing = tracer && new PublishTracing(tracer, request, clock.now());
   try {
     if (!deps.isOpen()) throw refuseStopping();
-    if (topic === undefined) throw refuseTopic(name);
+    if (entry === undefined || topic === undefined) throw refuseTopic(name);
     checkNetwork(topic, request);
     const isOpen = !deps.auth || (!topic.disableLocalAuth && manner.isOpenTo?.(request) === true);
     const credential = isOpen ? "none" : authorize(topic, request, deps);
     const acceptedWith = typeof credential === "string" ? credential : await credential;
     checkVersion(request);
-    await accept(deps, { directory, topic, request, manner, acceptedWith, tracing });
+    await accept(deps, { entry, request, manner, acceptedWith, tracing });
     tracing?.end(clock.now(), null, topic.name);
     return accepted;
   } catch (error) {
@@ -123,8 +122,7 @@ export async function publish(
 }
 
 interface Asking {
-  readonly directory: Directory;
-  readonly topic: Topic;
+  readonly entry: DirectoryEntry;
   readonly request: Request;
   readonly manner: Manner;
   readonly acceptedWith: string;
@@ -132,8 +130,7 @@ interface Asking {
 }
 
 interface Admission {
-  readonly directory: Directory;
-  readonly topic: Topic;
+  readonly entry: DirectoryEntry;
   readonly published: readonly Published[];
   readonly bytes: number;
   readonly now: Instant;
@@ -142,7 +139,8 @@ interface Admission {
 }
 
 async function accept(deps: PublishDeps, asking: Asking) {
-  const { directory, topic, request, manner, acceptedWith, tracing } = asking;
+  const { entry, request, manner, acceptedWith, tracing } = asking;
+  const { topic } = entry;
   const now = deps.clock.now();
   const content = openContent(request, publishLimits.requestBytesMax);
   const given = read(topic, request.headers, content, {
@@ -159,7 +157,7 @@ async function accept(deps: PublishDeps, asking: Asking) {
   manner.check?.(given);
   const published = tracing?.adopt(topic.name, given) ?? given;
   const bytes = content.byteCount;
-  await admit(deps, { directory, topic, published, bytes, now, acceptedWith });
+  await admit(deps, { entry, published, bytes, now, acceptedWith });
 }
 
 /** Routes what was read, and resolves when it is stored. Refusals: those of the store's append. */
@@ -167,19 +165,19 @@ export async function admit(
   deps: Pick<PublishDeps, "store" | "clock" | "log" | "meter" | "chronicle">,
   admission: Admission,
 ): Promise<void> {
-  const { directory, topic, published, bytes, now } = admission;
-  const routed = routeAll(directory, topic, published);
+  const { entry, published, bytes, now } = admission;
+  const routed = routeAll(entry, published);
   const first = routed.length > 0 ? await deps.store.append(routed, now) : 0;
   const tookMs = deps.clock.now() - now;
-  measureAccepted(deps.meter, { directory, topic, published, routed, tookMs });
-  tellPublished(deps, topic, { published, routed, bytes });
+  measureAccepted(deps.meter, { entry, published, routed, tookMs });
+  tellPublished(deps, entry.topic, { published, routed, bytes });
   if (deps.chronicle !== undefined) noteAll(deps.chronicle, admission, { routed, first });
 }
 
 /** One note for each event. What was routed is in the order of what was published. */
 function noteAll(
   chronicle: Pick<Chronicle, "note">,
-  { directory, topic, published, now, acceptedWith }: Admission,
+  { entry, published, now, acceptedWith }: Admission,
   { routed, first }: { readonly routed: readonly Routed[]; readonly first: number },
 ): void {
   let place = 0;
@@ -193,7 +191,7 @@ function noteAll(
       ...{ id, subject, type, domainTopic, acceptedWith },
       number: wanted === undefined ? null : first + place,
       to: wanted?.to ?? [],
-      roll: directory.roll(topic.name, domainTopic),
+      roll: entry.roll(domainTopic),
     });
     if (wanted !== undefined) place += 1;
   }
@@ -222,14 +220,10 @@ function read(
 }
 
 /** Events that match nobody are accepted all the same, and end here. */
-function routeAll(
-  directory: Directory,
-  topic: Topic,
-  published: readonly Published[],
-): readonly Routed[] {
+function routeAll(entry: DirectoryEntry, published: readonly Published[]): readonly Routed[] {
   const routed: Routed[] = [];
   for (const { event, fields, domainTopic } of published) {
-    const to = directory.route(topic.name, fields, domainTopic);
+    const to = entry.route(fields, domainTopic);
     if (to.length > 0) routed.push({ event, to });
   }
   return routed;
@@ -252,14 +246,14 @@ function checkVersion({ query }: Request): void {
 }
 
 /** What a storage account has to tell, it tells itself. */
-function findTopic(directory: Directory, name: string): Topic | undefined {
-  const topic = directory.topic(name);
-  return topic?.kind === "storage" ? undefined : topic;
+function findEntry({ directory }: PublishDeps, name: string): DirectoryEntry | undefined {
+  const entry = directory.entry(name);
+  return entry?.topic.kind === "storage" ? undefined : entry;
 }
 
 /** What the service answers to OPTIONS. It needs no key, and says nothing about the topic's own. */
 function describe(deps: PublishDeps, name: string): Reply {
-  const topic = findTopic(deps.directory(), name);
+  const topic = findEntry(deps, name)?.topic;
   if (topic === undefined) throw refuseTopic(name);
   const schema = schemaNames[topic.inputSchema];
   return { status: 200, headers: { allow: "POST, OPTIONS", "aeg-input-event-schema": schema } };
@@ -306,7 +300,7 @@ function tellPublished(
 export function tellTurnedAway(deps: PublishDeps, path: string, refusal: Refusal): void {
   const found = /^\/+(?:topics\/+([^/]+)\/+)?api\/+events\/*$/i.exec(path);
   if (found === null) return;
-  tellRefused(deps, findTopic(deps.directory(), found[1] ?? ""), refusal);
+  tellRefused(deps, findEntry(deps, found[1] ?? "")?.topic, refusal);
 }
 
 function tellRefused(

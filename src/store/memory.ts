@@ -18,6 +18,7 @@ import type {
   LastAttempt,
   Queue,
   QueueCount,
+  RecordNames,
   Routed,
   Seen,
   Settlement,
@@ -55,11 +56,13 @@ export class MemoryStore implements WholeStore {
   readonly #lines = new Map<string, Row[]>();
   readonly #topics = new Map<string, Topic>();
   readonly #subscriptions = new Map<SubscriptionId, Subscription>();
+  /** By topic and name. */
+  readonly #subscriptionIds = new Map<string, SubscriptionId>();
   readonly #notes = new Map<string, Map<string, object>>();
   /** In the order in which they were last noted. */
   readonly #redriven = new Map<string, number>();
   readonly #wakeListeners: ((wake: Wake) => void)[] = [];
-  readonly #changeListeners: (() => void)[] = [];
+  readonly #changeListeners: ((changed: RecordNames) => void)[] = [];
   readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
   #eventsMade = 0;
   #leasesMade = 0;
@@ -258,8 +261,13 @@ export class MemoryStore implements WholeStore {
 
   // The registry.
 
-  async catalog(): Promise<Catalog> {
-    return { topics: [...this.#topics.values()], subscriptions: [...this.#subscriptions.values()] };
+  async catalog(only?: RecordNames): Promise<Catalog> {
+    const names = only?.topics.map((name) => name.toLowerCase()) ?? this.#topics.keys();
+    const ids = only?.subscriptions ?? this.#subscriptions.keys();
+    return {
+      topics: [...names].flatMap((name) => this.#topics.get(name) ?? []),
+      subscriptions: [...ids].flatMap((id) => this.#subscriptions.get(id) ?? []),
+    };
   }
 
   async putTopic(draft: TopicDraft, revision?: number): Promise<Topic> {
@@ -271,16 +279,14 @@ export class MemoryStore implements WholeStore {
       revision: this.#nextRevision(),
     };
     this.#topics.set(topic.name.toLowerCase(), topic);
-    this.#changed();
+    this.#changed([topic.name], []);
     return topic;
   }
 
   async putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription> {
     const topic = this.#topics.get(draft.topic.toLowerCase());
     if (topic === undefined) throw new Refusal("NotFound", `There is no topic '${draft.topic}'.`);
-    const old = [...this.#subscriptions.values()].find(
-      (one) => one.topic === topic.name && nameInTopic(one) === nameInTopic(draft),
-    );
+    const old = this.#subscriptions.get(this.#subscriptionIds.get(nameKey(draft)) ?? 0);
     checkRevision(old?.revision, revision);
     const subscription: Subscription = {
       ...draft,
@@ -290,27 +296,31 @@ export class MemoryStore implements WholeStore {
       revision: this.#nextRevision(),
     };
     this.#subscriptions.set(subscription.id, subscription);
-    this.#changed();
+    this.#subscriptionIds.set(nameKey(subscription), subscription.id);
+    this.#changed([], [subscription.id]);
     return subscription;
   }
 
   async removeTopic(name: string): Promise<void> {
     const topic = this.#topics.get(name.toLowerCase());
     if (topic === undefined) return;
-    for (const one of [...this.#subscriptions.values()]) {
-      if (one.topic === topic.name) this.#drop(one.id);
-    }
+    const own = [...this.#subscriptions.values()].filter((one) => one.topic === topic.name);
+    for (const subscription of own) this.#drop(subscription);
     this.#topics.delete(name.toLowerCase());
-    this.#changed();
+    this.#changed(
+      [topic.name],
+      own.map(({ id }) => id),
+    );
   }
 
   async removeSubscription(id: SubscriptionId): Promise<void> {
-    if (!this.#subscriptions.has(id)) return;
-    this.#drop(id);
-    this.#changed();
+    const subscription = this.#subscriptions.get(id);
+    if (subscription === undefined) return;
+    this.#drop(subscription);
+    this.#changed([], [id]);
   }
 
-  onChange(listener: () => void): void {
+  onChange(listener: (changed: RecordNames) => void): void {
     this.#changeListeners.push(listener);
   }
 
@@ -320,7 +330,8 @@ export class MemoryStore implements WholeStore {
 
   // Inside.
 
-  #drop(id: SubscriptionId): void {
+  #drop(subscription: Subscription): void {
+    const { id } = subscription;
     let count = 0;
     for (const stage of stages) {
       const queue = { subscription: id, stage };
@@ -329,6 +340,7 @@ export class MemoryStore implements WholeStore {
       this.#lines.delete(lineKey(queue));
     }
     this.#subscriptions.delete(id);
+    this.#subscriptionIds.delete(nameKey(subscription));
     for (const listener of this.#droppedListeners) listener(id, count);
   }
 
@@ -356,8 +368,8 @@ export class MemoryStore implements WholeStore {
     for (const listener of this.#wakeListeners) listener({ queue, dueAt, deliveries: [] });
   }
 
-  #changed(): void {
-    for (const listener of this.#changeListeners) listener();
+  #changed(topics: readonly string[], subscriptions: readonly SubscriptionId[]): void {
+    for (const listener of this.#changeListeners) listener({ topics, subscriptions });
   }
 
   #nextRevision(): number {
@@ -387,8 +399,8 @@ function placeOf(line: readonly Row[], row: Row): number {
   return low;
 }
 
-function nameInTopic({ domainTopic, name }: SubscriptionDraft): string {
-  return `${domainTopic ?? ""}/${name}`.toLowerCase();
+function nameKey({ topic, domainTopic, name }: SubscriptionDraft): string {
+  return `${topic}/${domainTopic ?? ""}/${name}`.toLowerCase();
 }
 
 function rowKey(id: DeliveryId): string {

@@ -1,6 +1,7 @@
 // The contract of the registry: names, revisions, identity, and telling of changes.
 
 import assert from "node:assert/strict";
+import type { RecordNames } from "../../src/core/ports.ts";
 import { Refusal, type RefusalCode } from "../../src/core/refusal.ts";
 import { countsOf, routedTo, startAt, subscriptionDraft, topicDraft } from "./fixture.ts";
 import type { Cases } from "./store.ts";
@@ -147,28 +148,72 @@ export const registryCases: Cases = (on) => {
   });
 
   on("every change is told", async ({ store, ids: [id] }) => {
-    let told = 0;
-    let next = Promise.withResolvers<void>();
-    store.onChange(() => {
-      told += 1;
-      next.resolve();
-      next = Promise.withResolvers();
-    });
-    const tells = async (change: () => Promise<unknown>) => {
-      const before = told;
-      const { promise } = next;
-      await change();
-      await promise;
-      assert.ok(told > before);
+    const told: RecordNames[] = [];
+    store.onChange((changed) => void told.push(changed ?? all));
+    const tells = async <T>(change: Promise<T>, topics: string[], subscriptions: number[]) => {
+      const answer = await change;
+      const named = { topics: told.flatMap((names) => names.topics), subscriptions: idsIn(told) };
+      told.length = 0;
+      assert.deepEqual(
+        named.topics.map((name) => name.toLowerCase()),
+        topics,
+      );
+      assert.deepEqual(named.subscriptions, subscriptions);
+      return answer;
     };
-    await tells(() => store.putTopic(topicDraft({ name: "invoices" })));
-    await tells(() => store.putTopic(topicDraft({ name: "invoices", key1: "changed" })));
-    await tells(() => store.putSubscription(subscriptionDraft({ name: "new" })));
-    await tells(() => store.putSubscription(subscriptionDraft({ name: "new", origin: "file" })));
-    await tells(() => store.removeSubscription(id));
-    await tells(() => store.removeTopic("invoices"));
+    const invoices = { topic: "invoices", name: "archive" };
+    await tells(store.putTopic(topicDraft({ name: "invoices" })), ["invoices"], []);
+    await tells(store.putTopic(topicDraft({ name: "INVOICES", key1: "b" })), ["invoices"], []);
+    const archive = await store.putSubscription(subscriptionDraft(invoices));
+    assert.deepEqual(idsIn(told.splice(0)), [archive.id]);
+    await tells(store.putSubscription(subscriptionDraft(invoices)), [], [archive.id]);
+    await tells(store.putSubscription(subscriptionDraft()), [], [id]);
+    await tells(store.removeSubscription(id), [], [id]);
+    await tells(store.removeTopic("INVOICES"), ["invoices"], [archive.id]);
+    await tells(store.removeSubscription(id), [], []);
+    await tells(store.removeTopic("nowhere"), [], []);
+    const refused = store.putTopic(topicDraft(), -1).catch(() => {});
+    await tells(refused, [], []);
+  });
+
+  on("changes that are made at once are all told", async ({ store }) => {
+    const told: RecordNames[] = [];
+    store.onChange((changed) => void told.push(changed ?? all));
+    const names = Array.from({ length: 50 }, (_, index) => `sub-${index}`);
+    const put = await Promise.all(
+      names.map((name) => store.putSubscription(subscriptionDraft({ name }))),
+    );
+    assert.deepEqual(
+      idsIn(told),
+      put.map(({ id }) => id),
+    );
+  });
+
+  on("single records are read by their names", async ({ store, ids: [id, other] }) => {
+    await store.putTopic(topicDraft({ name: "invoices" }));
+    const { topics, subscriptions } = await store.catalog();
+    const read = (...[names, ids]: [string[], number[]]) =>
+      store.catalog({ topics: names, subscriptions: ids });
+    assert.deepEqual(await read([], [other, id]), {
+      topics: [],
+      subscriptions: [other, id].map((wanted) => subscriptions.find((one) => one.id === wanted)),
+    });
+    assert.deepEqual(await read(["ORDERS", "nowhere"], [-1]), {
+      topics: topics.filter(({ name }) => name === "orders"),
+      subscriptions: [],
+    });
+    assert.deepEqual(await read([], []), { topics: [], subscriptions: [] });
+    await store.removeTopic("orders");
+    assert.deepEqual(await read(["orders"], [id]), { topics: [], subscriptions: [] });
   });
 };
+
+/** Stands for a notice that names nothing in particular. */
+const all: RecordNames = { topics: ["everything"], subscriptions: [-1] };
+
+function idsIn(told: readonly RecordNames[]): number[] {
+  return told.flatMap(({ subscriptions }) => subscriptions);
+}
 
 function refusal(code: RefusalCode): (error: unknown) => boolean {
   return (error) => error instanceof Refusal && error.code === code && error.message !== "";

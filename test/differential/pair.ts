@@ -2,8 +2,18 @@
 // compared and what is not.
 
 import assert from "node:assert/strict";
-import type { Claim, Delivery, Instant, Settlement, Stage, Want } from "../../src/core/ports.ts";
+import type {
+  Catalog,
+  Claim,
+  Delivery,
+  Instant,
+  RecordNames,
+  Settlement,
+  Stage,
+  Want,
+} from "../../src/core/ports.ts";
 import { Refusal } from "../../src/core/refusal.ts";
+import { LiveCatalog } from "../../src/core/routing/live-catalog.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
 import { SqliteEngine } from "../../src/store/sqlite/engine.ts";
@@ -102,12 +112,16 @@ export class Pair {
   readonly #claimed: Claimed[] = [];
   readonly #latestLease = { model: 0, embedded: 0 };
   readonly #revisions = new Map<string, Twin<number>[]>();
+  /** What the notices of each lead to, read record by record. */
+  readonly #live = { model: new LiveCatalog(), embedded: new LiveCatalog() };
+  readonly #noted = { model: [] as RecordNames[], embedded: [] as RecordNames[] };
   readonly #drops = { model: [] as number[], embedded: [] as number[] };
 
   constructor(succeeded: Set<Kind>) {
     this.#succeeded = succeeded;
     for (const side of ["model", "embedded"] as const) {
       this[side].onDropped((_, count) => this.#drops[side].push(count));
+      this[side].onChange((changed) => this.#noted[side].push(changed));
     }
   }
 
@@ -392,7 +406,7 @@ export class Pair {
   }
 
   async #compareCatalogs(): Promise<void> {
-    const [model, embedded] = [await this.model.catalog(), await this.embedded.catalog()];
+    const [model, embedded] = [await this.#follow("model"), await this.#follow("embedded")];
     assert.deepEqual(
       embedded.topics.map(({ revision: _, ...one }) => one),
       model.topics
@@ -408,6 +422,18 @@ export class Pair {
       const twin = { model: one.id, embedded: embedded.subscriptions[index]?.id as number };
       this.#subscriptions.set(`${one.topic.toLowerCase()}/${one.name}`, twin);
     }
+  }
+
+  /** The whole catalog, which notices and reading what they name lead to as well. */
+  async #follow(side: Side): Promise<Catalog> {
+    const live = this.#live[side];
+    for (const names of this.#noted[side].splice(0)) {
+      live.update(names, await this[side].catalog(names));
+    }
+    const catalog = await this[side].catalog();
+    assert.deepEqual(new Set(live.topics), new Set(catalog.topics));
+    assert.deepEqual(live.subscriptions, catalog.subscriptions);
+    return catalog;
   }
 
   async #compareEverything(): Promise<void> {

@@ -9,6 +9,7 @@ import type {
   DeliveryId,
   Instant,
   Queue,
+  RecordNames,
   Settlement,
   Wake,
   Want,
@@ -23,7 +24,7 @@ import { FrontStore } from "../../src/store/sqlite/front.ts";
 import type { Op, OpResult, Round } from "../../src/store/sqlite/round.ts";
 import { openInline } from "../../src/store/sqlite/thread.ts";
 import type { Book } from "./book.ts";
-import type { Dice } from "./dice.ts";
+import { Dice } from "./dice.ts";
 import type { Everything, Life } from "./life.ts";
 import { DiskWeather, Passage } from "./passage.ts";
 import type { DiskMood, Episode, Weather } from "./weather.ts";
@@ -70,7 +71,7 @@ async function fail(words: string): Promise<never> {
 
 type Listeners = {
   readonly wake: ((wake: Wake) => void)[];
-  readonly change: (() => void)[];
+  readonly change: ((changed: RecordNames | null) => void)[];
   readonly dropped: ((subscription: SubscriptionId, count: number) => void)[];
 };
 
@@ -92,8 +93,11 @@ class MemoryDisk implements Disk {
     this.bare.onWake((wake) => {
       for (const listener of this.#listeners.wake) listener(wake);
     });
-    this.bare.onChange(() => {
-      for (const listener of this.#listeners.change) listener();
+    // Of a store that others write to as well, some notices name nothing.
+    const dice = new Dice(options.weather.seed, "notices");
+    this.bare.onChange((changed) => {
+      const isVague = this.#isShared && dice.isHit(0.3);
+      for (const listener of this.#listeners.change) listener(isVague ? null : changed);
     });
     this.bare.onDropped((subscription, count) => {
       for (const listener of this.#listeners.dropped) listener(subscription, count);
@@ -141,7 +145,7 @@ class MemoryDisk implements Disk {
         }),
       redriven: (keys) => passage.through("look", () => bare.redriven(keys), fail),
       noteRedriven: (notes) => write(() => bare.noteRedriven(notes)),
-      catalog: () => passage.through("look", () => bare.catalog(), fail),
+      catalog: (only) => passage.through("look", () => bare.catalog(only), fail),
       putTopic: (draft, revision) => write(() => bare.putTopic(draft, revision)),
       putSubscription: (draft, revision) =>
         write(async () => {
@@ -355,4 +359,4 @@ function pushedBy(
   });
 }
 
-const noRound = { pushes: [], wakes: [], changed: false, dropped: [], sweep: false };
+const noRound = { pushes: [], wakes: [], changed: null, dropped: [], sweep: false };

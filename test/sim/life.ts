@@ -136,7 +136,7 @@ export class Life {
       putMemo: (kind, key, record) => this.guard("putNote", () => store.putMemo(kind, key, record)),
       redriven: (keys) => this.guard("redriven", () => store.redriven(keys)),
       noteRedriven: (notes) => this.guard("noteRedriven", () => store.noteRedriven(notes)),
-      catalog: () => this.guard("catalog", () => store.catalog()),
+      catalog: (only) => this.guard("catalog", () => store.catalog(only)),
       putTopic: (draft, revision) => this.guard("putTopic", () => store.putTopic(draft, revision)),
       putSubscription: (draft, revision) =>
         this.guard("putSubscription", () => store.putSubscription(draft, revision)),
@@ -144,8 +144,8 @@ export class Life {
       removeSubscription: (id) =>
         this.guard("removeSubscription", () => store.removeSubscription(id)),
       onChange: (listener) =>
-        store.onChange(() => {
-          if (this.isPast("change")) listener();
+        store.onChange((changed) => {
+          if (this.isPast("change")) listener(changed);
         }),
       onDropped: (listener) =>
         store.onDropped((subscription, count) => {

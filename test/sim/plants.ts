@@ -169,6 +169,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     plant: { deps: ringsLate },
   },
   {
+    name: "a change of which the store names other records",
+    rule: "D-2",
+    plant: { store: namesOtherRecords },
+  },
+  {
     name: "drops that nobody is told of",
     rule: "M-2",
     plant: { deps: keepsDropsQuiet },
@@ -192,7 +197,7 @@ function bound(store: Everything): Everything {
     putMemo: (kind, key, record) => store.putMemo(kind, key, record),
     redriven: (keys) => store.redriven(keys),
     noteRedriven: (notes) => store.noteRedriven(notes),
-    catalog: () => store.catalog(),
+    catalog: (only) => store.catalog(only),
     putTopic: (draft, revision) => store.putTopic(draft, revision),
     putSubscription: (draft, revision) => store.putSubscription(draft, revision),
     removeTopic: (name) => store.removeTopic(name),
@@ -268,6 +273,17 @@ function forgetsLeases(store: Everything): Everything {
   };
 }
 
+function namesOtherRecords(store: Everything): Everything {
+  return {
+    ...bound(store),
+    onChange: (listener) =>
+      store.onChange((changed) => {
+        const subscriptions = changed?.subscriptions.map((id) => id + 1) ?? [];
+        listener({ topics: [], subscriptions });
+      }),
+  };
+}
+
 function sendsToEverybody(store: Everything): Everything {
   return {
     ...bound(store),
@@ -330,8 +346,8 @@ function mapOutcomes<D>(sink: Sink<D>, change: (outcome: Outcome) => Outcome): S
 function growsBatches(store: Everything): Everything {
   return {
     ...store,
-    catalog: async () => {
-      const catalog = await store.catalog();
+    catalog: async (only) => {
+      const catalog = await store.catalog(only);
       const subscriptions = catalog.subscriptions.map((one) => ({
         ...one,
         batch: one.batch && { ...one.batch, maxEvents: one.batch.maxEvents + 2 },
@@ -344,8 +360,8 @@ function growsBatches(store: Everything): Everything {
 /** As the broker reads them. */
 function changesRecords(change: (subscription: Subscription) => Subscription) {
   return (deps: Environment): Environment => {
-    const catalog = async () => {
-      const { topics, subscriptions } = await deps.store.catalog();
+    const catalog: Everything["catalog"] = async (only) => {
+      const { topics, subscriptions } = await deps.store.catalog(only);
       return { topics, subscriptions: subscriptions.map(change) };
     };
     return { ...deps, store: { ...deps.store, catalog } };
@@ -356,8 +372,8 @@ function changesRecords(change: (subscription: Subscription) => Subscription) {
 function forgetsHealth(store: Everything): Everything {
   return {
     ...store,
-    catalog: async () => {
-      const catalog = await store.catalog();
+    catalog: async (only) => {
+      const catalog = await store.catalog(only);
       const topics = catalog.topics.map((topic) => ({ ...topic, profile: "ga-2018" as const }));
       return { ...catalog, topics };
     },

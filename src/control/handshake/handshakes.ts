@@ -325,9 +325,10 @@ export class Handshakes implements HandshakePort {
     return { ...record, state: record.isActive ? "Updating" : "Creating", handshake };
   }
 
-  async #read(wanted: SubscriptionId): Promise<Subscription | undefined> {
-    const { subscriptions } = await this.#deps.registry.catalog();
-    return subscriptions.find(({ id }) => id === wanted);
+  async #read(id: SubscriptionId): Promise<Subscription | undefined> {
+    const names = { topics: [], subscriptions: [id] };
+    const { subscriptions } = await this.#deps.registry.catalog(names);
+    return subscriptions[0];
   }
 
   #follow(work: Promise<void>): void {

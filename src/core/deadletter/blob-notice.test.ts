@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { topicDraft } from "../../../test/contract/fixture.ts";
 import { filterForAll } from "../routing/filter.ts";
-import { openDirectory } from "../routing/route.ts";
+import { Directory } from "../routing/route.ts";
 import { plainSubscription } from "../subscription.ts";
 import { localGroup, type Topic } from "../topic.ts";
 import { noticeOf } from "./blob-notice.ts";
@@ -52,6 +52,6 @@ test("it is filtered like any other event: by container, and by what is in its d
     ...{ ...plainSubscription, topic: "letters", name: `sub-${index}`, destination, filter },
     ...({ origin: "api", id: index, revision: 1 } as const),
   }));
-  const directory = openDirectory({ topics: [topic], subscriptions });
-  assert.deepEqual([...directory.route("letters", notice.fields)].sort(), [0, 2]);
+  const directory = new Directory({ topics: [topic], subscriptions });
+  assert.deepEqual([...(directory.entry("letters")?.route(notice.fields) ?? [])].sort(), [0, 2]);
 });

@@ -16,9 +16,9 @@ const subscriptionUntil = (id: number, expiresAt: number | null): Subscription =
 
 test("what has expired is sifted out, and the next expiry is told", () => {
   const subscriptions = [null, 5_000, 1_000, 3_000, 999].map((at, id) => subscriptionUntil(id, at));
-  const { inForce, expired, nextAt } = siftExpired({ topics: [], subscriptions }, 1_000);
+  const { inForce, expired, nextAt } = siftExpired(subscriptions, 1_000);
   assert.deepEqual(
-    inForce.subscriptions.map(({ id }) => id),
+    inForce.map(({ id }) => id),
     [0, 1, 3],
   );
   assert.deepEqual(
@@ -30,5 +30,5 @@ test("what has expired is sifted out, and the next expiry is told", () => {
 
 test("where nothing expires there is nothing to wait for", () => {
   const subscriptions = [subscriptionUntil(1, null)];
-  assert.equal(siftExpired({ topics: [], subscriptions }, 1_000).nextAt, null);
+  assert.equal(siftExpired(subscriptions, 1_000).nextAt, null);
 });

@@ -1,21 +1,20 @@
 // Subscriptions may be given an end. From then on they get nothing new and are to be removed.
 
-import type { Catalog, Instant } from "../ports.ts";
+import type { Instant } from "../ports.ts";
 import type { Subscription } from "../subscription.ts";
 
 export interface Sifted {
-  /** The catalog without what has expired. */
-  readonly inForce: Catalog;
+  readonly inForce: readonly Subscription[];
   readonly expired: readonly Subscription[];
   /** When the next one expires. */
   readonly nextAt: Instant | null;
 }
 
-export function siftExpired(catalog: Catalog, now: Instant): Sifted {
+export function siftExpired(subscriptions: readonly Subscription[], now: Instant): Sifted {
   let nextAt: Instant | null = null;
   const inForce: Subscription[] = [];
   const expired: Subscription[] = [];
-  for (const subscription of catalog.subscriptions) {
+  for (const subscription of subscriptions) {
     const { expiresAt } = subscription;
     if (expiresAt !== null && expiresAt <= now) {
       expired.push(subscription);
@@ -24,5 +23,5 @@ export function siftExpired(catalog: Catalog, now: Instant): Sifted {
     inForce.push(subscription);
     if (expiresAt !== null) nextAt = Math.min(expiresAt, nextAt ?? expiresAt);
   }
-  return { inForce: { topics: catalog.topics, subscriptions: inForce }, expired, nextAt };
+  return { inForce, expired, nextAt };
 }

@@ -7,7 +7,7 @@ import type { Catalog } from "../ports.ts";
 import { plainSubscription, type Subscription } from "../subscription.ts";
 import { plainTopic, type Topic } from "../topic.ts";
 import { type AdvancedFilter, compileFilter, type Filter, filterForAll } from "./filter.ts";
-import { openDirectory } from "./route.ts";
+import { Directory } from "./route.ts";
 
 function topic(name: string): Topic {
   return { ...plainTopic, name, key1: "one", key2: "two", origin: "api", revision: 1 };
@@ -42,7 +42,7 @@ function fields(eventType: string, subject = "subject"): EventFields {
 }
 
 test("an event goes to every subscription of its topic that matches, and to no other (D-2)", () => {
-  const directory = openDirectory({
+  const directory = new Directory({
     topics: [topic("orders"), topic("stock")],
     subscriptions: [
       subscription(1),
@@ -53,49 +53,74 @@ test("an event goes to every subscription of its topic that matches, and to no o
     ],
   });
   const routed = (...event: Parameters<typeof fields>) =>
-    [...directory.route("orders", fields(...event))].sort();
+    [...(directory.entry("orders")?.route(fields(...event)) ?? [])].sort();
   assert.deepEqual(routed("Placed"), [1, 2]);
   assert.deepEqual(routed("Placed", "/eu/7"), [1, 2, 3, 4]);
   assert.deepEqual(routed("Paid", "/eu/7"), [1, 3, 4]);
   assert.deepEqual(routed("Cancelled"), [1]);
-  assert.deepEqual(directory.route("stock", fields("Placed", "/eu/7")), [5]);
+  assert.deepEqual(directory.entry("stock")?.route(fields("Placed", "/eu/7")), [5]);
 });
 
 test("topics are found without regard to letter case, subscriptions by their id", () => {
   const orders = topic("Orders");
   const first = subscription(7, { topic: "ORDERS" });
-  const directory = openDirectory({ topics: [orders], subscriptions: [first] });
-  assert.equal(directory.topic("oRDERS"), orders);
-  assert.equal(directory.topic("order"), undefined);
-  assert.equal(directory.subscription(7), first);
-  assert.equal(directory.subscription(8), undefined);
-  assert.deepEqual(directory.route("orders", fields("Placed")), [7]);
+  const directory = new Directory({ topics: [orders], subscriptions: [first] });
+  const entry = directory.entry("oRDERS");
+  assert.equal(entry?.topic, orders);
+  assert.equal(directory.entry("order"), undefined);
+  assert.equal(entry?.subscription(7), first);
+  assert.equal(entry?.subscription(8), undefined);
+  assert.deepEqual(directory.entry("orders")?.route(fields("Placed")), [7]);
 });
 
 test("nobody gets what is published to a topic that is not there", () => {
-  const directory = openDirectory({
+  const directory = new Directory({
     topics: [],
     subscriptions: [subscription(1, { topic: "gone" })],
   });
-  assert.deepEqual(directory.route("gone", fields("Placed")), []);
-  assert.deepEqual(directory.route("orders", fields("Placed")), []);
+  assert.equal(directory.entry("gone"), undefined);
+  assert.equal(directory.entry("orders"), undefined);
 });
 
 test("a subscription that is not in force is known, and gets nothing", () => {
-  const directory = openDirectory({
+  const directory = new Directory({
     topics: [topic("orders")],
     subscriptions: [subscription(1, { isActive: false }), subscription(2)],
   });
-  assert.deepEqual(directory.route("orders", fields("Placed")), [2]);
-  assert.equal(directory.subscription(1)?.id, 1);
+  assert.deepEqual(directory.entry("orders")?.route(fields("Placed")), [2]);
+  assert.equal(directory.entry("orders")?.subscription(1)?.id, 1);
+});
+
+test("a change touches the entry of its topic alone, and none that is in use", () => {
+  const [orders, stock] = [topic("orders"), topic("stock")];
+  const one = subscription(1);
+  const directory = new Directory({ topics: [orders, stock], subscriptions: [one] });
+  const before = [directory.entry("orders"), directory.entry("stock")];
+  directory.put(subscription(2));
+  directory.remove(one);
+  assert.deepEqual(directory.entry("orders")?.route(fields("Placed")), [2]);
+  assert.deepEqual(before[0]?.route(fields("Placed")), [1], "as a publish under way has found it");
+  assert.equal(directory.entry("stock"), before[1]);
+});
+
+test("a topic may come and go before its subscriptions do, and after them", () => {
+  const directory = new Directory({ topics: [], subscriptions: [subscription(1)] });
+  assert.equal(directory.entry("orders"), undefined);
+  directory.putTopic(topic("Orders"));
+  assert.deepEqual(directory.entry("orders")?.route(fields("Placed")), [1]);
+  directory.removeTopic(topic("ORDERS"));
+  assert.equal(directory.entry("orders"), undefined);
+  directory.remove(subscription(1));
+  directory.putTopic(topic("orders"));
+  assert.deepEqual(directory.entry("orders")?.route(fields("Placed")), []);
 });
 
 test("a type listed twice, in other letters, brings the event once", () => {
-  const directory = openDirectory({
+  const directory = new Directory({
     topics: [topic("orders")],
     subscriptions: [subscription(1, { includedEventTypes: ["Paid", "PAID", "paid"] })],
   });
-  assert.deepEqual(directory.route("orders", fields("pAID")), [1]);
+  assert.deepEqual(directory.entry("orders")?.route(fields("pAID")), [1]);
 });
 
 /** Asks every filter in turn, in the words of the rules. */
@@ -140,9 +165,9 @@ test("the directory routes as asking every filter in turn would (D-2)", () => {
           topics: [topic("orders"), topic("stock")],
           subscriptions: subscriptions.map((draft, index) => subscription(index + 1, draft)),
         };
-        const directory = openDirectory(catalog);
+        const directory = new Directory(catalog);
         for (const { topic: name, eventType, subject } of published) {
-          const routed = [...directory.route(name, fields(eventType, subject))];
+          const routed = [...(directory.entry(name)?.route(fields(eventType, subject)) ?? [])];
           assert.deepEqual(
             routed.sort((one, other) => one - other),
             naiveRoute(catalog, name, fields(eventType, subject)),
@@ -154,7 +179,7 @@ test("the directory routes as asking every filter in turn would (D-2)", () => {
 });
 
 test("a subscription of one topic within a domain gets that topic's events alone", () => {
-  const directory = openDirectory({
+  const directory = new Directory({
     topics: [topic("domain"), topic("stock")],
     subscriptions: [
       subscription(1, { topic: "domain" }),
@@ -164,16 +189,16 @@ test("a subscription of one topic within a domain gets that topic's events alone
     ],
   });
   const routed = (domainTopic?: string | null) =>
-    directory.route("DOMAIN", fields("Placed"), domainTopic);
+    directory.entry("DOMAIN")?.route(fields("Placed"), domainTopic);
   assert.deepEqual(routed("berlin"), [1, 2]);
   assert.deepEqual(routed("BERLIN"), [1, 2]);
   assert.deepEqual(routed("paris"), [1]);
-  assert.deepEqual(directory.route("domain", fields("paid"), "Paris"), [1, 3]);
+  assert.deepEqual(directory.entry("domain")?.route(fields("paid"), "Paris"), [1, 3]);
   assert.deepEqual(routed("madrid"), [1]);
   assert.deepEqual(routed(null), [1]);
   assert.deepEqual(routed(), [1]);
-  assert.deepEqual(directory.route("stock", fields("Placed"), "berlin"), [4]);
-  assert.deepEqual(directory.route("stock", fields("Placed")), []);
+  assert.deepEqual(directory.entry("stock")?.route(fields("Placed"), "berlin"), [4]);
+  assert.deepEqual(directory.entry("stock")?.route(fields("Placed")), []);
 });
 
 test("several values that lead to one subscription bring it the event once", () => {
@@ -183,7 +208,7 @@ test("several values that lead to one subscription bring it the event once", () 
   const beginnings: AdvancedFilter[] = [
     { operatorType: "StringBeginsWith", key: "Subject", values: ["/a", "/a/b", "/A"] },
   ];
-  const directory = openDirectory({
+  const directory = new Directory({
     topics: [topic("orders")],
     subscriptions: [
       subscription(1, { advanced, onArrays: true }),
@@ -192,7 +217,7 @@ test("several values that lead to one subscription bring it the event once", () 
     ],
   });
   const event = eventGridFields({ subject: "/a/b/c", data: { tags: ["blue", "red", "red"] } });
-  assert.deepEqual([...directory.route("orders", event)].sort(), [1, 3]);
+  assert.deepEqual([...(directory.entry("orders")?.route(event) ?? [])].sort(), [1, 3]);
 });
 
 /** How many members of `data` a filter looks for while the event is routed. */
@@ -204,8 +229,8 @@ function countLooks(subscriptions: readonly Subscription[], event: EventFields):
       return Reflect.getOwnPropertyDescriptor(target, name);
     },
   });
-  const directory = openDirectory({ topics: [topic("orders")], subscriptions });
-  const found = directory.route("orders", { ...event, parsed: { ...event.parsed, data } });
+  const directory = new Directory({ topics: [topic("orders")], subscriptions });
+  const found = directory.entry("orders")?.route({ ...event, parsed: { ...event.parsed, data } });
   assert.deepEqual(found, [500]);
   return looks;
 }
@@ -310,7 +335,7 @@ test("found by its values or asked in turn, a filter gives the same answer (D-2)
       fc.array(fc.tuple(event, domainTopics), { maxLength: 10 }),
       (subscriptions, published) => {
         const all = subscriptions.map((draft, index) => subscription(index + 1, draft));
-        const directory = openDirectory({ topics: [topic("orders")], subscriptions: all });
+        const directory = new Directory({ topics: [topic("orders")], subscriptions: all });
         for (const [fields, domainTopic] of published) {
           const asked = all.filter(
             (each) =>
@@ -319,7 +344,9 @@ test("found by its values or asked in turn, a filter gives the same answer (D-2)
               compileFilter(each.filter)(fields),
           );
           assert.deepEqual(
-            [...directory.route("orders", fields, domainTopic)].sort((one, two) => one - two),
+            [...(directory.entry("orders")?.route(fields, domainTopic) ?? [])].sort(
+              (one, two) => one - two,
+            ),
             asked.map(({ id }) => id),
           );
         }

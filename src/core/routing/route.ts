@@ -1,7 +1,8 @@
-// Who gets an event. A directory is the catalog prepared for looking things up: a value, built
-// anew after every change and never altered, so that a publish sees one state of it from
-// beginning to end. A topic's filters are compiled when its first event comes, so that writing many
-// subscriptions one after the other does not compile all of them every time.
+// Who wants an event: the topics by name, and the subscriptions of each. An entry of the directory
+// is never altered: when its topic or one of its subscriptions changes, another takes its place,
+// and a publish keeps the one it has found from beginning to end. An entry is made when the first
+// event comes, so that writing many subscriptions one after the other does not compile all of them
+// every time.
 
 import type { EventFields } from "../event.ts";
 import type { Catalog } from "../ports.ts";
@@ -12,21 +13,80 @@ import type { Topic } from "../topic.ts";
 import { type Audience, type Evaluations, gatherAudience } from "./audience.ts";
 import { openEventValues } from "./filter/event-values.ts";
 
-export interface Directory {
-  /** Without regard to letter case. */
-  topic(name: string): Topic | undefined;
+/** One topic and who wants its events. */
+export interface DirectoryEntry {
+  readonly topic: Topic;
   subscription(id: SubscriptionId): Subscription | undefined;
   /**
-   * The active subscriptions of a topic whose filters match, each once; none for an unknown topic.
-   * Of an event for a topic within a domain, also those of that topic alone.
+   * The active subscriptions whose filters match, each once. Of an event for a topic within a
+   * domain, also those of that topic alone.
    */
-  route(
-    topicName: string,
-    fields: EventFields,
-    domainTopic?: string | null,
-  ): readonly SubscriptionId[];
+  route(fields: EventFields, domainTopic?: string | null): readonly SubscriptionId[];
   /** Those among whom `route` chooses, and those of them that are not in force; for stories. */
-  roll(topicName: string, domainTopic?: string | null): Roll;
+  roll(domainTopic?: string | null): Roll;
+}
+
+/** All that is known under the name of a topic: subscriptions may be read before their topic. */
+interface TopicGroup {
+  topic: Topic | null;
+  readonly subscriptions: Map<SubscriptionId, Subscription>;
+  /** Null until it is asked for. */
+  entry: DirectoryEntry | null;
+}
+
+export class Directory {
+  readonly #groups = new Map<string, TopicGroup>();
+  readonly #evaluations: Evaluations;
+
+  constructor(catalog: Catalog, evaluations: Evaluations = new Map()) {
+    this.#evaluations = evaluations;
+    for (const topic of catalog.topics) this.putTopic(topic);
+    for (const subscription of catalog.subscriptions) this.put(subscription);
+  }
+
+  /** Without regard to letter case. */
+  entry(topicName: string): DirectoryEntry | undefined {
+    const group = this.#groups.get(foldCase(topicName));
+    if (group === undefined || group.topic === null) return undefined;
+    group.entry ??= openEntry(group.topic, new Map(group.subscriptions), this.#evaluations);
+    return group.entry;
+  }
+
+  /** Also those that are not active. */
+  subscriptionsOf(topicName: string): readonly Subscription[] {
+    return [...(this.#groups.get(foldCase(topicName))?.subscriptions.values() ?? [])];
+  }
+
+  putTopic(topic: Topic): void {
+    this.#change(topic.name, (group) => {
+      group.topic = topic;
+    });
+  }
+
+  removeTopic({ name }: Topic): void {
+    this.#change(name, (group) => {
+      group.topic = null;
+    });
+  }
+
+  put(subscription: Subscription): void {
+    const { topic, id } = subscription;
+    if (this.#groups.get(foldCase(topic))?.subscriptions.get(id) === subscription) return;
+    this.#change(topic, ({ subscriptions }) => void subscriptions.set(id, subscription));
+  }
+
+  remove({ topic, id }: Subscription): void {
+    this.#change(topic, ({ subscriptions }) => void subscriptions.delete(id));
+  }
+
+  #change(topicName: string, change: (group: TopicGroup) => void): void {
+    const name = foldCase(topicName);
+    const group = this.#groups.get(name) ?? { topic: null, subscriptions: new Map(), entry: null };
+    change(group);
+    group.entry = null;
+    if (group.topic === null && group.subscriptions.size === 0) this.#groups.delete(name);
+    else this.#groups.set(name, group);
+  }
 }
 
 /** Those who want one scope, and their audience and roll once they were needed. */
@@ -39,37 +99,38 @@ interface Scope {
 
 const emptyRoll: Roll = { members: [] };
 
-export function openDirectory(catalog: Catalog, evaluations?: Evaluations): Directory {
-  const topics = new Map(catalog.topics.map((topic) => [foldCase(topic.name), topic]));
-  const subscriptions = new Map(catalog.subscriptions.map((each) => [each.id, each]));
-  const scopes = new Map<string, Scope>();
-  for (const subscription of catalog.subscriptions) {
-    if (!topics.has(foldCase(subscription.topic))) continue;
-    const name = scopeName(subscription.topic, subscription.domainTopic);
+function openEntry(
+  topic: Topic,
+  subscriptions: ReadonlyMap<SubscriptionId, Subscription>,
+  evaluations: Evaluations,
+): DirectoryEntry {
+  /** By topic within the domain; null: the topic itself. */
+  const scopes = new Map<string | null, Scope>();
+  for (const subscription of subscriptions.values()) {
+    const name = scopeName(subscription.domainTopic);
     const scope = scopes.get(name) ?? newScope();
     scopes.set(name, scope);
     (subscription.isActive ? scope.subscriptions : scope.inactive).push(subscription);
   }
-  const audienceOf = (name: string): Audience | undefined => {
-    const scope = scopes.get(name);
-    if (scope === undefined) return undefined;
+  const audienceOf = (scope: Scope): Audience => {
     scope.audience ??= gatherAudience(scope.subscriptions, evaluations);
     return scope.audience;
   };
+  const whole = scopes.get(null);
+  const within = (domainTopic: string | null) =>
+    domainTopic === null ? undefined : scopes.get(scopeName(domainTopic));
   return {
-    topic: (name) => topics.get(foldCase(name)),
+    topic,
     subscription: (id) => subscriptions.get(id),
-    route(topicName, fields, domainTopic = null) {
+    route(fields, domainTopic = null) {
       const values = openEventValues(fields);
-      const ofAll = audienceOf(scopeName(topicName, null))?.choose(values) ?? [];
-      if (domainTopic === null) return ofAll;
-      const ofOne = audienceOf(scopeName(topicName, domainTopic));
-      return ofOne === undefined ? ofAll : [...ofAll, ...ofOne.choose(values)];
+      const ofAll = whole === undefined ? [] : audienceOf(whole).choose(values);
+      const one = within(domainTopic);
+      return one === undefined ? ofAll : [...ofAll, ...audienceOf(one).choose(values)];
     },
-    roll(topicName, domainTopic = null) {
-      const ofAll = scopes.get(scopeName(topicName, null));
-      const ofOne = domainTopic === null ? null : scopes.get(scopeName(topicName, domainTopic));
-      return ofOne ? rollOf(ofOne, ofAll) : ofAll ? rollOf(ofAll) : emptyRoll;
+    roll(domainTopic = null) {
+      const one = within(domainTopic);
+      return one ? rollOf(one, whole) : whole ? rollOf(whole) : emptyRoll;
     },
   };
 }
@@ -88,7 +149,6 @@ function rollOf(scope: Scope, above?: Scope): Roll {
   return scope.roll;
 }
 
-/** No name of a topic has a slash. */
-function scopeName(topic: string, domainTopic: string | null): string {
-  return foldCase(domainTopic === null ? topic : `${topic}/${domainTopic}`);
+function scopeName(domainTopic: string | null): string | null {
+  return domainTopic === null ? null : foldCase(domainTopic);
 }

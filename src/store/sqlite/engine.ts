@@ -64,7 +64,7 @@ export class SqliteEngine {
     this.#sight = new SqliteLedger(statements, lines, tally);
     this.#sweep = new Sweep(database, statements);
     this.#register = new SqliteRegistry(statements, this.#sweep, from);
-    lines.draw(this.#register.ids());
+    for (const id of this.#register.ids()) lines.add(id);
   }
 
   /** Never throws for what the disk did: every operation gets its answer. */
@@ -103,14 +103,12 @@ export class SqliteEngine {
       this.#tally.write();
       // Whatever reads the disk comes before COMMIT: after it the round has happened and may not
       // fail.
-      const changed = this.#register.hasChanged;
-      const ids = changed ? this.#register.ids() : null;
       const sweep = this.#sweep.isDue(this.#roundsMade);
       this.#database.exec("COMMIT");
       this.#lines.keep();
-      if (ids !== null) this.#lines.draw(ids);
+      this.#register.redraw(this.#lines);
       this.#roundsMade += 1;
-      return { ...this.#round, answers, changed, sweep };
+      return { ...this.#round, answers, changed: this.#register.changed, sweep };
     } catch (error) {
       this.#rollBack();
       this.#lines.undo();
@@ -167,7 +165,7 @@ export class SqliteEngine {
       case "noteRedriven":
         return noteRedriven(this.#statements, op.notes);
       case "catalog":
-        return this.#register.catalog();
+        return this.#register.catalog(op.only);
       case "putTopic":
         return this.#register.putTopic(op.draft, op.revision);
       case "putSubscription":
@@ -192,5 +190,5 @@ export class SqliteEngine {
 type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
 
 function emptyRound(): Writable<Round> {
-  return { answers: [], pushes: [], wakes: [], changed: false, dropped: [], sweep: false };
+  return { answers: [], pushes: [], wakes: [], changed: null, dropped: [], sweep: false };
 }

@@ -145,7 +145,7 @@ test("what a removal left is swept again by itself after the disk has failed", a
 
 const done = { kind: "done", value: undefined } as const;
 const failed = { kind: "failed", reason: "disk I/O error" } as const;
-const quietRound = { pushes: [], wakes: [], changed: false, dropped: [], sweep: false };
+const quietRound = { pushes: [], wakes: [], changed: null, dropped: [], sweep: false };
 
 /** An engine that answers when it is told to. */
 class SlowEngine implements Engine {

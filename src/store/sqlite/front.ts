@@ -17,6 +17,7 @@ import type {
   Instant,
   Queue,
   QueueCount,
+  RecordNames,
   Routed,
   Seen,
   Settlement,
@@ -75,7 +76,7 @@ export class FrontStore implements WholeStore {
   #hurry: (() => void) | null = null;
   #callOffSweep: () => void = () => {};
   readonly #wakeListeners: ((wake: Wake) => void)[] = [];
-  readonly #changeListeners: (() => void)[] = [];
+  readonly #changeListeners: ((changed: RecordNames) => void)[] = [];
   readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
 
   constructor(options: FrontOptions) {
@@ -154,8 +155,8 @@ export class FrontStore implements WholeStore {
     return this.#do({ kind: "noteRedriven", notes });
   }
 
-  catalog(): Promise<Catalog> {
-    return this.#do({ kind: "catalog" });
+  catalog(only?: RecordNames): Promise<Catalog> {
+    return this.#do({ kind: "catalog", only });
   }
 
   putTopic(draft: TopicDraft, revision?: number): Promise<Topic> {
@@ -178,7 +179,7 @@ export class FrontStore implements WholeStore {
     this.#wakeListeners.push(listener);
   }
 
-  onChange(listener: () => void): void {
+  onChange(listener: (changed: RecordNames) => void): void {
     this.#changeListeners.push(listener);
   }
 
@@ -284,7 +285,8 @@ export class FrontStore implements WholeStore {
     for (const wake of this.#wakesOf(waiting, round)) {
       for (const listener of this.#wakeListeners) listener(wake);
     }
-    if (round.changed) for (const listener of this.#changeListeners) listener();
+    const { changed } = round;
+    if (changed !== null) for (const listener of this.#changeListeners) listener(changed);
     for (const { subscription, count } of round.dropped) {
       for (const listener of this.#droppedListeners) listener(subscription, count);
     }

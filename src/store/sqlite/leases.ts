@@ -126,11 +126,13 @@ export class Leases {
   readonly #pairs = new Map<SubscriptionId, LeasePair>();
   readonly #touched = new Set<QueueLeases>();
 
-  /** A line in each stage for each of these subscriptions, and no others. */
-  draw(ids: ReadonlySet<SubscriptionId>): void {
-    for (const id of this.#pairs.keys()) if (!ids.has(id)) this.#pairs.delete(id);
-    for (const id of ids)
-      if (!this.#pairs.has(id)) this.#pairs.set(id, [new QueueLeases(), new QueueLeases()]);
+  /** A line in each stage of the subscription, unless it has them. */
+  add(id: SubscriptionId): void {
+    if (!this.#pairs.has(id)) this.#pairs.set(id, [new QueueLeases(), new QueueLeases()]);
+  }
+
+  remove(id: SubscriptionId): void {
+    this.#pairs.delete(id);
   }
 
   has(subscription: SubscriptionId): boolean {

@@ -71,7 +71,7 @@ const round: fc.Arbitrary<Round> = record({
   answers: some(answer),
   pushes: some(push),
   wakes: some(record({ queue: record({ subscription: number, stage }), dueAt: number })),
-  changed: fc.boolean(),
+  changed: fc.option(record({ topics: some(text), subscriptions: some(number) })),
   dropped: some(record({ subscription: number, count: number })),
   sweep: fc.boolean(),
 });

@@ -1,7 +1,7 @@
 // Topics and subscriptions in the embedded store (the port Registry), within the round that the
 // engine (engine.ts) has begun. A record is kept as JSON beside the few members it is found by.
 
-import type { Catalog } from "../../core/ports.ts";
+import type { Catalog, RecordNames } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import {
   recallSubscription,
@@ -11,7 +11,8 @@ import {
 } from "../../core/subscription.ts";
 import type { Topic, TopicDraft } from "../../core/topic.ts";
 import { checkRevision } from "../revision.ts";
-import type { Statements } from "./statements.ts";
+import type { Leases } from "./leases.ts";
+import type { SqlRow, Statements } from "./statements.ts";
 import type { Sweep } from "./sweep.ts";
 
 export class SqliteRegistry {
@@ -19,7 +20,9 @@ export class SqliteRegistry {
   readonly #sweep: Sweep;
   /** Never from a record's own: one made anew may not be at a revision it had before. */
   #revisionsMade: number;
-  #hasChanged = false;
+  readonly #topics = new Set<string>();
+  readonly #written = new Set<SubscriptionId>();
+  readonly #removed = new Set<SubscriptionId>();
 
   /** Revisions are given out above `from`. */
   constructor(statements: Statements, sweep: Sweep, from: number) {
@@ -28,31 +31,35 @@ export class SqliteRegistry {
     this.#revisionsMade = from;
   }
 
-  /** Whether the round under way has changed a record. */
-  get hasChanged(): boolean {
-    return this.#hasChanged;
-  }
-
   /** A round begins. */
   begin(): void {
-    this.#hasChanged = false;
+    for (const names of [this.#topics, this.#written, this.#removed]) names.clear();
   }
 
-  ids(): ReadonlySet<SubscriptionId> {
-    return new Set(this.#statements.subscriptionIds.all().map(({ id }) => id as number));
+  /** The records that the round under way has written or removed; null: none. */
+  get changed(): RecordNames | null {
+    const { size } = this.#topics;
+    if (size + this.#written.size + this.#removed.size === 0) return null;
+    return { topics: [...this.#topics], subscriptions: [...this.#written, ...this.#removed] };
   }
 
-  catalog(): Catalog {
+  /** After a round that is on disk: leases are kept for all queues there are, and no others. */
+  redraw(lines: Leases): void {
+    for (const id of this.#written) lines.add(id);
+    for (const id of this.#removed) lines.remove(id);
+  }
+
+  ids(): readonly SubscriptionId[] {
+    return this.#statements.subscriptionIds.all().map(({ id }) => id as number);
+  }
+
+  catalog(only: RecordNames | undefined): Catalog {
+    const { topics, topic, subscriptions, subscriptionById } = this.#statements;
+    const topicRows = only?.topics.map((name) => topic.get(name)) ?? topics.all();
+    const rows = only?.subscriptions.map((id) => subscriptionById.get(id)) ?? subscriptions.all();
     return {
-      topics: this.#statements.topics.all().map((row) => ({
-        ...(JSON.parse(row.record as string) as TopicDraft),
-        revision: row.revision as number,
-      })),
-      subscriptions: this.#statements.subscriptions.all().map((row) => ({
-        ...recallSubscription(JSON.parse(row.record as string)),
-        id: row.id as number,
-        revision: row.revision as number,
-      })),
+      topics: topicRows.filter((row) => row !== undefined).map(topicIn),
+      subscriptions: rows.filter((row) => row !== undefined).map(subscriptionIn),
     };
   }
 
@@ -62,7 +69,7 @@ export class SqliteRegistry {
     const revision = ++this.#revisionsMade;
     const record: TopicDraft = { ...draft, name: (old?.name as string) ?? draft.name };
     this.#statements.putTopic.run(record.name, revision, JSON.stringify(record));
-    this.#hasChanged = true;
+    this.#topics.add(record.name);
     return { ...record, revision };
   }
 
@@ -82,22 +89,34 @@ export class SqliteRegistry {
       revision,
       JSON.stringify(record),
     );
-    this.#hasChanged = true;
-    return { ...record, id: row?.id as number, revision };
+    const id = row?.id as number;
+    this.#written.add(id);
+    return { ...record, id, revision };
   }
 
   removeTopic(name: string): void {
-    for (const { id, topic } of this.catalog().subscriptions) {
-      if (topic.toLowerCase() === name.toLowerCase()) this.removeSubscription(id);
+    for (const { id } of this.#statements.idsOfTopic.all(name)) {
+      this.removeSubscription(id as number);
     }
-    if (this.#statements.removeTopic.run(name).changes > 0) this.#hasChanged = true;
+    if (this.#statements.removeTopic.run(name).changes > 0) this.#topics.add(name);
   }
 
   removeSubscription(id: SubscriptionId): void {
     if (this.#statements.removeSubscription.run(id).changes === 0) return;
     this.#sweep.add(id);
-    this.#hasChanged = true;
+    this.#written.delete(id);
+    this.#removed.add(id);
   }
+}
+
+function topicIn(row: SqlRow): Topic {
+  const record = JSON.parse(row.record as string) as TopicDraft;
+  return { ...record, revision: row.revision as number };
+}
+
+function subscriptionIn(row: SqlRow): Subscription {
+  const record = recallSubscription(JSON.parse(row.record as string));
+  return { ...record, id: row.id as number, revision: row.revision as number };
 }
 
 /** Under the roof of a domain each of its topics has names of its own. A name has no slash. */

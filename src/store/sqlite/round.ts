@@ -7,6 +7,7 @@ import type {
   DeliveryId,
   Instant,
   Queue,
+  RecordNames,
   Routed,
   Settlement,
   Stage,
@@ -46,7 +47,7 @@ export type Op =
     }
   | { readonly kind: "redriven"; readonly keys: readonly string[] }
   | { readonly kind: "noteRedriven"; readonly notes: readonly RedrivenNote[] }
-  | { readonly kind: "catalog" }
+  | { readonly kind: "catalog"; readonly only?: RecordNames | undefined }
   | { readonly kind: "putTopic"; readonly draft: TopicDraft; readonly revision: number | undefined }
   | {
       readonly kind: "putSubscription";
@@ -80,8 +81,8 @@ export interface Round {
   readonly answers: readonly OpResult[];
   readonly pushes: readonly Push[];
   readonly wakes: readonly { readonly queue: Queue; readonly dueAt: Instant }[];
-  /** Topics or subscriptions have changed. */
-  readonly changed: boolean;
+  /** Topics and subscriptions that were written or removed; null: none. */
+  readonly changed: RecordNames | null;
   /** Removed subscriptions whose last delivery has been dropped. */
   readonly dropped: readonly { readonly subscription: SubscriptionId; readonly count: number }[];
   /** There is more to clean up: sweep again when nothing else waits. */

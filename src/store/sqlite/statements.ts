@@ -152,7 +152,9 @@ export function prepare(database: DatabaseSync) {
     removeTopic: sql("DELETE FROM topics WHERE name = ?"),
     subscriptions: sql("SELECT * FROM subscriptions ORDER BY id"),
     subscriptionIds: sql("SELECT id FROM subscriptions"),
+    idsOfTopic: sql("SELECT id FROM subscriptions WHERE topic = ?"),
     subscription: sql("SELECT * FROM subscriptions WHERE topic = ? AND name = ?"),
+    subscriptionById: sql("SELECT * FROM subscriptions WHERE id = ?"),
     putSubscription: sql(
       `INSERT INTO subscriptions (topic, name, revision, record) VALUES (?, ?, ?, ?)
        ON CONFLICT (topic, name) DO UPDATE
