@@ -10,7 +10,7 @@ import type { Route } from "./core/request.ts";
 import { publishLimits } from "./core/schema/limits.ts";
 import { type Ending, type Outside, openEnvironment, type RealEnvironment } from "./environment.ts";
 import { greet } from "./greeting.ts";
-import { portsIn, rulesOf, versionOf } from "./room-options.ts";
+import { batchDefaultsOf, portsIn, rulesOf, versionOf } from "./room-options.ts";
 import { type OpenRoutes, openRoutes } from "./routes.ts";
 import { givenCertificates, keptCertificates } from "./runtime/access/certificate.ts";
 import { writeKept } from "./runtime/access/kept-file.ts";
@@ -65,7 +65,7 @@ async function declare(config: Config, { store, azure, openLog }: RealEnvironmen
   if ((topics ?? domains ?? storageAccounts) === null) return;
   await applyDeclaration(
     store,
-    parseDeclaration(config, { auth, profile, azure, makeKey }),
+    parseDeclaration(config, { auth, profile, azure, makeKey, batch: batchDefaultsOf(config) }),
     openLog,
   );
 }

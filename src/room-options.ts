@@ -6,10 +6,11 @@ import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import { settingList } from "./config/settings.ts";
 import type { SettingView } from "./core/api/views.ts";
+import { type BatchPolicy, batchDefaults } from "./core/delivery/batch.ts";
 import { handshakeRules } from "./core/handshake/handshake.ts";
 import type { Catalog } from "./core/ports.ts";
 import type { Retention } from "./core/story/chronicle.ts";
-import type { ModuleRules } from "./edge/topic.ts";
+import { type ModuleRules, moduleBatchDefaults } from "./edge/topic.ts";
 import type { Trust } from "./egress/http/connections.ts";
 import type { OwnPort } from "./runtime/http/topic-ports.ts";
 import type { RoomRules } from "./wiring.ts";
@@ -45,11 +46,24 @@ export function rulesOf(config: Config): RoomRules {
   };
 }
 
+/** What the one of two settings takes that a subscription does not give (B-4). */
+export function batchDefaultsOf(config: Config, usual: BatchPolicy = batchDefaults): BatchPolicy {
+  const { defaultMaxEventsPerBatch: events, defaultPreferredBatchKilobytes: kilobytes } = config;
+  return {
+    maxEvents: events ?? usual.maxEvents,
+    preferredBytes: kilobytes === null ? usual.preferredBytes : kilobytes * 1024,
+  };
+}
+
 export function moduleRulesOf(config: Config): ModuleRules {
   const { moduleBatchBytesMax: bytesMax, moduleBatchKilobytesMax: kilobytesMax } = config;
+  const defaults = batchDefaultsOf(config, moduleBatchDefaults);
   return {
     batch: {
-      defaults: { maxEvents: config.moduleBatchEvents, preferredBytes: config.moduleBatchBytes },
+      defaults: {
+        maxEvents: config.moduleBatchEvents ?? defaults.maxEvents,
+        preferredBytes: config.moduleBatchBytes ?? defaults.preferredBytes,
+      },
       eventsMax: config.moduleBatchEventsMax,
       kilobytesMax: Math.min(kilobytesMax, Math.floor((bytesMax ?? Infinity) / 1024)),
     },

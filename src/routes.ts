@@ -29,7 +29,14 @@ import { baseUrlOf } from "./core/request.ts";
 import { isLoopback } from "./core/text/setting-kinds.ts";
 import { moduleRoutes } from "./edge/routes.ts";
 import type { RealEnvironment } from "./environment.ts";
-import { moduleRulesOf, retentionOf, rulesOf, settingsOf, versionOf } from "./room-options.ts";
+import {
+  batchDefaultsOf,
+  moduleRulesOf,
+  retentionOf,
+  rulesOf,
+  settingsOf,
+  versionOf,
+} from "./room-options.ts";
 import { openSessions, sessionLifeMs } from "./runtime/access/sessions.ts";
 import { tokenLifeMs } from "./runtime/access/tokens.ts";
 import { seededChance } from "./runtime/chance.ts";
@@ -164,7 +171,13 @@ function armGroundOf({ config, environment, rooms }: Site): ArmDeps {
   const { catalog, refresh, handshakes } = rooms;
   return {
     ...{ registry: store, catalog, refresh, handshakes, clock, ids, log },
-    ...{ makeKey, profile: config.profile, azure, baseUrl: baseUrlOf },
+    ...{
+      makeKey,
+      profile: config.profile,
+      azure,
+      batch: batchDefaultsOf(config),
+      baseUrl: baseUrlOf,
+    },
   };
 }
 

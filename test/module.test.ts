@@ -2,7 +2,7 @@
 // environment, asked in plain HTTP as its clients did, against endpoints on real sockets.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -229,4 +229,45 @@ test("keys that mean nothing here are told at start, and nothing else is", async
     idle.map(({ name }) => name),
     ["inbound__clientAuth__clientCert__enabled"],
   );
+});
+
+test("the batching defaults are settings, for subscriptions made by any API (B-4)", async (t) => {
+  const folder = makeFolder(t);
+  const file = join(folder, "config.json");
+  const destination = (properties: Json) => ({
+    endpointType: "WebHook",
+    properties: { endpointUrl: "http://127.0.0.1:9/", ...properties },
+  });
+  const declared = { destination: destination({ maxEventsPerBatch: 7 }) };
+  const orders = { key1: "k", key2: "l", subscriptions: { declared } };
+  writeFileSync(file, JSON.stringify({ topics: { orders } }));
+  const options = ["--config", file, "--auth", "off", "--handshake", "off"];
+  const settings = ["--default-max-events-per-batch=25", "--default-preferred-batch-size=256"];
+  const module = await openModule(
+    t,
+    { broker__defaultMaxEventsPerBatch: "12" },
+    { folder, options: [...options, ...settings] },
+  );
+  const local = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn";
+  const scope = `${local}/providers/Microsoft.EventGrid/topics/orders/eventSubscriptions`;
+  const arm = async (method: string, name: string, body?: unknown) => {
+    const answer = await fetch(`${module.program.url}${scope}/${name}`, {
+      method,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const shown = (await answer.json()) as { properties: { destination: { properties: Json } } };
+    const { properties } = shown.properties.destination;
+    return [properties.maxEventsPerBatch, properties.preferredBatchSizeInKilobytes];
+  };
+  assert.deepEqual(await arm("GET", "declared"), [7, 256]);
+  const sized = { properties: { destination: destination({ preferredBatchSizeInKilobytes: 9 }) } };
+  assert.deepEqual(await arm("PUT", "by-arm", sized), [25, 9]);
+  const put = (properties: Json) =>
+    module.good("PUT", "/topics/orders/eventSubscriptions/by-module", {
+      properties: { destination: destination(properties) },
+    });
+  await put({ maxEventsPerBatch: 3 });
+  assert.deepEqual(await arm("GET", "by-module"), [3, 256]);
+  await put({ preferredBatchSizeInKilobytes: 9 });
+  assert.deepEqual(await arm("GET", "by-module"), [12, 9], "the module's own key comes first");
 });

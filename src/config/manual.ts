@@ -192,8 +192,8 @@ ${JSON.stringify(storageExample, null, 2)}
   queues.
 - \`queueEncoding\` is \`base64\`, as in the service, or \`text\`.
 - \`subscriptions\` get an event for each dead-letter blob that is written to the account. They can also be created over HTTP,
-  with the account's resource id as their scope; for an account given by its name alone that is
-  \`/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn/providers/Microsoft.Storage/storageAccounts/<name>\`.
+  with the account's resource id as their scope; for an account given by its name alone, in any
+  group.
 
 ## Namespaces and function apps in the file
 

@@ -4,6 +4,7 @@
 //
 // A setting is in the table when something reads it, and not before.
 
+import { batchRanges } from "../core/delivery/batch.ts";
 import { profileNames } from "../core/delivery/profile.ts";
 import {
   address,
@@ -229,6 +230,24 @@ export const settings = {
     default: "PT2M",
     example: "PT15S",
     about: "How long a failing handshake is retried.",
+  }),
+  defaultMaxEventsPerBatch: setting({
+    name: "default-max-events-per-batch",
+    kind: wholeNumber(batchRanges.maxEventsPerBatch),
+    default: null,
+    example: "25",
+    about:
+      "Events per batch for subscriptions that only give a preferred size. Default: 100, and 10 " +
+      "in the module's API.",
+  }),
+  defaultPreferredBatchKilobytes: setting({
+    name: "default-preferred-batch-size",
+    kind: wholeNumber(batchRanges.preferredBatchSizeInKilobytes),
+    default: null,
+    example: "256",
+    about:
+      "Preferred kilobytes per batch for subscriptions that only give the events per batch. " +
+      "Default: 64, and 1,033.77 in the module's API.",
   }),
   handshakeWindowMs: setting({
     name: "handshake-window",

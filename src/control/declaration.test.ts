@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { urlIn } from "../../test/contract/fixture.ts";
 import { parseAzure } from "../core/azure/resources.ts";
+import { batchDefaults } from "../core/delivery/batch.ts";
 import { type ProfileName, profileNames } from "../core/delivery/profile.ts";
 import { Refusal } from "../core/refusal.ts";
 import { filterForAll } from "../core/routing/filter.ts";
@@ -38,7 +39,8 @@ function parse(
   } = {},
 ): Declaration {
   const azure = parseAzure({ storageAccounts });
-  return parseDeclaration({ topics, domains, storageAccounts }, { auth, profile, azure, makeKey });
+  const rules = { auth, profile, azure, batch: batchDefaults, makeKey };
+  return parseDeclaration({ topics, domains, storageAccounts }, rules);
 }
 
 function keys(): () => string {

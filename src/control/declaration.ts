@@ -6,6 +6,7 @@
 
 import type { AzureResources } from "../core/azure/resources.ts";
 import { placeOfAccount, type StorageAccount } from "../core/azure/storage.ts";
+import type { BatchPolicy } from "../core/delivery/batch.ts";
 import type { ProfileName } from "../core/delivery/profile.ts";
 import type { Log, Registry } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
@@ -49,6 +50,8 @@ export interface DeclarationRules {
   readonly profile: ProfileName;
   /** What its other sections say. */
   readonly azure: AzureResources;
+  /** What the batching setting takes that a subscription does not give. */
+  readonly batch: BatchPolicy;
   readonly makeKey: () => string;
 }
 
@@ -172,6 +175,7 @@ function parseSubscriptions(
       profile: topic.profile ?? rules.profile,
       inputSchema: topic.inputSchema,
       azure: rules.azure,
+      batchDefaults: rules.batch,
       stored: null,
       keepsRest: false,
       now: null,

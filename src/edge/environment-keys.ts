@@ -46,16 +46,16 @@ export const moduleKeys = {
   moduleBatchEvents: moduleKey({
     name: "broker__defaultMaxEventsPerBatch",
     kind: wholeNumber({ min: 1, max: 5_000 }),
-    default: "10",
+    default: null,
     example: "25",
-    about: "In the module's API: events per batch where only the preferred size is given.",
+    about: "In the module's API: comes before `default-max-events-per-batch`.",
   }),
   moduleBatchBytes: moduleKey({
     name: "broker__defaultMaxBatchSizeInBytes",
     kind: wholeNumber({ min: 1_024, max: 1_058_576 }),
-    default: "1058576",
+    default: null,
     example: "65536",
-    about: "In the module's API: preferred size where only the events per batch are given.",
+    about: "In the module's API: comes before `default-preferred-batch-size`.",
   }),
   moduleBatchEventsMax: moduleKey({
     name: "api__deliveryPolicyLimits__maxEventsPerBatch",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRequest } from "../../test/fixtures/request.ts";
 import { parseAzure } from "../core/azure/resources.ts";
+import { batchDefaults } from "../core/delivery/batch.ts";
 import type { ProfileName } from "../core/delivery/profile.ts";
 import type { Level } from "../core/ports.ts";
 import { baseUrlOf } from "../core/request.ts";
@@ -58,6 +59,7 @@ async function openModule({ rules = {}, profile = "azure" }: Options = {}) {
         serviceBusNamespaces: { shop: { connectionString: bus } },
         storageAccounts: { shop: { connectionString: `${account};EndpointSuffix=a.test` } },
       }),
+      batch: batchDefaults,
       baseUrl: baseUrlOf,
       handshakes: {
         prepare: unused,

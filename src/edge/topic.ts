@@ -58,6 +58,9 @@ export function renderModuleTopic({ name, inputSchema }: Topic, baseUrl: string)
 // The module's own settings, as far as writing topics and subscriptions by its API goes. They come
 // from the environment keys that its deployments set.
 
+/** As its documentation has them. */
+export const moduleBatchDefaults: BatchPolicy = { maxEvents: 10, preferredBytes: 1_058_576 };
+
 export interface ModuleRules {
   readonly batch: {
     /** What the one of two settings takes that is not given (B-4). */

@@ -8,6 +8,7 @@ import { draftOf, plainDraft, propertiesOf } from "../../portal/forms/draft.ts";
 import { renderSubscription } from "../../src/control/arm/render.ts";
 import { checkTerms, type TermsContext } from "../../src/control/properties/subscription.ts";
 import { parseAzure } from "../../src/core/azure/resources.ts";
+import { batchDefaults } from "../../src/core/delivery/batch.ts";
 import { plainSubscription, type Subscription } from "../../src/core/subscription.ts";
 import { plainTopic } from "../../src/core/topic.ts";
 
@@ -22,6 +23,7 @@ const context: TermsContext = {
     storageAccounts: { letters: { connectionString: "UseDevelopmentStorage=true" } },
     serviceBusNamespaces: { bus: { connectionString: bus } },
   }),
+  batchDefaults,
   stored: null,
   keepsRest: false,
   now: Date.UTC(2030, 0, 1),

@@ -2,6 +2,7 @@
 // by its address, writing it unless someone else was faster, and telling of it.
 
 import type { AzureResources } from "../../core/azure/resources.ts";
+import type { BatchPolicy } from "../../core/delivery/batch.ts";
 import type { ProfileName } from "../../core/delivery/profile.ts";
 import type { CallerUrl } from "../../core/handshake/question.ts";
 import type { Catalog, Clock, Ids, Log, Registry } from "../../core/ports.ts";
@@ -27,6 +28,8 @@ export interface ArmDeps {
   readonly profile: ProfileName;
   /** What destinations may be named by their resource ids. */
   readonly azure: AzureResources;
+  /** What the batching setting takes that a subscription does not give (B-4). */
+  readonly batch: BatchPolicy;
   /** `scheme://host[:port]` as the client called us. */
   readonly baseUrl: (request: Request) => string;
   readonly handshakes: HandshakePort;

@@ -103,6 +103,7 @@ function contextOf(
     profile: topic.profile ?? context.profile,
     inputSchema: topic.inputSchema,
     azure: context.azure,
+    batchDefaults: context.batch,
     stored: stored === undefined ? null : wantedTerms(stored),
     now: context.clock.now(),
     makeKey: context.makeKey,

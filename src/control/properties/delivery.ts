@@ -24,6 +24,7 @@ import { deliveryForms, renderEither, type Written, withIdentity } from "./ident
 
 export interface SendingContext {
   readonly azure: AzureResources;
+  readonly batchDefaults: BatchPolicy;
   readonly stored: SubscriptionTerms | null;
   readonly keepsRest: boolean;
 }
@@ -59,7 +60,7 @@ function checkToResource(
   const { batches, headers } = allowedFor(kind);
   return {
     destination: checkResource(kind, members, inside, context.azure),
-    batch: batches ? checkBatch(members, inside) : null,
+    batch: batches ? checkBatch(members, inside, context) : null,
     headers: headers ? checkAttributes(kind, members, inside, context) : [],
   };
 }
@@ -83,7 +84,7 @@ function checkWebHook(properties: unknown, inside: string, context: SendingConte
   checkTlsVersion(members.minimumTlsVersionAllowed, `${inside}.minimumTlsVersionAllowed`);
   return {
     destination: checkUrl(members, inside, context),
-    batch: checkBatch(members, inside),
+    batch: checkBatch(members, inside, context),
     headers: checkAttributes("webhook", members, inside, context),
   };
 }
@@ -114,8 +115,12 @@ function checkUrl(
 /** How the service shows a destination that does not ask for batches. */
 const noBatchShown: BatchPolicy = { maxEvents: 1, preferredBytes: 64 * 1024 };
 
-function checkBatch(members: Members, field: string): BatchPolicy | null {
-  const batch = batchPolicyOf(members, field);
+function checkBatch(
+  members: Members,
+  field: string,
+  { batchDefaults }: SendingContext,
+): BatchPolicy | null {
+  const batch = batchPolicyOf(members, field, batchDefaults);
   const isShown = batch?.maxEvents === 1 && batch.preferredBytes === noBatchShown.preferredBytes;
   return isShown ? null : batch;
 }

@@ -5,6 +5,7 @@
 
 import type { AzureResources } from "../../core/azure/resources.ts";
 import { unusedUnder, usualRetryPolicy, whyUnused } from "../../core/delivery/allowance.ts";
+import type { BatchPolicy } from "../../core/delivery/batch.ts";
 import { checkRetryPolicy } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import type { DeliverySchema, InputSchema } from "../../core/event.ts";
@@ -32,6 +33,8 @@ export interface TermsContext {
   readonly inputSchema: InputSchema;
   /** What destinations may be named by their resource ids. */
   readonly azure: AzureResources;
+  /** What the batching setting takes that is not given (B-4). */
+  readonly batchDefaults: BatchPolicy;
   /** What is in force: secrets that a client cannot read, it need not write again. */
   readonly stored: SubscriptionTerms | null;
   /** Whether the members that are left out stay as they are stored, or take their default. */

@@ -57,8 +57,8 @@ export function formBatches<T>(
 
 /**
  * The batching settings as someone wrote them, checked; null when neither is given, which is off
- * (B-5). `field` is where they stand, such as `properties.destination.properties`; ranges and
- * defaults are those of the service, unless the module's API asks. Refusal: InvalidSetting.
+ * (B-5). `field` is where they stand, such as `properties.destination.properties`. Defaults are
+ * the broker's settings, and the module's API has ranges of its own. Refusal: InvalidSetting.
  */
 export function batchPolicyOf(
   given: {
