@@ -16,6 +16,7 @@ import { entraOf, trustOf, versionOf } from "./room-options.ts";
 import { trustAlso } from "./runtime/access/certificate.ts";
 import { keepSecret } from "./runtime/access/kept-file.ts";
 import { openKeys } from "./runtime/access/keys.ts";
+import { openToOthers } from "./runtime/access/open-to-others.ts";
 import { openTokens, type Tokens } from "./runtime/access/tokens.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
 import { realActivity, realClock } from "./runtime/clock/real.ts";
@@ -94,6 +95,10 @@ export async function openEnvironment(
     }),
     (open) => open.close(),
   );
+  const [open] = openToOthers(config.dataFolder);
+  if (open !== undefined) {
+    log.fact("warn", "data.openToOthers", { folder: open, remedy: `chmod -R go= ${open}` });
+  }
   const meter = openMeter();
   const version = versionOf();
   const telemetry = stack.adopt(

@@ -73,16 +73,16 @@ async function obey(world: World): Promise<number> {
     world.stdout.write(helpText());
     return 0;
   }
-  switch (asksHelp ? "help" : command) {
+  const asked = asksHelp ? "help" : command;
+  switch (asked) {
     case "serve":
       return await serve(world, parseConfig({ ...world, args: rest }));
     case "config":
       return config(world, rest);
     case "doctor":
-    case "restore": {
-      const { doctor, restore } = await import("./offline-commands.ts");
-      return await (command === "doctor" ? doctor : restore)(world, rest, Date.now());
-    }
+    case "recover":
+    case "restore":
+      return await (await import("./offline-commands.ts"))[asked](world, rest, Date.now());
     case "--version":
     case "version":
       world.stdout.write(`${versionOf(world)}\n`);
@@ -239,7 +239,7 @@ export async function main(): Promise<void> {
       makeId: () => randomUUID(),
       chance: () => Math.random(),
       seeded: seededChance,
-      save: (path, bytes) => pipeline(bytes, createWriteStream(path)),
+      save: (path, bytes) => pipeline(bytes, createWriteStream(path, { mode: 0o600 })),
       openReceiver: async (options) =>
         (await import("./runtime/http/receiver.ts")).openReceiver(options),
       settingNames: settingList.filter(({ isOption }) => isOption).map(({ name }) => name),

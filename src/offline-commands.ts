@@ -1,12 +1,14 @@
-// The commands that keep a broker well and need none to be running: doctor, which examines, and
-// restore, which puts a backup in the place of a store. main.ts runs them.
+// The commands that need no running broker: doctor, which examines; restore, which puts a backup in
+// the place of a store; recover, which saves what can be read of a damaged one. main.ts runs them.
 
+import { join } from "node:path";
 import type { ConfigInput } from "./config/config.ts";
 import type { Finding } from "./core/diagnosis.ts";
 import { Refusal } from "./core/refusal.ts";
 import { refuseName } from "./core/text/wording.ts";
 import { examine } from "./doctor/doctor.ts";
-import { restoreStore } from "./store/sqlite/backup.ts";
+import { restoreStore, storeFile } from "./store/sqlite/backup.ts";
+import { type Recovery, recoverStore } from "./store/sqlite/recover.ts";
 
 interface World extends Omit<ConfigInput, "args"> {
   readonly stdout: { readonly isTTY?: boolean; write(text: string): unknown };
@@ -21,7 +23,9 @@ const marks: Readonly<Record<Finding["state"], string>> = {
 /** With the options of serve, whose settings it looks at. */
 export async function doctor(world: World, args: readonly string[], now: number): Promise<number> {
   const { form, rest } = takeForm(args, world.stdout.isTTY === true);
-  const findings = await examine({ ...world, args: rest }, now);
+  const settings = rest.filter((arg) => arg !== "--deep");
+  const isDeep = settings.length < rest.length;
+  const findings = await examine({ ...world, args: settings }, { now, isDeep });
   if (form === "table") {
     for (const { state, check, found, advice } of findings) {
       world.stdout.write(`${marks[state]} ${check}: ${found}\n`);
@@ -31,39 +35,66 @@ export async function doctor(world: World, args: readonly string[], now: number)
   return findings.some(({ state }) => state === "problem") ? 1 : 0;
 }
 
-const usage = "posthorn restore FILE [--data DIR] [--replace]";
-
 /** Refusal: InvalidSetting. */
 export function restore(world: World, args: readonly string[], now: number): number {
-  const { from, folder, replaces } = readArgs(args, world.env.POSTHORN_DATA || "./posthorn-data");
-  const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
-  const { former } = restoreStore({ from, folder, replaces, stamp });
+  const usage = "posthorn restore FILE [--data DIR] [--replace]";
+  const { files, folder, flags } = readArgs(world, args, ["--replace"]);
+  const [from] = files;
+  if (from === undefined || from === "") {
+    throw new Refusal("InvalidSetting", `a file must be named; use ${usage}`);
+  }
+  if (files.length > 1) throw new Refusal("InvalidSetting", `one file is restored; use ${usage}`);
+  const replaces = flags.includes("--replace");
+  const { former } = restoreStore({ from, folder, replaces, stamp: stampOf(now) });
   world.stdout.write(`restored ${from} into ${folder}\n`);
   if (former !== null) world.stdout.write(`the store that was there is kept as ${former}\n`);
   return 0;
 }
 
-function readArgs(args: readonly string[], dataDefault: string) {
-  let folder = dataDefault;
-  let replaces = false;
-  const files: string[] = [];
-  const rest = [...args];
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    if (word === "--replace") replaces = true;
-    else if (word === "--data") folder = need(rest.shift(), "--data must be followed by a folder");
-    else if (word.startsWith("--data=")) folder = word.slice("--data=".length);
-    else if (word.startsWith("-")) {
-      throw refuseName({ what: "option", name: word, known: ["--data", "--replace"] });
-    } else files.push(word);
+/** Refusal: InvalidSetting. */
+export function recover(world: World, args: readonly string[], now: number): number {
+  const { files, folder } = readArgs(world, args, []);
+  if (files.length > 0) {
+    throw new Refusal("InvalidSetting", "no file is named; use posthorn recover [--data DIR]");
   }
-  const [from] = files;
-  if (files.length > 1) throw new Refusal("InvalidSetting", `one file is restored; use ${usage}`);
-  return { from: need(from, `a file must be named; use ${usage}`), folder, replaces };
+  const recovery = recoverStore(join(folder, storeFile), stampOf(now));
+  for (const line of wordsOf(recovery, folder)) world.stdout.write(`${line}\n`);
+  return 0;
 }
 
-function need(value: string | undefined, words: string): string {
-  if (value !== undefined && value !== "") return value;
-  throw new Refusal("InvalidSetting", words);
+function wordsOf({ why, former, saved, torn, lost }: Recovery, folder: string): readonly string[] {
+  if (why === null) return [`the store in ${folder} is whole; nothing was changed`];
+  if (former === null) return [why, "The next start goes on with what is there."];
+  const rows = Object.entries(saved).map(([table, count]) => `${count} ${table}`);
+  return [
+    `the store was damaged: ${why}`,
+    `saved: ${rows.join(", ")}`,
+    `not all could be read of: ${torn.length === 0 ? "nothing" : torn.join(", ")}`,
+    `deliveries whose event could not be read: ${lost}`,
+    `the damaged store is kept as ${former}`,
+  ];
+}
+
+function stampOf(now: number): string {
+  return new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
+}
+
+/** Refusal: InvalidSetting. */
+function readArgs(world: World, args: readonly string[], known: readonly string[]) {
+  let folder = world.env.POSTHORN_DATA || "./posthorn-data";
+  const files: string[] = [];
+  const flags: string[] = [];
+  const rest = [...args];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (known.includes(word)) flags.push(word);
+    else if (word === "--data") folder = rest.shift() ?? "";
+    else if (word.startsWith("--data=")) folder = word.slice("--data=".length);
+    else if (word.startsWith("-")) {
+      throw refuseName({ what: "option", name: word, known: ["--data", ...known] });
+    } else files.push(word);
+  }
+  if (folder === "") throw new Refusal("InvalidSetting", "--data must be followed by a folder");
+  return { files, folder, flags };
 }
 
 // How the commands print that look at this machine: a table for people, JSON for programs, unless

@@ -90,7 +90,8 @@ export async function openChronicle(
   }
   const link = await openStoryThread({ path: join(config.dataFolder, "story.db"), retention });
   const gatherMs = config.clock === "virtual" ? 0 : storyGatherMs;
-  const { wasClosed, lastStored } = link;
+  const { wasClosed, lastStored, setAside } = link;
+  if (setAside !== null) deps.log.fact("warn", "story.damaged", { keptAs: setAside });
   return {
     chronicle: new StoryFront({ ...deps, link, gatherMs }),
     missing: { lastStored, isAfterCrash: !wasClosed },

@@ -170,7 +170,9 @@ export function judgeStore(facts: StoreFacts): Finding {
   return judge("store", {
     isProblem: verdict !== "ok",
     found: verdict === "ok" ? `${path} is whole` : `${path} is damaged: ${verdict}`,
-    advice: "Stop the broker, keep the file, and restore the latest backup: posthorn restore FILE.",
+    advice:
+      "Restore the latest backup (posthorn restore FILE --replace), " +
+      "or save what can be read (posthorn recover).",
   });
 }
 

@@ -19,11 +19,11 @@ import {
 } from "../core/diagnosis.ts";
 import type { Address } from "../core/text/setting-kinds.ts";
 import { readKept } from "../runtime/access/kept-file.ts";
+import { openToOthers } from "../runtime/access/open-to-others.ts";
 import { lookAtStore, storeFile } from "../store/sqlite/backup.ts";
 import {
   askBroker,
   isBroker,
-  isReadableByOthers,
   lookAtCertificate,
   lookAtEndpoint,
   lookAtFolder,
@@ -33,8 +33,11 @@ import {
 /** Subscriptions may have any number; the doctor calls at so many. */
 const endpointsMax = 50;
 
-/** `now`: of this machine. */
-export async function examine(input: ConfigInput, now: number): Promise<readonly Finding[]> {
+/** `now`: of this machine. `isDeep`: the whole store is read. */
+export async function examine(
+  input: ConfigInput,
+  { now, isDeep }: { readonly now: number; readonly isDeep: boolean },
+): Promise<readonly Finding[]> {
   const { problems } = listConfig(input);
   if (problems.length > 0) {
     const advice = "posthorn config list shows every setting and where it comes from.";
@@ -47,11 +50,11 @@ export async function examine(input: ConfigInput, now: number): Promise<readonly
   return [
     { check: "settings", state: "fine", found: "every setting is allowed", advice: null },
     ...judgeFolder(lookAtFolder(config.dataFolder)),
-    ...keyFindings(config),
+    ...modeFindings(config),
     ...judgeClock(now, broker === null ? null : Date.parse(broker.overview.now)),
     ...(await portFindings(config)),
     ...certificateFindings(config),
-    ...storeFindings(config, broker),
+    ...storeFindings(config, broker, isDeep),
     ...(broker === null ? [notRunning] : await endpointFindings(broker.endpoints)),
     ...(await accountFindings(parseAzure(config).storageAccounts)),
     ...judgeProfile(config.profile),
@@ -91,11 +94,12 @@ function urlOf({ host, port }: Address): string {
   return `http://${everywhere.includes(":") ? `[${everywhere}]` : everywhere}:${port}`;
 }
 
-function keyFindings({ dataFolder }: Config): readonly Finding[] {
-  const path = join(dataFolder, "admin.key");
-  if (isReadableByOthers(path) !== true) return [];
-  const found = `${path} can be read by others of this machine`;
-  return [{ check: "admin key", state: "warning", found, advice: `chmod 600 ${path}` }];
+function modeFindings({ dataFolder }: Config): readonly Finding[] {
+  const [folder, ...files] = openToOthers(dataFolder);
+  if (folder === undefined) return [];
+  const inside = files.length === 0 ? "" : `, with ${files.length} files in it`;
+  const found = `${folder} is open to other users of this machine${inside}; it holds keys and events`;
+  return [{ check: "file modes", state: "warning", found, advice: `chmod -R go= ${folder}` }];
 }
 
 async function portFindings({ http, https }: Config): Promise<readonly Finding[]> {
@@ -119,7 +123,11 @@ function certificateFindings({ https, tlsCertFile, dataFolder }: Config): readon
   return [{ check: "certificate", state: "fine", found, advice: null }];
 }
 
-function storeFindings({ store, dataFolder }: Config, broker: Seen | null): readonly Finding[] {
+function storeFindings(
+  { store, dataFolder }: Config,
+  broker: Seen | null,
+  isDeep: boolean,
+): readonly Finding[] {
   if (store === "memory") {
     const found = "events are kept in memory and are lost when the broker stops";
     return [{ check: "store", state: "warning", found, advice: "Leave out --store memory." }];
@@ -130,7 +138,7 @@ function storeFindings({ store, dataFolder }: Config, broker: Seen | null): read
     const advice = whyNotReady === null ? null : "See its log for store.failed.";
     return [{ check: "store", state: whyNotReady === null ? "fine" : "problem", found, advice }];
   }
-  const facts = lookAtStore(join(dataFolder, storeFile));
+  const facts = lookAtStore(join(dataFolder, storeFile), isDeep);
   if (facts !== null) return [judgeStore(facts)];
   return [{ check: "store", state: "fine", found: "none yet, or in use", advice: null }];
 }

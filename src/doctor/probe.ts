@@ -127,9 +127,3 @@ export function lookAtCertificate(path: string): TlsFacts | null {
     return { path, endsInMs: 0, names: "", why: String(error) };
   }
 }
-
-/** Whether others of this machine may read it; null: it is not there. */
-export function isReadableByOthers(path: string): boolean | null {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found === undefined ? null : (found.mode & 0o077) !== 0;
-}

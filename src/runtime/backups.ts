@@ -42,12 +42,12 @@ export function openBackups({
   return {
     find,
     list() {
-      mkdirSync(folder, { recursive: true });
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
       const names = readdirSync(folder).toSorted().toReversed();
       return names.flatMap((name) => find(name) ?? []);
     },
     async take(at) {
-      mkdirSync(folder, { recursive: true });
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
       const name = `store-${new Date(at).toISOString().replace(/[-:]/g, "")}.db`;
       await copyTo(join(folder, name));
       return find(name) as Backup;

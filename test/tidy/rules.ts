@@ -103,6 +103,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:path": [
     "src/doctor/",
     "src/main.ts",
+    "src/offline-commands.ts",
     "src/broker.ts",
     "src/routes.ts",
     "src/doctor/doctor.ts",

@@ -66,9 +66,9 @@ test("keys are for the broker's user alone, and no drafts are left lying about",
     .map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]);
   assert.deepEqual(modes, [
     ["ca.key", "600"],
-    ["ca.pem", "644"],
+    ["ca.pem", "600"],
     ["server.key", "600"],
-    ["server.pem", "644"],
+    ["server.pem", "600"],
   ]);
 });
 

@@ -21,7 +21,7 @@ import { createSecureContext, getCACertificates, setDefaultCACertificates } from
 import type { Extension } from "@peculiar/x509";
 import { Refusal } from "../../core/refusal.ts";
 import type { Identity } from "../http/connections.ts";
-import { keepPublic, keepSecret, readKept } from "./kept-file.ts";
+import { keepSecret, keepText, readKept } from "./kept-file.ts";
 
 export interface Certificates {
   /** The authority to trust, as a path; null where it is the operator's own business. */
@@ -98,7 +98,7 @@ export function keptCertificates(options: {
         return { ...identityOf(kept.toString(), key), forName };
       }
       const cert = await issue({ authority, key, hosts, now: now() });
-      keepPublic(path, cert);
+      keepText(path, cert);
       return { ...identityOf(cert, key), forName };
     },
   };
@@ -137,7 +137,7 @@ async function keepAuthority(path: string, key: KeyObject, now: number): Promise
     kept?.ca && kept.checkPrivateKey(key) && isValidFor(kept, now, certificateMs + backdatedMs);
   if (isKept) return { certificate: kept, key };
   const made = await makeAuthority(key, now);
-  keepPublic(path, made);
+  keepText(path, made);
   return { certificate: new X509Certificate(made), key };
 }
 

@@ -7,21 +7,22 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
 
-/** Only the broker's own user may read it. */
-const secretMode = 0o600;
-const publicMode = 0o644;
+/** Only the broker's own user may read it, whatever the umask. */
+const fileMode = 0o600;
+const folderMode = 0o700;
 
 /** The text of the file; `make` is asked when there is none or nothing in it. */
 export function keepSecret(path: string, make: () => string): string {
   const kept = readKept(path);
   if (kept !== null) return kept;
   const made = make();
-  const draft = writeDraft(path, made, secretMode);
+  const draft = writeDraft(path, made);
   try {
     linkSync(draft, path);
     unlinkSync(draft);
@@ -40,13 +41,8 @@ export function keepSecret(path: string, make: () => string): string {
 }
 
 /** Puts the text in the place of what was there. */
-export function keepPublic(path: string, text: string): void {
-  renameSync(writeDraft(path, text, publicMode), path);
-}
-
-/** The same for the broker's own eyes. */
-export function keepSecretText(path: string, text: string): void {
-  renameSync(writeDraft(path, text, secretMode), path);
+export function keepText(path: string, text: string): void {
+  renameSync(writeDraft(path, text), path);
 }
 
 /**
@@ -56,7 +52,7 @@ export function keepSecretText(path: string, text: string): void {
  */
 export function writeKept(path: string, text: string): () => void {
   if (!existsSync(dirname(path))) return () => {};
-  keepPublic(path, text);
+  keepText(path, text);
   return () => {
     if (readKept(path) === text) unlinkSync(path);
   };
@@ -74,9 +70,15 @@ export function readKept(path: string): string | null {
 
 let drafts = 0;
 
-function writeDraft(path: string, text: string, mode: number): string {
-  mkdirSync(dirname(path), { recursive: true });
+function writeDraft(path: string, text: string): string {
+  mkdirSync(dirname(path), { recursive: true, mode: folderMode });
   const draft = `${path}.${process.pid}-${++drafts}`;
-  writeFileSync(draft, `${text.trimEnd()}\n`, { mode, flush: true });
+  try {
+    writeFileSync(draft, `${text.trimEnd()}\n`, { mode: fileMode, flush: true });
+  } catch (error) {
+    // A full disk leaves half a file.
+    rmSync(draft, { force: true });
+    throw error;
+  }
   return draft;
 }

@@ -6,7 +6,7 @@
 // own.
 
 import { hash, randomBytes } from "node:crypto";
-import { keepSecretText, readKept } from "./kept-file.ts";
+import { keepText, readKept } from "./kept-file.ts";
 
 export interface Sessions {
   /** A token for a link; good once, for a while. */
@@ -37,7 +37,7 @@ export function openSessions({
   const sessions = new Map(path === null ? [] : readSessions(path));
   const invites = new Map<string, number>();
   const keep = () => {
-    if (path !== null) keepSecretText(path, JSON.stringify(Object.fromEntries(sessions)));
+    if (path !== null) keepText(path, JSON.stringify(Object.fromEntries(sessions)));
   };
   const open = () => {
     const name = makeName();

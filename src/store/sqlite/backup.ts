@@ -14,7 +14,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -24,7 +23,10 @@ import { join } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import type { StoreFacts } from "../../core/diagnosis.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { makePrivateFile, makePrivateFolder } from "../private-files.ts";
+import { isDamage } from "./database.ts";
 import { migrations } from "./schema.ts";
+import { hasLog, whyBroken, writeSeal } from "./seal.ts";
 
 /** Two megabytes at a time: rounds wait for no more than that. */
 const pagesPerStep = 512;
@@ -42,6 +44,7 @@ export async function copyStore(
 ): Promise<void> {
   const draft = `${path}.part`;
   rmSync(draft, { force: true });
+  makePrivateFile(draft);
   try {
     await backup(database, draft, { rate: pagesPerStep, progress: betweenSteps });
     renameSync(draft, path);
@@ -65,21 +68,24 @@ export function restoreStore(given: {
   const { from, folder, replaces, stamp } = given;
   checkCopy(from);
   const path = join(folder, storeFile);
-  mkdirSync(folder, { recursive: true });
+  makePrivateFolder(folder);
   const isThere = existsSync(path);
-  if (isThere) checkUnused(path);
+  const former = isThere ? `${path}.before-${stamp}` : null;
   if (isThere && !replaces) {
     const words = `${path} is there already; add --replace to keep it beside the restored one`;
     throw new Refusal("InvalidSetting", words);
   }
+  if (former !== null) checkUnused(path, former);
   const draft = `${path}.part`;
+  rmSync(draft, { force: true });
+  makePrivateFile(draft);
   copyFileSync(from, draft);
   sync(draft);
-  const former = isThere ? `${path}.before-${stamp}` : null;
   // The former store gets a second name, so that there is one under the first at every moment.
   if (former !== null) linkSync(path, former);
   renameSync(draft, path);
   sync(folder);
+  writeSeal(path, "closed");
   return { former };
 }
 
@@ -90,19 +96,25 @@ function sync(path: string): void {
   closeSync(file);
 }
 
-/** Of a store that no broker has open; null: there is none, or it is in use. */
-export function lookAtStore(path: string): StoreFacts | null {
+/**
+ * Of a store that no broker has open; null: there is none, or it is in use. `isDeep`: every page
+ * and every index is compared, which takes as long as reading the file.
+ */
+export function lookAtStore(path: string, isDeep = false): StoreFacts | null {
+  const broken = whyBroken(path);
+  const versionKnown = migrations.length;
+  if (broken !== null) return { path, verdict: broken, version: 0, versionKnown };
   if (!existsSync(path)) return null;
   const database = new DatabaseSync(path);
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK");
-    const verdict = String(only(database, "PRAGMA quick_check"));
+    const check = isDeep ? "integrity_check" : "quick_check";
+    const verdict = String(only(database, `PRAGMA ${check}`));
     const version = Number(only(database, "PRAGMA user_version"));
-    return { path, verdict, version, versionKnown: migrations.length };
+    return { path, verdict, version, versionKnown };
   } catch (error) {
-    const words = String(error);
-    if (/locked/.test(words)) return null;
-    return { path, verdict: words, version: 0, versionKnown: migrations.length };
+    const verdict = error instanceof Error ? error.message : String(error);
+    return /locked/.test(verdict) ? null : { path, verdict, version: 0, versionKnown };
   } finally {
     database.close();
   }
@@ -138,14 +150,19 @@ function refuseCopy(path: string, cause?: unknown): Refusal {
 
 /**
  * Also takes what a crash has left in the store's log into its file: it must not be read into
- * another store. Refusal: InvalidSetting.
+ * another store. A damaged store keeps its log for itself, under a name of its own. Refusal:
+ * InvalidSetting.
  */
-function checkUnused(path: string): void {
+function checkUnused(path: string, former: string): void {
   const database = new DatabaseSync(path);
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK");
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch (error) {
+    if (isDamage(error)) {
+      if (hasLog(path)) renameSync(`${path}-wal`, `${former}-wal`);
+      return;
+    }
     if (!(error instanceof Error && /locked/.test(error.message))) throw error;
     throw new Refusal("InvalidSetting", `${path} is in use; stop the broker first`, {
       cause: error,

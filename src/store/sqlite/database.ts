@@ -3,6 +3,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { Refusal } from "../../core/refusal.ts";
+import { makePrivateFile } from "../private-files.ts";
 import { migrations } from "./schema.ts";
 
 export interface SqliteOptions {
@@ -14,7 +15,9 @@ export interface SqliteOptions {
 }
 
 export function openDatabase(options: SqliteOptions): DatabaseSync {
-  const database = new DatabaseSync(options.path);
+  const { path } = options;
+  if (path !== ":memory:") makePrivateFile(path);
+  const database = new DatabaseSync(path);
   try {
     // Set before the first table is made, or not at all.
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
@@ -31,14 +34,29 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
     return database;
   } catch (error) {
     database.close();
-    if (isDiskError(error) && /locked/.test(error.message)) {
-      const what = `The store ${options.path} is in use by another broker`;
-      const reason = `${what}: stop it, or choose another folder with --data.`;
-      // No mistake in the settings: the other one may be about to stop, and trying again helps.
-      throw new Refusal("Unavailable", reason, { cause: error });
-    }
-    throw error;
+    if (!isDiskError(error)) throw error;
+    // No mistake in the settings: the reason may pass, and trying again helps.
+    throw new Refusal("Unavailable", whyNotOpened(path, error), { cause: error });
   }
+}
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+const damageCodes: readonly number[] = [11, 26];
+
+export function isDamage(error: unknown): boolean {
+  return isDiskError(error) && damageCodes.includes(codeOf(error));
+}
+
+function whyNotOpened(path: string, error: Error): string {
+  if (/locked/.test(error.message)) {
+    return `The store ${path} is in use by another broker: stop it, or choose another folder with --data.`;
+  }
+  const { message } = error;
+  if (!isDamage(error)) return `The store ${path} cannot be opened: ${message}.`;
+  return (
+    `The store ${path} is damaged: ${message}. posthorn doctor --deep shows what is wrong, ` +
+    "posthorn restore FILE --replace puts a backup in its place, posthorn recover saves what can be read."
+  );
 }
 
 /** Runs the steps that the file has not seen yet. Refusal: InvalidSetting, begun with `who`. */
@@ -64,5 +82,10 @@ const bugCodes: readonly number[] = [1, 19, 20, 21, 25];
 /** SQLite's own errors are about the disk, but for a few; anything else is a bug of ours. */
 export function isDiskError(error: unknown): error is Error {
   if (!(error instanceof Error) || !("code" in error) || !("errcode" in error)) return false;
-  return error.code === "ERR_SQLITE_ERROR" && !bugCodes.includes((error.errcode as number) & 0xff);
+  return error.code === "ERR_SQLITE_ERROR" && !bugCodes.includes(codeOf(error));
+}
+
+/** Without what SQLite adds for details. */
+function codeOf(error: Error): number {
+  return ((error as { errcode?: number }).errcode ?? 0) & 0xff;
 }

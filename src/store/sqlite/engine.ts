@@ -27,7 +27,7 @@ import { SqliteSteering } from "./steering.ts";
 import { Sweep } from "./sweep.ts";
 
 /** Numbers given out between two openings; see `openings` in schema.ts. */
-const numbersPerOpening = 2 ** 32;
+export const numbersPerOpening = 2 ** 32;
 
 export class SqliteEngine {
   readonly #database: DatabaseSync;

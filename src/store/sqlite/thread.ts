@@ -1,15 +1,16 @@
 // The embedded store's engine on a thread of its own, so that an fsync never stops the event
 // loop, and the same engine in the calling thread for simulation. Both answer the same rounds.
 
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { Refusal, type RefusalCode } from "../../core/refusal.ts";
+import { makePrivateFolder } from "../private-files.ts";
 import type { SqliteOptions } from "./database.ts";
 import { SqliteEngine } from "./engine.ts";
 import type { Engine } from "./front.ts";
 import { type PackedRound, packOps, packRound, unpackOps, unpackRound } from "./pack.ts";
 import type { Round } from "./round.ts";
+import { checkSeal, Seal } from "./seal.ts";
 
 /** By this the thread knows that it is ours, and not just any worker that loads this file. */
 const role = "posthorn.store";
@@ -31,7 +32,7 @@ export async function openThread(
   options: SqliteOptions & { readonly onCrash: (error: Error) => void },
 ): Promise<StoreThread> {
   const { onCrash, ...rest } = options;
-  mkdirSync(dirname(options.path), { recursive: true });
+  makePrivateFolder(dirname(options.path));
   const worker = new Worker(new URL(import.meta.url), { workerData: { role, options: rest } });
   let settle: { resolve(round: Round): void; reject(error: Error): void } | null = null;
   let crash: Error | null = null;
@@ -104,9 +105,15 @@ export function openInline(engine: SqliteEngine): Engine {
 
 function serve(port: NonNullable<typeof parentPort>): void {
   const say = (from: FromThread) => port.postMessage(from);
+  const options = workerData.options as SqliteOptions;
+  const { path } = options;
   let engine: SqliteEngine;
+  let seal: Seal;
   try {
-    engine = new SqliteEngine(workerData.options as SqliteOptions);
+    checkSeal(path);
+    engine = new SqliteEngine(options);
+    seal = new Seal(path);
+    seal.set("open");
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     say({ kind: "refused", code: error.code, reason: error.message });
@@ -118,13 +125,15 @@ function serve(port: NonNullable<typeof parentPort>): void {
   let isClosing = false;
   const runRounds = () => {
     for (const ops of rounds.splice(0)) {
-      say({ kind: "round", round: packRound(engine.run(unpackOps(ops))) });
+      const round = engine.run(unpackOps(ops));
+      seal.touch();
+      say({ kind: "round", round: packRound(round) });
     }
   };
   const work = () => {
     runRounds();
     if (!isClosing) return;
-    engine.close();
+    close(engine, seal);
     port.close();
   };
   const betweenSteps = () => {
@@ -153,6 +162,18 @@ function serve(port: NonNullable<typeof parentPort>): void {
     if (!isCopying) work();
   });
   say({ kind: "open" });
+}
+
+/** Where the seal cannot be written, the store is left as a crash would leave it. */
+function close(engine: SqliteEngine, seal: Seal): void {
+  try {
+    seal.set("closing");
+    engine.close();
+    seal.set("closed");
+    seal.close();
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error)) throw error;
+  }
 }
 
 if (!isMainThread && parentPort !== null && workerData?.role === role) serve(parentPort);

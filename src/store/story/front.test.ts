@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -218,10 +218,22 @@ test("a search looks through so much at a time, and says where to go on", async 
   await chronicle.close();
 });
 
-test("a file that is none of ours, or of a later release, is refused in words", async (t) => {
+test("a damaged file is set aside, and stories begin again", async (t) => {
   const path = scratch(t);
-  writeFileSync(path, "not a database, however long it may be ".repeat(40));
-  await assert.rejects(openStoryThread({ path, retention }), /move the file away to begin anew/);
+  const text = "not a database, however long it may be ".repeat(40);
+  for (const number of [1, 2]) {
+    writeFileSync(path, text);
+    const link = await openStoryThread({ path, retention });
+    await link.close();
+    assert.equal(link.setAside, `${path}.damaged-${number}`);
+    assert.equal(readFileSync(link.setAside, "utf8"), text);
+  }
+  const link = await openStoryThread({ path, retention });
+  await link.close();
+  assert.equal(link.setAside, null);
+});
+
+test("a file of a later release is refused in words", async (t) => {
   const later = scratch(t);
   const database = openStories(later);
   database.exec("PRAGMA user_version = 999");

@@ -27,6 +27,8 @@ export interface StoryLink {
   /** What is known from before: see `StoryEngine`. */
   readonly wasClosed: boolean;
   readonly lastStored: number;
+  /** Where a damaged file was moved to; null: there was none. */
+  readonly setAside: string | null;
   /** Rejects when it could not be done; nothing of it has happened then. */
   ask(ask: StoryAsk): Promise<unknown>;
   /** What was asked before is still done. */

@@ -6,6 +6,7 @@ import type { DeliveryState } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { EventQuery } from "../../core/story/chronicle.ts";
 import { foldCase } from "../../core/text/compare.ts";
+import { makePrivateFile } from "../private-files.ts";
 import { migrate } from "../sqlite/database.ts";
 import { storyMigrations } from "./schema.ts";
 
@@ -144,6 +145,7 @@ export function edgeSql({ index }: SearchPlan): string {
 
 /** Refusal: InvalidSetting. */
 export function openStories(path: string): DatabaseSync {
+  if (path !== ":memory:") makePrivateFile(path);
   const database = new DatabaseSync(path);
   try {
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");

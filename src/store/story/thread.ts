@@ -2,10 +2,12 @@
 // the same engine in the calling thread, for tests. A thread that ends takes the stories with it
 // and nothing else: it is told, and events go on.
 
-import { mkdirSync } from "node:fs";
+import { existsSync, renameSync } from "node:fs";
 import { dirname } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { Refusal } from "../../core/refusal.ts";
+import { makePrivateFolder } from "../private-files.ts";
+import { isDamage } from "../sqlite/database.ts";
 import { StoryEngine, type StoryOptions } from "./engine.ts";
 import type { StoryAsk, StoryLink } from "./front.ts";
 
@@ -13,7 +15,12 @@ import type { StoryAsk, StoryLink } from "./front.ts";
 const role = "posthorn.stories";
 
 type FromThread =
-  | { readonly kind: "open"; readonly wasClosed: boolean; readonly lastStored: number }
+  | {
+      readonly kind: "open";
+      readonly wasClosed: boolean;
+      readonly lastStored: number;
+      readonly setAside: string | null;
+    }
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "failed"; readonly reason: string };
@@ -25,7 +32,7 @@ interface Asked {
 
 /** Refusal: InvalidSetting, when the file cannot be opened. */
 export async function openStoryThread(options: StoryOptions): Promise<StoryLink> {
-  mkdirSync(dirname(options.path), { recursive: true });
+  makePrivateFolder(dirname(options.path));
   const worker = new Worker(new URL(import.meta.url), { workerData: { role, options } });
   const opened = Promise.withResolvers<Extract<FromThread, { kind: "open" }>>();
   const asked: Asked[] = [];
@@ -48,10 +55,11 @@ export async function openStoryThread(options: StoryOptions): Promise<StoryLink>
       resolve();
     });
   });
-  const { wasClosed, lastStored } = await opened.promise;
+  const { wasClosed, lastStored, setAside } = await opened.promise;
   return {
     wasClosed,
     lastStored,
+    setAside,
     ask(ask) {
       if (broken !== null) return Promise.reject(broken);
       return new Promise((resolve, reject) => {
@@ -71,6 +79,7 @@ export function openStoryInline(engine: StoryEngine): StoryLink {
   return {
     wasClosed,
     lastStored,
+    setAside: null,
     ask: async (ask) => carryOut(engine, ask),
     close: async () => engine.close(),
   };
@@ -94,8 +103,9 @@ function carryOut(engine: StoryEngine, ask: StoryAsk): unknown {
 function serve(port: NonNullable<typeof parentPort>): void {
   const say = (from: FromThread) => port.postMessage(from);
   let engine: StoryEngine;
+  let setAside: string | null;
   try {
-    engine = new StoryEngine(workerData.options as StoryOptions);
+    ({ engine, setAside } = openEngine(workerData.options as StoryOptions));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     say({ kind: "refused", reason: error.message });
@@ -115,7 +125,29 @@ function serve(port: NonNullable<typeof parentPort>): void {
     }
   });
   const { wasClosed, lastStored } = engine;
-  say({ kind: "open", wasClosed, lastStored });
+  say({ kind: "open", wasClosed, lastStored, setAside });
+}
+
+/** Stories are for people: a damaged file is moved out of the way and must not stop delivery. */
+function openEngine(options: StoryOptions): { engine: StoryEngine; setAside: string | null } {
+  try {
+    return { engine: new StoryEngine(options), setAside: null };
+  } catch (error) {
+    if (!isDamage(error instanceof Refusal ? error.cause : error)) throw error;
+    const setAside = moveAway(options.path);
+    return { engine: new StoryEngine(options), setAside };
+  }
+}
+
+/** Answers with its new name. */
+function moveAway(path: string): string {
+  let number = 1;
+  while (existsSync(`${path}.damaged-${number}`)) number += 1;
+  const aside = `${path}.damaged-${number}`;
+  for (const ending of ["", "-wal"]) {
+    if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${aside}${ending}`);
+  }
+  return aside;
 }
 
 if (!isMainThread && parentPort !== null && workerData?.role === role) serve(parentPort);

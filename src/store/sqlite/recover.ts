@@ -1,0 +1,183 @@
+// Saves what can be read of a damaged store, for a broker that is not running. Rows are read in the
+// order of their keys from both ends of each table until the damage stops them; they go into a new
+// file, which takes the store's name when it is whole. The damaged one is kept beside it.
+//
+// What is saved fits together: a delivery without its event is left out, because there is nothing
+// to send, and so is an event without deliveries. Numbers go on above every number ever used.
+
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { Refusal } from "../../core/refusal.ts";
+import { isDiskError, openDatabase } from "./database.ts";
+import { numbersPerOpening } from "./engine.ts";
+import { hasLog, isEmpty, readSeal, removeSeal, whyBroken, writeSeal } from "./seal.ts";
+
+export interface Recovery {
+  /** What was found; null: nothing is wrong with the store. */
+  readonly why: string | null;
+  /** Where the damaged store is now; null: the store was not replaced. */
+  readonly former: string | null;
+  /** Rows saved from each table. */
+  readonly saved: Readonly<Record<string, number>>;
+  /** Tables of which something could not be read. */
+  readonly torn: readonly string[];
+  /** Deliveries whose event could not be read. */
+  readonly lost: number;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Each table with its key. Those that can be counted again are not read. */
+const tables: Readonly<Record<string, readonly string[]>> = {
+  openings: ["rowid"],
+  topics: ["name"],
+  subscriptions: ["id"],
+  removals: ["subscription"],
+  events: ["number"],
+  deliveries: ["event", "subscription"],
+  notes: ["kind", "key"],
+  redriven: ["number"],
+};
+
+const rowsPerStep = 500;
+
+/** `stamp` names the former store. Refusal: InvalidSetting, while a broker uses the store. */
+export function recoverStore(path: string, stamp: string): Recovery {
+  const nothing = { former: null, saved: {}, torn: [], lost: 0 };
+  const missing = whyBroken(path);
+  if (!existsSync(path) && readSeal(path) === null) {
+    throw new Refusal("InvalidSetting", `there is no store ${path}`);
+  }
+  const found = existsSync(path) ? verdictOf(path) : "ok";
+  if (found === "ok") {
+    // Whatever is missing is gone; what is there is whole. Where nothing is, a new store begins.
+    if (isEmpty(path)) removeSeal(path);
+    else writeSeal(path, "closed");
+    return { ...nothing, why: missing };
+  }
+  const draft = `${path}.part`;
+  for (const ending of ["", "-wal", "-shm"]) rmSync(`${draft}${ending}`, { force: true });
+  const from = openReadable(path);
+  const into = openDatabase({ path: draft });
+  let rest: Omit<Recovery, "why" | "former">;
+  try {
+    rest = saveRows(from, into);
+  } finally {
+    from.close();
+    into.close();
+  }
+  const former = `${path}.damaged-${stamp}`;
+  for (const ending of ["", "-wal"]) {
+    if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${former}${ending}`);
+  }
+  renameSync(draft, path);
+  writeSeal(path, "closed");
+  return { ...rest, why: found, former };
+}
+
+/** `ok`, or the first that SQLite found. Refusal: InvalidSetting, while a broker uses the store. */
+function verdictOf(path: string): string {
+  const database = new DatabaseSync(path);
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK");
+    const row = database.prepare("PRAGMA integrity_check(1)").get() ?? {};
+    return String(Object.values(row)[0]);
+  } catch (error) {
+    if (!isDiskError(error)) throw error;
+    if (!/locked/.test(error.message)) return error.message;
+    throw new Refusal("InvalidSetting", `${path} is in use; stop the broker first`);
+  } finally {
+    database.close();
+  }
+}
+
+/** A log that cannot be read must not keep the file from being read. */
+function openReadable(path: string): DatabaseSync {
+  if (hasLog(path)) {
+    const database = new DatabaseSync(path);
+    try {
+      database.exec("PRAGMA locking_mode = EXCLUSIVE; SELECT count(*) FROM sqlite_schema");
+      return database;
+    } catch {
+      database.close();
+    }
+  }
+  return new DatabaseSync(`file:${encodeURI(path)}?immutable=1`, { readOnly: true });
+}
+
+function saveRows(from: DatabaseSync, into: DatabaseSync) {
+  const saved: Record<string, number> = {};
+  const torn: string[] = [];
+  into.exec("BEGIN; DELETE FROM openings");
+  for (const [table, key] of Object.entries(tables)) {
+    saved[table] = 0;
+    const isWhole = readRows(from, { table, key }, (row) => {
+      const names = Object.keys(row).filter((name) => name !== "rowid");
+      const marks = names.map(() => "?").join(", ");
+      const sql = `INSERT OR IGNORE INTO ${table} (${names.join(", ")}) VALUES (${marks})`;
+      const values = names.map((name) => row[name] as string | number | null);
+      saved[table] = (saved[table] ?? 0) + Number(into.prepare(sql).run(...values).changes);
+    });
+    if (!isWhole) torn.push(table);
+  }
+  const orphans = "DELETE FROM deliveries WHERE event NOT IN (SELECT number FROM events)";
+  const lost = Number(into.prepare(orphans).run().changes);
+  into.exec("DELETE FROM events WHERE number NOT IN (SELECT event FROM deliveries)");
+  into.exec(
+    `INSERT INTO counts SELECT subscription, stage, count(*) FROM deliveries GROUP BY 1, 2`,
+  );
+  renumber(into);
+  into.exec("COMMIT");
+  return { saved, torn, lost };
+}
+
+/** Above every number that an event or a lease has had, also when the count itself is lost. */
+function renumber(into: DatabaseSync): void {
+  const counted = into.prepare("SELECT max(count) AS at FROM openings").get()?.at ?? 0;
+  const used = into
+    .prepare(
+      `SELECT max(coalesce((SELECT max(number) FROM events), 0),
+                  coalesce((SELECT max(fence) FROM deliveries), 0)) AS at`,
+    )
+    .get()?.at;
+  const count = Math.max(Number(counted), Math.floor(Number(used) / numbersPerOpening)) + 1;
+  into.exec("DELETE FROM openings");
+  into.prepare("INSERT INTO openings VALUES (?)").run(count);
+}
+
+/** Whether all of the table could be read. */
+function readRows(
+  from: DatabaseSync,
+  { table, key }: { readonly table: string; readonly key: readonly string[] },
+  take: (row: Row) => void,
+): boolean {
+  const names = key.join(", ");
+  const columns = key.includes("rowid") ? "rowid, *" : "*";
+  const walk = (isUp: boolean): boolean => {
+    let after: readonly unknown[] | null = null;
+    let limit = rowsPerStep;
+    for (;;) {
+      const bound: string =
+        after === null ? "" : `WHERE (${names}) ${isUp ? ">" : "<"} (${after.map(() => "?")})`;
+      const order = key.map((name) => `${name} ${isUp ? "ASC" : "DESC"}`).join(", ");
+      const sql: string = `SELECT ${columns} FROM ${table} ${bound} ORDER BY ${order} LIMIT ${limit}`;
+      let rows: readonly Row[];
+      try {
+        rows = from.prepare(sql).all(...((after ?? []) as (string | number)[])) as Row[];
+      } catch (error) {
+        if (!isDiskError(error) && !/no such table/.test(String(error))) throw error;
+        // One by one up to the damage.
+        if (limit === 1) return false;
+        limit = 1;
+        continue;
+      }
+      for (const row of rows) take(row);
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < limit) return true;
+      after = key.map((name) => last[name]);
+    }
+  };
+  if (walk(true)) return true;
+  walk(false);
+  return false;
+}

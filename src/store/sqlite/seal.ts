@@ -1,0 +1,160 @@
+// The seal: a small file beside the store that says whether there is one, and whether it was closed
+// in good order. SQLite cannot tell a store that was emptied from a new one, nor a store whose log
+// was deleted from one that has none; so it would start with less than was accepted, in silence.
+//
+//   open     A broker has the store open, or has crashed. Its log (`-wal`) may hold the latest
+//            events, so it must be there, or have been taken into the file since.
+//   closing  The log is being taken into the file. It may be there or not.
+//   closed   Everything is in the file.
+//
+// Whoever opens the file last takes the log into it: a thread that ends with its process, or a
+// program of SQLite's. The file is then younger than the seal, which is touched with every round.
+//
+// A store from before there were seals has none, and gets one when it is opened.
+
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { Refusal } from "../../core/refusal.ts";
+import { privateFileMode } from "../private-files.ts";
+
+export type SealState = "open" | "closing" | "closed";
+
+const states: readonly SealState[] = ["open", "closing", "closed"];
+
+/** Null: there is none, or nobody can read it. */
+export function readSeal(store: string): SealState | null {
+  try {
+    const text = readFileSync(pathOf(store), "utf8").trim();
+    return states.find((state) => state === text) ?? null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** Survives a power cut when it returns. */
+export function writeSeal(store: string, state: SealState): void {
+  const seal = new Seal(store);
+  seal.set(state);
+  seal.close();
+}
+
+/** The seal of a store that is being used. */
+export class Seal {
+  readonly #file: number;
+
+  constructor(store: string) {
+    const path = pathOf(store);
+    const isNew = !existsSync(path);
+    this.#file = openSync(path, isNew ? "w" : "r+", privateFileMode);
+    if (isNew) syncFolder(dirname(store));
+  }
+
+  /** Written over what is there and always as long, so that a full disk has room for it. */
+  set(state: SealState): void {
+    writeSync(this.#file, `${state.padEnd("closing".length)}\n`, 0);
+    fsyncSync(this.#file);
+  }
+
+  /** After a round of an open store. A disk that fails here has failed the round, too. */
+  touch(): void {
+    try {
+      writeSync(this.#file, "o", 0);
+    } catch {
+      // The store says what is wrong with the disk.
+    }
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, "r");
+  fsyncSync(folder);
+  closeSync(folder);
+}
+
+/** Before the store is opened. Refusal: Unavailable, with what to do. */
+export function checkSeal(store: string): void {
+  const why = whyBroken(store);
+  if (why === null) return;
+  const remedy =
+    "Put the file back, restore a backup (posthorn restore FILE --replace), " +
+    "or go on with what is left (posthorn recover).";
+  throw new Refusal("Unavailable", `${why} ${remedy}`);
+}
+
+/** A sentence, or null: nothing is missing as far as can be seen without reading the store. */
+export function whyBroken(store: string): string | null {
+  const state = readSeal(store);
+  const bytes = sizeOf(store);
+  if (state !== null && bytes === 0) {
+    return existsSync(store)
+      ? `The store ${store} is empty, and it was not when it was last used.`
+      : `The store ${store} is missing, and it was there when it was last used.`;
+  }
+  const isLogGone = sizeOf(`${store}-wal`) === 0;
+  if (state === "open" && isLogGone && timeOf(store) < timeOf(pathOf(store))) {
+    return `The log of the store, ${store}-wal, is missing, and it may have held the latest events.`;
+  }
+  const expected = bytes === 0 ? 0 : bytesInHeader(store);
+  if (isLogGone && bytes < expected) {
+    return `The store ${store} is cut short: it has ${bytes} of ${expected} bytes.`;
+  }
+  return null;
+}
+
+/** The next start makes a new store. */
+export function removeSeal(store: string): void {
+  rmSync(pathOf(store), { force: true });
+}
+
+/** Also when it is not there. */
+export function isEmpty(store: string): boolean {
+  return sizeOf(store) === 0;
+}
+
+export function hasLog(store: string): boolean {
+  return sizeOf(`${store}-wal`) > 0;
+}
+
+function pathOf(store: string): string {
+  return store.replace(/\.db$/, ".seal");
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** When it was last written to. */
+function timeOf(path: string): number {
+  return statSync(path).mtimeMs;
+}
+
+/** How long SQLite's own header says that the file is; 0 where it does not say. */
+function bytesInHeader(path: string): number {
+  const header = Buffer.alloc(100);
+  const file = openSync(path, "r");
+  try {
+    if (readSync(file, header, 0, header.length, 0) < header.length) return 0;
+  } finally {
+    closeSync(file);
+  }
+  // The length is kept by SQLite only while these two counters are the same.
+  const isKnown = header.readUInt32BE(24) === header.readUInt32BE(92);
+  if (!isKnown || !header.toString("latin1").startsWith("SQLite format 3\0")) return 0;
+  const pageBytes = header.readUInt16BE(16);
+  return (pageBytes === 1 ? 65_536 : pageBytes) * header.readUInt32BE(28);
+}
