@@ -154,7 +154,7 @@ function openSinks(
   const trust = trustOf(config);
   const sendsMax = config.endpointSendsMax;
   const webhook = stack.adopt(
-    openWebhook({ ...environment, connectionsMax: sendsMax, lateMax: sendsMax, ca, trust }),
+    openWebhook({ ...environment, lateMax: sendsMax, ca, trust }),
     (open) => open.close(),
   );
   const sink = stack.adopt(openDestinations({ ...environment, webhook, azure }), (open) =>

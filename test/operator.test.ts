@@ -158,7 +158,7 @@ test("a closed endpoint stays closed for whoever subscribes with it later", asyn
   await rooms.operator.close(endpoint, "gone fishing");
   await store.removeSubscription(id);
   await rooms.refresh();
-  assert.deepEqual([...rooms.operator.closures().keys()], [endpoint]);
+  assert.deepEqual([...rooms.switchboard.closures().keys()], [endpoint]);
   const { id: later } = await store.putSubscription(subscriptionDraft({ name: "later" }));
   await rooms.refresh();
   await store.append([{ event: makeEvent("x"), to: [later] }], clock.now());

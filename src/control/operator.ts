@@ -35,8 +35,6 @@ const closureMemo = "endpoint.closed";
 
 export class Operator {
   readonly #deps: OperatorDeps;
-  /** Closed endpoints, whether or not anyone sends there. */
-  readonly #closures = new Map<string, Closure>();
   /** Subscriptions whose drain is just being ended. */
   readonly #drained = new Set<SubscriptionId>();
 
@@ -48,7 +46,6 @@ export class Operator {
   async recall(): Promise<void> {
     for (const { key, record } of await this.#deps.store.notes(closureMemo)) {
       const { at = 0, because = "" } = record as Partial<Closure>;
-      this.#closures.set(key, { at, because });
       this.#deps.switchboard.closeEndpoint(key, { at, because });
     }
   }
@@ -160,8 +157,8 @@ export class Operator {
 
   /**
    * Makes what waits for the subscriber due now, or one event of it, which then comes before all
-   * others. At a sick endpoint the next to go is the send that tests it. Refusals: Conflict, while
-   * it is paused or its endpoint closed; NotFound, when that event does not wait there.
+   * others. At an unhealthy endpoint the next to go is the send that tests it. Refusals: Conflict,
+   * while it is paused or its endpoint closed; NotFound, when that event does not wait there.
    */
   async hasten(id: SubscriptionId, systemId: string | null): Promise<number> {
     const { store, switchboard, clock, log } = this.#deps;
@@ -191,7 +188,7 @@ export class Operator {
       throw new Refusal("Conflict", `${words}: nothing is sent until it is resumed.`);
     }
     const endpoint = endpointOf(destination);
-    if (!this.#closures.has(endpoint)) return;
+    if (!this.#deps.switchboard.closures().has(endpoint)) return;
     const words = `The endpoint ${endpoint} is closed: nothing is sent until it is opened.`;
     throw new Refusal("Conflict", words);
   }
@@ -218,40 +215,31 @@ export class Operator {
 
   // Endpoints.
 
-  /** Closed by an operator, though nobody may send there now. */
-  closures(): ReadonlyMap<string, Closure> {
-    return this.#closures;
-  }
-
   /** Nothing is sent there until it is opened or reset. Refusal: NotFound. */
   async close(endpoint: string, because: string): Promise<void> {
     const { store, switchboard } = this.#deps;
     this.#refuseUnknown(endpoint);
-    const closure = this.#closures.get(endpoint) ?? this.#order(because);
+    const closure = switchboard.closures().get(endpoint) ?? this.#order(because);
     await store.putMemo(closureMemo, endpoint, closure);
-    this.#closures.set(endpoint, closure);
     this.#tellOrder("closed", endpoint, because);
     switchboard.closeEndpoint(endpoint, closure);
   }
 
   /** Sends may begin at once, however it was. Refusal: NotFound. */
-  async open(endpoint: string, because: string): Promise<void> {
-    await this.#reopen(endpoint);
-    this.#tellOrder("opened", endpoint, because);
-    this.#deps.switchboard.openEndpoint(endpoint, this.#order(because));
+  open(endpoint: string, because: string): Promise<void> {
+    return this.#reopen(endpoint, "opened", because);
   }
 
   /** Opened, and what it went through is forgotten. Refusal: NotFound. */
-  async reset(endpoint: string, because: string): Promise<void> {
-    await this.#reopen(endpoint);
-    this.#tellOrder("reset", endpoint, because);
-    this.#deps.switchboard.resetEndpoint(endpoint, this.#order(because));
+  reset(endpoint: string, because: string): Promise<void> {
+    return this.#reopen(endpoint, "reset", because);
   }
 
-  async #reopen(endpoint: string): Promise<void> {
+  async #reopen(endpoint: string, order: "opened" | "reset", because: string): Promise<void> {
     this.#refuseUnknown(endpoint);
     await this.#deps.store.putMemo(closureMemo, endpoint, null);
-    this.#closures.delete(endpoint);
+    this.#tellOrder(order, endpoint, because);
+    this.#deps.switchboard.openEndpoint(endpoint, order, this.#order(because));
   }
 
   #order(because: string): Closure {
@@ -260,7 +248,7 @@ export class Operator {
 
   #refuseUnknown(endpoint: string): void {
     const { subscriptions } = this.#deps.catalog();
-    if (this.#closures.has(endpoint)) return;
+    if (this.#deps.switchboard.closures().has(endpoint)) return;
     if (subscriptions.some(({ destination }) => endpointOf(destination) === endpoint)) return;
     throw new Refusal("NotFound", `No subscription has the endpoint ${shownAs(endpoint)}.`);
   }

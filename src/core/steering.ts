@@ -49,7 +49,7 @@ export interface SkipStep {
 export interface EndpointState {
   /** What people call it: the URL without its query, or the resource. */
   readonly name: string;
-  /** Whether its profile leaves a sick endpoint alone for a while (P-10). */
+  /** Whether its profile leaves an unhealthy endpoint alone for a while (P-10). */
   readonly isDelayed: boolean;
   readonly health: Health;
   readonly closure: Closure | null;
@@ -63,15 +63,16 @@ export interface EndpointState {
 export interface Switchboard {
   /** In the order of their names; one that no subscription sends to is not there. */
   endpoints(): readonly (EndpointState & { readonly subscriptions: readonly Subscription[] })[];
+  /** By name, also those that no subscription sends to now. */
+  closures(): ReadonlyMap<string, Closure>;
   /** Nothing is sent there until it is opened or reset, also where no endpoint is yet. */
   closeEndpoint(name: string, closure: Closure): void;
-  openEndpoint(name: string, order: Closure): void;
-  resetEndpoint(name: string, order: Closure): void;
+  openEndpoint(name: string, order: "opened" | "reset", closure: Closure): void;
   /** The subscription's dispatcher gives back what it holds, and takes nothing meanwhile. */
   hold(subscription: SubscriptionId): () => void;
   /**
-   * Its next attempt may be made now, also at a sick endpoint. `dueAt`: of what was made due, if
-   * anything. Answers whether a sick endpoint is tested because of it.
+   * Its next attempt may be made now, also at an unhealthy endpoint. `dueAt`: of what was made due,
+   * if anything. Answers whether that has brought the test of an unhealthy endpoint forward.
    */
   hasten(subscription: SubscriptionId, dueAt: Instant | null): boolean;
 }

@@ -1,5 +1,7 @@
-// What a dispatcher has in hand: leased and not yet sent, in the order it came, and cut into what
-// goes out in one request. Events that spoil batches are kept apart from the others here.
+// What a dispatcher has leased and not yet sent, in the order it came, and cut into what goes out
+// in one request. Events of a batch that is to be halved (core/delivery/split.ts) are kept apart
+// from others: how large a batch each may travel in is remembered here, bounded, and by this
+// dispatcher alone; whatever is forgotten is halved anew.
 
 import { type BatchPolicy, formBatches } from "../core/delivery/batch.ts";
 import { halfOf, splitSizesMax, togetherMax } from "../core/delivery/split.ts";
@@ -7,7 +9,8 @@ import type { Delivery } from "../core/ports.ts";
 
 export class BatchBuffer {
   readonly #batch: BatchPolicy | null;
-  readonly #suspects = new Suspects();
+  /** The largest batch for an event, by its number, in the order of their last batch. */
+  readonly #sizes = new Map<number, number>();
   #deliveries: Delivery[] = [];
   #chars = 0;
 
@@ -40,40 +43,12 @@ export class BatchBuffer {
   takeBatch(most: number): Delivery[] {
     if (this.#batch === null) return this.#take(1);
     const [first] = formBatches(this.#deliveries, { policy: this.#batch, bytesOf: textBytes });
-    const together = this.#suspects.together(this.#deliveries);
+    const numbers = () => this.#deliveries.map(({ id }) => id.event);
+    const together = this.#sizes.size === 0 ? most : togetherMax(numbers(), this.#sizes);
     return this.#take(Math.min(first?.length ?? 0, together, most));
   }
 
-  /** One of the batch spoils it: when they are in hand again, they go out in halves. */
-  suspect(batch: readonly Delivery[]): void {
-    this.#suspects.halve(batch);
-  }
-
-  /** It is delivered or given up. */
-  clear(delivery: Delivery): void {
-    this.#suspects.clear(delivery);
-  }
-
-  #take(count: number): Delivery[] {
-    const taken = this.#deliveries.splice(0, count);
-    for (const { event } of taken) this.#chars -= event.text.length;
-    return taken;
-  }
-}
-
-function textBytes({ event }: Delivery): number {
-  return Buffer.byteLength(event.text);
-}
-
-// Events that were in a batch which is to be halved (core/delivery/split.ts): how large a batch
-// each of them may travel in. Known to one dispatcher and bounded; whatever is forgotten is halved
-// anew.
-
-export class Suspects {
-  /** By event number, in the order of their last batch. */
-  readonly #sizes = new Map<number, number>();
-
-  /** The batch goes out again in halves. */
+  /** One of the batch spoils it: when they are here again, they go out in halves. */
   halve(batch: readonly Delivery[]): void {
     const size = halfOf(batch.length);
     for (const { id } of batch) {
@@ -86,17 +61,18 @@ export class Suspects {
     }
   }
 
-  /** How many at the head of the hand are under the same suspicion, or under none. */
-  together(hand: readonly Delivery[]): number {
-    if (this.#sizes.size === 0) return hand.length;
-    return togetherMax(
-      hand.map(({ id }) => id.event),
-      this.#sizes,
-    );
-  }
-
-  /** It is delivered or given up. */
+  /** It is delivered, or we gave up. */
   clear({ id }: Delivery): void {
     if (this.#sizes.size > 0) this.#sizes.delete(id.event);
   }
+
+  #take(count: number): Delivery[] {
+    const taken = this.#deliveries.splice(0, count);
+    for (const { event } of taken) this.#chars -= event.text.length;
+    return taken;
+  }
+}
+
+function textBytes({ event }: Delivery): number {
+  return Buffer.byteLength(event.text);
 }

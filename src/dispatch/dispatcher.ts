@@ -1,17 +1,17 @@
-// The heart: one dispatcher per queue, which claims what is due, sends it, decides and settles.
+// One dispatcher per queue: it claims what is due, sends it, decides and settles.
 //
-// A dispatcher is in one of three moods:
+// A dispatcher is always in one of three states:
 //
 //   claiming   It has room, and something is or may be due. Ends with the store's answer, which
 //              also says when to look again.
-//   resting    Nothing is due, there is no room, the endpoint is sick, or the subscription is
-//              paused. Ends with a nudge (a wake from the store, a send that ended, a change of
-//              the endpoint or of the valve) or with the alarm for the next due time. A lost
-//              nudge costs latency only, because the alarm remains.
-//   closed     For good. What is in hand is given back; sends under way end by themselves.
+//   resting    Nothing is due, there is no room, the endpoint is unhealthy, or the subscription is
+//              paused. Ends at the next due time, or when something has changed the plan: a wake
+//              from the store, a send that ended, the endpoint or the valve. A lost wake costs
+//              latency only, because the alarm for the next due time remains.
+//   closed     For good. What is in the buffer is given back; sends under way end by themselves.
 //
-// Sends go on beside all three: `#fill` starts them whenever there is something in hand and room at
-// the endpoint.
+// Sends go on beside all three: `#fill` starts them whenever there is something in the buffer and
+// room at the endpoint.
 //
 // The crash line: between a send and its settlement the endpoint has the event and we do not know
 // it; after a crash it is sent again (D-2). A settlement that the disk refuses is tried until it is
@@ -41,6 +41,7 @@ import type {
 } from "../core/ports.ts";
 import type { Chronicle } from "../core/story/chronicle.ts";
 import type { Subscription } from "../core/subscription.ts";
+import { earlier } from "../core/text/time.ts";
 import { attemptEnd, attemptSpan, type Tracer } from "../core/tracing/span.ts";
 import { sharedTrace } from "../core/tracing/trace.ts";
 import { type DecisionRules, decideBatch, settlementOf, type Times } from "./attempt.ts";
@@ -50,13 +51,13 @@ import { Report } from "./report.ts";
 import { storeRetryMs, Underway } from "./underway.ts";
 import { Valve } from "./valve.ts";
 
-/** The longest a delivery waits in hand before its lease has to be renewed. */
-const handMs = 60_000;
+/** The longest a delivery waits in the buffer before it is given back. */
+const bufferMs = 60_000;
 /** What is left of a lease when its send ends at the latest: time enough to settle it. */
 const settleMs = 30_000;
-/** Event text in hand of one dispatcher. */
-const charsInHandMax = 4 * 1024 * 1024;
-/** Expired deliveries claimed together while an endpoint is sick. */
+/** Event text in the buffer of one dispatcher. */
+const bufferCharsMax = 4 * 1024 * 1024;
+/** Expired deliveries claimed together while an endpoint is unhealthy. */
 const expiredPageMax = 500;
 const never = Number.POSITIVE_INFINITY;
 const shut: Gate = { kind: "closed", until: never };
@@ -71,7 +72,7 @@ export interface DispatchDeps {
   readonly tracer?: Tracer;
 }
 
-/** How a queue's parcels leave the house. */
+/** How the parcels of a queue are sent. */
 export type Send = (
   parcel: Parcel,
   limits: { readonly waitMs: number; readonly lateMs: number; readonly signal: AbortSignal },
@@ -82,16 +83,16 @@ export interface DispatcherOptions {
   readonly subscription: Subscription;
   readonly policy: Policy;
   readonly batch: BatchPolicy | null;
-  /** Null: nowhere any more, so that what waits is dropped. */
+  /** Null: there is nowhere to send to any more, and what waits is dropped. */
   readonly send: Send | null;
   readonly endpoint: Endpoint;
   readonly sendsMax: number;
   readonly deps: DispatchDeps;
-  /** How it is let run from the start; see `steer`. */
+  /** Running, paused or draining at the start; see `steer`. */
   readonly flowState: FlowState;
-  /** Told when a drain has come to its end: nothing is due any more. */
+  /** Called when a drain has come to its end: nothing is due any more. */
   readonly onDrained: () => void;
-  /** Told once, when a bug of ours has stopped this dispatcher. */
+  /** Called once, when a bug of ours has stopped this dispatcher. */
   readonly onBroken: (error: unknown) => void;
 }
 
@@ -103,47 +104,48 @@ export class Dispatcher {
   readonly #leaseMs: number;
   readonly #buffer: BatchBuffer;
   readonly #underway: Underway;
-  readonly #bench: DecisionRules;
+  readonly #rules: DecisionRules;
   /** How many the store may still lease to our standing claim. */
   #standing = 0;
-  /** When something is due at the latest; null: nothing waits. At first we do not know. */
+  /** When something is due at the latest; null: nothing waits. At first nobody knows. */
   #nextDueAt: Instant | null = 0;
   /** `#nextDueAt` may be the end of a lease of our own, which is nothing once it is settled. */
   #isDoubtful = false;
-  /** The earliest due time told by a wake during a claim, which may not have seen it. */
+  /** The earliest due time of a wake that came during a claim, which may not have seen it. */
   #heardAt: Instant | null = null;
   /** How often it was held. */
   #holds = 0;
-  /** The turn of a sick endpoint for which the expired have been cleared away. */
+  /** The turn of an unhealthy endpoint for which the expired have been cleared away. */
   #clearedTurn: Instant | null = null;
   #isClosed = false;
-  #nudge: (() => void) | null = null;
+  /** Ends the rest under way. */
+  #endRest: (() => void) | null = null;
   /** Until when the rest under way was meant to be. */
   #restsUntil: Instant = never;
   readonly #breakOff = new AbortController();
-  readonly #leaveEndpoint: () => void;
+  /** From the endpoint, while we wait for it. */
+  readonly #onNudge = () => this.#look();
   readonly #loop: Promise<void>;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { policy, batch, sendsMax, subscription, deps, endpoint } = options;
+    const { policy, batch, sendsMax, subscription, deps } = options;
     this.#report = new Report(subscription, deps);
     this.#buffer = new BatchBuffer(batch);
     this.#window = 2 * Math.max(sendsMax, batch?.maxEvents ?? 1);
-    this.#leaseMs = handMs + policy.profile.waitMs + settleMs;
+    this.#leaseMs = bufferMs + policy.profile.waitMs + settleMs;
     this.#valve = new Valve(deps.clock, () => this.#look());
     this.#valve.set(options.flowState);
-    this.#bench = {
+    this.#rules = {
       ...{ policy, subscription: subscription.name },
       ...{ chance: deps.chance, valve: this.#valve },
     };
     this.#underway = new Underway(this.#report, {
       deps,
       signal: this.#breakOff.signal,
-      onEnded: () => this.#look(),
+      onEnded: () => this.#reconsider(),
       onBroken: (error) => this.#break(error),
     });
-    this.#leaveEndpoint = endpoint.wait(() => this.#look());
     this.#loop = this.#run().catch((error) => this.#break(error));
   }
 
@@ -156,16 +158,16 @@ export class Dispatcher {
       this.#nextDueAt = earlier(this.#nextDueAt, dueAt);
       this.#heardAt = earlier(this.#heardAt, dueAt);
     }
-    this.#look();
+    this.#reconsider();
   }
 
-  /** Lets it run otherwise from now on. Sends under way end as they would have. */
+  /** The subscription was paused, resumed or drained. Sends under way end as they would have. */
   steer(flowState: FlowState): void {
     this.#valve.set(flowState);
     this.#look();
   }
 
-  /** Gives back what is in hand and takes nothing until the answer is called. */
+  /** Gives back what is in the buffer and takes nothing until the answer is called. */
   hold(): () => void {
     const release = this.#valve.hold();
     this.#holds += 1;
@@ -177,8 +179,9 @@ export class Dispatcher {
   }
 
   /**
-   * Someone wants an attempt now, also at a sick endpoint: then ours is the one that tests it, if
-   * we have any. `dueAt`: of what was made due. Answers whether the endpoint's turn has come so.
+   * Someone wants an attempt now, also at an unhealthy endpoint: then ours is the send that tests
+   * it. What we know to be due may be gone by now, so whoever else waits there comes after us.
+   * `dueAt`: of what was made due. Answers whether the test was brought forward.
    */
   hasten(dueAt: Instant | null): boolean {
     const { endpoint, deps } = this.#options;
@@ -186,7 +189,8 @@ export class Dispatcher {
     if (dueAt !== null) this.#nextDueAt = earlier(this.#nextDueAt, dueAt);
     const isDue = (this.#nextDueAt ?? never) <= now;
     const isTested = isDue && endpoint.hasten(now);
-    this.#look();
+    this.#reconsider();
+    if (isTested) endpoint.nudgeAll();
     return isTested;
   }
 
@@ -196,11 +200,8 @@ export class Dispatcher {
     if (signal.aborted) breakOff();
     else signal.addEventListener("abort", breakOff, { once: true });
     if (!this.#isClosed) {
-      this.#isClosed = true;
-      this.#leaveEndpoint();
-      this.#valve.close();
+      this.#end();
       this.#underway.giveBack(this.#buffer.takeAll());
-      this.#nudge?.();
     }
     await this.#loop;
     await this.#underway.idle();
@@ -225,7 +226,7 @@ export class Dispatcher {
         const claim = await deps.store.claim(queue, plan);
         // What was claimed before a hold may have been done away with in it.
         if (holds === this.#holds) this.#claimed(plan, claim);
-        else this.#disclaim(claim);
+        else this.#giveBack(claim);
       } catch (error) {
         this.#report.storeFailed("claim", error);
         await this.#rest(deps.clock.now() + storeRetryMs);
@@ -258,14 +259,14 @@ export class Dispatcher {
     // A claim for every single place would be many; for half a window at a time they are few.
     const isWorthIt = mine === 0 || room * 2 >= Math.min(window, ahead);
     const isWanted = isDue || isDoubtful || (this.#standing === 0 && !isProbe);
-    if (room > 0 && isWorthIt && isWanted && this.#buffer.chars < charsInHandMax) {
+    if (room > 0 && isWorthIt && isWanted && this.#buffer.chars < bufferCharsMax) {
       return this.#want(room, now);
     }
     return isDue ? never : dueAt;
   }
 
   #want(max: number, now: Instant): Want {
-    const charsMax = Math.max(1, charsInHandMax - this.#buffer.chars);
+    const charsMax = Math.max(1, bufferCharsMax - this.#buffer.chars);
     return { max, charsMax, now, leaseMs: this.#leaseMs };
   }
 
@@ -283,7 +284,7 @@ export class Dispatcher {
     if (isAll && this.#valve.isDraining) this.#options.onDrained();
   }
 
-  #disclaim({ deliveries }: Claim): void {
+  #giveBack({ deliveries }: Claim): void {
     this.#standing = 0;
     this.#nextDueAt = 0;
     this.#underway.giveBack(deliveries);
@@ -294,21 +295,36 @@ export class Dispatcher {
     const rested = Promise.withResolvers<void>();
     const waitMs = until - clock.now();
     const cancel = waitMs === never ? () => {} : clock.after(Math.max(0, waitMs), rested.resolve);
-    this.#nudge = rested.resolve;
+    this.#endRest = rested.resolve;
     this.#restsUntil = until;
+    this.#waitForGate();
     await rested.promise;
-    this.#nudge = null;
+    this.#endRest = null;
     cancel();
   }
 
-  /**
-   * Something may have changed: send what can be sent, and end a rest for which there is another
-   * plan now. Most sends that end change nothing about it, and a new rest costs more than a look.
-   */
+  /** While health holds sends back, a rest may end when it lets more of them go. */
+  #waitForGate(): void {
+    const { endpoint, deps } = this.#options;
+    const gate = endpoint.gate(deps.clock.now());
+    const isLimited = gate.kind === "closed" || gate.atOnce < never;
+    if (isLimited && !this.#isClosed) endpoint.wait(this.#onNudge);
+  }
+
+  /** There may be room, or none any more: send what can be sent, then make another plan. */
   #look(): void {
     this.#fill();
-    if (this.#nudge === null) return;
-    if (this.#plan(this.#options.deps.clock.now()) !== this.#restsUntil) this.#nudge();
+    this.#reconsider();
+  }
+
+  /**
+   * Ends a rest for which there is another plan now. Most sends that end change nothing about it,
+   * and a new rest costs more than a plan.
+   */
+  #reconsider(): void {
+    if (this.#endRest === null) return;
+    if (this.#plan(this.#options.deps.clock.now()) !== this.#restsUntil) this.#endRest();
+    else this.#waitForGate();
   }
 
   // Sending.
@@ -331,26 +347,24 @@ export class Dispatcher {
     }
     const now = deps.clock.now();
     if (send === null) {
-      this.#underway.strand(this.#buffer.takeAll());
+      this.#underway.drop(this.#buffer.takeAll());
       return;
     }
     while (this.#buffer.size > 0 && endpoint.room(now) > 0 && this.#valve.room(now) > 0) {
       const next = this.#buffer.takeBatch(this.#valve.room(now));
-      const batch = next.filter((delivery) => this.#isRipe(delivery, now));
+      const batch = next.filter((delivery) => this.#isSendable(delivery, now));
       if (batch.length > 0) void this.#send(send, batch, now).catch((error) => this.#break(error));
     }
-    if (this.#buffer.size > 0 && endpoint.gate(now).kind === "closed") {
-      this.#expireOrGiveBack(this.#buffer.takeAll(), now);
-    }
-  }
-
-  /** A sick endpoint's turn clears away what has expired; the rest waits on, and loses nothing. */
-  #expireOrGiveBack(deliveries: readonly Delivery[], now: Instant): void {
-    this.#underway.giveBack(deliveries.filter((delivery) => this.#isRipe(delivery, now)));
+    if (this.#buffer.size === 0) return;
+    if (endpoint.gate(now).kind === "closed") {
+      // What has expired is given up even now; the rest waits on, and loses nothing.
+      const left = this.#buffer.takeAll().filter((delivery) => this.#isSendable(delivery, now));
+      this.#underway.giveBack(left);
+    } else if (endpoint.room(now) === 0) endpoint.wait(this.#onNudge);
   }
 
   /** Whether it may be sent now; if not, it has been dealt with. */
-  #isRipe(delivery: Delivery, now: Instant): boolean {
+  #isSendable(delivery: Delivery, now: Instant): boolean {
     const { policy } = this.#options;
     if (delivery.leasedUntil - now < policy.profile.waitMs + settleMs) {
       // Sent now it could outlive its lease: someone else may claim it, or already has.
@@ -368,7 +382,7 @@ export class Dispatcher {
     return false;
   }
 
-  async #send(cached: Send, batch: readonly Delivery[], sentAt: Instant): Promise<void> {
+  async #send(send: Send, batch: readonly Delivery[], sentAt: Instant): Promise<void> {
     const { endpoint, policy, subscription, queue, deps } = this.#options;
     const { waitMs, lateMs } = policy.profile;
     this.#underway.begin(batch.length);
@@ -382,7 +396,7 @@ export class Dispatcher {
     );
     const trace = span?.trace ?? sharedTrace(batch.map(({ event }) => event.trace));
     const parcel = { subscription, deliveries: batch, trace };
-    const outcome = await cached(parcel, { waitMs, lateMs, signal });
+    const outcome = await send(parcel, { waitMs, lateMs, signal });
     const now = deps.clock.now();
     const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
     const isDelivered = isSuccess(policy.profile, outcome);
@@ -410,14 +424,14 @@ export class Dispatcher {
 
   /** The halves are claimed again, and are the same attempt. */
   #halve(batch: readonly Delivery[], outcome: Outcome): void {
-    this.#buffer.suspect(batch);
+    this.#buffer.halve(batch);
     this.#report.halved(batch, outcome);
     this.#underway.giveBack(batch);
   }
 
   /** Decide for each of the batch, and settle them together (B-3). */
   async #conclude(batch: readonly Delivery[], outcome: Outcome, times: Times): Promise<void> {
-    const ends = decideBatch(batch, outcome, times, this.#bench);
+    const ends = decideBatch(batch, outcome, times, this.#rules);
     for (const { delivery, decision } of ends) {
       if (decision.kind !== "retry") this.#buffer.clear(delivery);
     }
@@ -445,16 +459,16 @@ export class Dispatcher {
     await this.#conclude(batch, outcome, times);
   }
 
-  #break(error: unknown): void {
+  #end(): void {
     this.#isClosed = true;
-    this.#leaveEndpoint();
+    this.#options.endpoint.leave(this.#onNudge);
     this.#valve.close();
-    this.#nudge?.();
+    this.#endRest?.();
+  }
+
+  #break(error: unknown): void {
+    this.#end();
     this.#report.broken(error);
     this.#options.onBroken(error);
   }
-}
-
-function earlier(a: Instant | null, b: Instant): Instant {
-  return a === null || b < a ? b : a;
 }

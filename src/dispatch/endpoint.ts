@@ -1,7 +1,7 @@
-// An endpoint as all its dispatchers see it: how it is, how many sends to it are under way, and how
-// fast it lets us send. The laws of its health and its pace are in core/delivery/health.ts and
-// core/delivery/rate.ts; here their state is kept, and those who wait are told. An operator's word
-// stands above the law: a closed endpoint gets nothing, whatever its health, until it is opened.
+// An endpoint as all its dispatchers see it: its health, how many sends to it are under way, and
+// how fast it lets us send. The laws of its health and its pace are in core/delivery/health.ts and
+// core/delivery/rate.ts; here their state is kept, and dispatchers that wait for a send are nudged.
+// An operator's order stands above the law: a closed endpoint gets nothing until it is opened.
 
 import {
   fold,
@@ -28,12 +28,13 @@ import type { EndpointState } from "../core/steering.ts";
 export interface EndpointOptions {
   /** What people call it: the URL without its query. */
   readonly name: string;
+  /** Sends that may be under way together. */
   readonly sendsMax: number;
-  /** Whether the profile leaves a sick endpoint alone for a while (P-10). */
+  /** Whether the profile leaves an unhealthy endpoint alone for a while (P-10). */
   readonly delayedDelivery: boolean;
   readonly rules?: HealthRules;
-  /** As an operator left it, before a restart perhaps; null: open. */
-  readonly closure?: Closure | null;
+  /** What operators have closed, by name; kept by the roster. */
+  readonly closures?: ReadonlyMap<string, Closure>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -47,20 +48,25 @@ export class Endpoint {
   readonly #options: EndpointOptions;
   readonly #rules: HealthRules;
   #health: Health = healthyStart;
-  #closure: Closure | null;
   /** The latest last. */
   #changes: HealthChange[] = [];
+  /** As it was last shown in the log. */
+  #shownKind: HealthKind;
   #pace: Pace | null = null;
-  /** Whether those who wait will be told when the next send may go out. */
+  /** Whether an alarm is set for when the next send may go out. */
   #isTurnAwaited = false;
   #sends = 0;
-  /** In the order of their turns: whoever was told last is told first next time. */
-  readonly #waiting: (() => void)[] = [];
+  /** Nudges of dispatchers that wait, in the order in which they began to. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(options: EndpointOptions) {
     this.#options = options;
     this.#rules = options.rules ?? healthRules;
-    this.#closure = options.closure ?? null;
+    this.#shownKind = this.#kind;
+  }
+
+  get #closure(): Closure | null {
+    return this.#options.closures?.get(this.#options.name) ?? null;
   }
 
   /** How it is, in a few words. */
@@ -74,8 +80,8 @@ export class Endpoint {
   }
 
   /**
-   * While a sick endpoint waits for the send that tests it (H-2): which turn that is, so that each
-   * turn can be told from the next. Null otherwise.
+   * While an unhealthy endpoint waits for the send that tests it (H-2): which turn that is, so that
+   * each turn differs from the next. Null otherwise.
    */
   probeTurn(now: Instant): Instant | null {
     const health = this.#health;
@@ -112,24 +118,48 @@ export class Endpoint {
   /** `unsent`: we broke it off ourselves, which says nothing about the endpoint. */
   end(result: "succeeded" | "failed" | "unsent", times: { now: Instant; sentAt: Instant }): void {
     this.#sends -= 1;
-    if (result === "unsent") this.#fold({ kind: "unsent" }, times.now);
-    else this.#fold({ kind: result, at: times.now, sentAt: times.sentAt }, times.now);
-    this.#tell();
+    const { now, sentAt } = times;
+    this.#hear(result === "unsent" ? { kind: result } : { kind: result, at: now, sentAt }, now);
   }
 
   /** A success that came after we had stopped waiting for it (R-4). */
-  endLate(times: { now: Instant; sentAt: Instant }): void {
-    this.#fold({ kind: "succeeded", at: times.now, sentAt: times.sentAt }, times.now);
-    this.#tell();
+  endLate({ now, sentAt }: { now: Instant; sentAt: Instant }): void {
+    this.#hear({ kind: "succeeded", at: now, sentAt }, now);
   }
 
-  /** Called whenever there may be room, or when the endpoint has turned sick. */
-  wait(nudge: () => void): () => void {
-    this.#waiting.push(nudge);
-    return () => {
-      const place = this.#waiting.indexOf(nudge);
-      if (place >= 0) this.#waiting.splice(place, 1);
-    };
+  #hear(fact: HealthFact, now: Instant): void {
+    if (this.#fold(fact, now)) this.nudgeAll();
+    else this.#nudgeForRoom(now);
+  }
+
+  /**
+   * For a dispatcher that cannot send or claim now: it is nudged once, when there is room for it or
+   * when the gate opens or closes. Whoever still waits then says so again.
+   */
+  wait(nudge: () => void): void {
+    this.#waiting.add(nudge);
+  }
+
+  leave(nudge: () => void): void {
+    this.#waiting.delete(nudge);
+  }
+
+  /** What may be sent has changed for all that wait. */
+  nudgeAll(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const nudge of waiting) nudge();
+  }
+
+  /** Those who have waited longest first, as long as there is room. */
+  #nudgeForRoom(now: Instant): void {
+    let left = this.#waiting.size;
+    for (const nudge of this.#waiting) {
+      if (left === 0 || this.room(now) === 0) return;
+      left -= 1;
+      this.#waiting.delete(nudge);
+      nudge();
+    }
   }
 
   /** For people. */
@@ -141,26 +171,21 @@ export class Endpoint {
     };
   }
 
-  /** Nothing is sent from now on. Sends under way end as they would have. */
-  close(closure: Closure): void {
-    const before = this.#kind;
-    this.#closure = closure;
-    this.#note(before, closure.at, closureText("closed", closure.because));
-    this.#tell();
+  /** An operator has closed it. Sends under way end as they would have. */
+  closed({ at, because }: Closure): void {
+    this.#note(at, closureText("closed", because));
+    this.nudgeAll();
   }
 
-  /** Sends may begin at once, whatever its health was. */
-  open({ at, because }: Closure): void {
-    this.#clear("opened", { at, because });
+  /** Sends may begin at once, whatever its health was; after a reset it is as if it were new. */
+  opened(order: "opened" | "reset", { at, because }: Closure): void {
+    if (order === "reset") this.#changes = [];
+    this.#health = healthyStart;
+    this.#note(at, closureText(order, because));
+    this.nudgeAll();
   }
 
-  /** As if it were new. */
-  reset({ at, because }: Closure): void {
-    this.#changes = [];
-    this.#clear("reset", { at, because });
-  }
-
-  /** Someone wants a send now. Answers whether a sick endpoint's turn has come because of it. */
+  /** Someone wants a send now. Answers whether that has brought the next test forward. */
   hasten(now: Instant): boolean {
     const health = this.#health;
     if (this.#closure !== null || health.kind !== "unhealthy" || health.until <= now) return false;
@@ -168,21 +193,15 @@ export class Endpoint {
     return true;
   }
 
-  #clear(order: "opened" | "reset", { at, because }: Closure): void {
-    const before = this.#kind;
-    this.#closure = null;
-    this.#health = healthyStart;
-    this.#note(before, at, closureText(order, because));
-    this.#tell();
-  }
-
   get #kind(): HealthKind {
     return this.#closure === null ? this.#health.kind : "closed";
   }
 
-  #note(from: HealthKind, at: Instant, because: string): void {
+  #note(at: Instant, because: string): void {
     const { name, log } = this.#options;
+    const from = this.#shownKind;
     const to = this.#kind;
+    this.#shownKind = to;
     this.#changes = [...this.#changes.slice(1 - changesMax), { at, from, to, because }];
     if (from === to) return;
     const until = to === "unhealthy" && "until" in this.#health ? this.#health.until : null;
@@ -201,21 +220,18 @@ export class Endpoint {
       const rungAt = clock.now();
       // More may have gone out within the same millisecond.
       if (this.#pace !== null && turnAt(this.#pace) > rungAt) this.#awaitTurn(this.#pace, rungAt);
-      else this.#tell();
+      else this.#nudgeForRoom(rungAt);
     });
   }
 
-  #tell(): void {
-    const first = this.#waiting.shift();
-    if (first !== undefined) this.#waiting.push(first);
-    for (const nudge of [...this.#waiting]) nudge();
-  }
-
-  #fold(fact: HealthFact, now: Instant): void {
-    if (!this.#options.delayedDelivery) return;
+  /** Answers whether its kind of health has changed. */
+  #fold(fact: HealthFact, now: Instant): boolean {
+    if (!this.#options.delayedDelivery) return false;
     const before = this.#health;
     this.#health = fold(before, fact, this.#rules);
-    if (before.kind === this.#health.kind || this.#closure !== null) return;
-    this.#note(before.kind, now, healthChangeText(before, this.#health, this.#rules));
+    if (before.kind === this.#health.kind) return false;
+    const isShown = this.#closure === null;
+    if (isShown) this.#note(now, healthChangeText(before, this.#health, this.#rules));
+    return true;
   }
 }

@@ -78,7 +78,7 @@ export class Measure {
   }
 }
 
-/** Whose fault it was, as far as can be told. */
+/** Whose fault it was, as far as one can know. */
 function errorType(outcome: Outcome): string {
   if (outcome.kind === "noReply") return outcome.why === "timeout" ? "Timeout" : "NetworkError";
   return outcome.status >= 500 ? "ServerError" : "ClientError";

@@ -1,4 +1,4 @@
-// What is told of a decision: one wide line, one count and one note each. Nothing is decided here.
+// What is logged, counted and noted of each decision. Nothing is decided here.
 
 import type { Outcome } from "../core/delivery/outcome.ts";
 import { type Decision, explain } from "../core/delivery/retry.ts";

@@ -1,7 +1,8 @@
-// Who is on duty: a dispatcher for each queue of each active subscription in the catalog. When a
-// subscription appears, changes or goes, the roster starts, replaces or stops its dispatchers and
-// no others. A replaced dispatcher takes nothing new; its sends under way end and settle by
-// themselves, while the new one is already at work.
+// Keeps the dispatchers in line with the catalog: one for each queue of each active subscription.
+// When a subscription appears, changes or goes, the roster starts, replaces or stops its
+// dispatchers and no others. A replaced dispatcher takes nothing new; its sends under way end and
+// settle by themselves, while the new one is already at work. Here, too, is what operators have
+// closed.
 
 import type { BatchPolicy } from "../core/delivery/batch.ts";
 import { type FlowState, runningFlow } from "../core/delivery/flow.ts";
@@ -30,7 +31,7 @@ export interface RosterOptions {
   /** Sends under way at one endpoint. */
   readonly sendsMax: number;
   readonly health?: HealthRules;
-  /** Told when the drain of a subscription has come to its end. */
+  /** Called when the drain of a subscription has come to its end. */
   readonly onDrained?: (subscription: SubscriptionId) => void;
 }
 
@@ -47,7 +48,8 @@ interface SharedEndpoint {
   readonly rates: Map<SubscriptionId, number>;
 }
 
-interface Post {
+/** A subscription that is served. */
+interface Served {
   /** As it was last put. */
   subscription: Subscription;
   /** What the dispatchers were started with: a change of any of it replaces them. */
@@ -59,9 +61,8 @@ interface Post {
 
 export class Roster implements Switchboard {
   readonly #options: RosterOptions;
-  readonly #posts = new Map<SubscriptionId, Post>();
+  readonly #served = new Map<SubscriptionId, Served>();
   readonly #endpoints = new Map<string, SharedEndpoint>();
-  /** By the endpoint's name, whether or not anyone sends there now. */
   readonly #closures = new Map<string, Closure>();
   /** Stopped dispatchers whose last sends are still under way. */
   readonly #leaving = new Set<Promise<void>>();
@@ -89,67 +90,66 @@ export class Roster implements Switchboard {
       return;
     }
     const profile = topicProfile ?? this.#options.profile;
-    const post = this.#posts.get(id);
-    const isSameProfile = post?.profile === profile;
-    if (isSameProfile && post.subscription === subscription) return;
+    const served = this.#served.get(id);
+    const isSameProfile = served?.profile === profile;
+    if (isSameProfile && served.subscription === subscription) return;
     const terms = termsOf(subscription);
-    if (isSameProfile && post.terms === terms) {
-      post.subscription = subscription;
-      post.dispatchers.deliver.steer(subscription);
-      this.#setRate(post);
+    if (isSameProfile && served.terms === terms) {
+      served.subscription = subscription;
+      served.dispatchers.deliver.steer(subscription);
+      this.#setRate(served);
       return;
     }
     // Joined before the old ones leave: an endpoint that both send to keeps its health and pace.
     const shared = this.#join(subscription, profile);
-    if (post !== undefined) this.#dismiss(post);
+    if (served !== undefined) this.#dismiss(served);
     const dispatchers = this.#start(subscription, profile, shared.endpoint);
     const placed = { subscription, profile, terms, shared, dispatchers };
-    this.#posts.set(id, placed);
+    this.#served.set(id, placed);
     this.#setRate(placed);
-    if (post !== undefined) this.#leave(post);
+    if (served !== undefined) this.#leave(served);
   }
 
   remove(id: SubscriptionId): void {
-    const post = this.#posts.get(id);
-    if (post === undefined) return;
-    this.#posts.delete(id);
-    this.#dismiss(post);
-    this.#leave(post);
+    const served = this.#served.get(id);
+    if (served === undefined) return;
+    this.#served.delete(id);
+    this.#dismiss(served);
+    this.#leave(served);
   }
 
   // For operators.
 
   endpoints() {
-    const posts = Map.groupBy(this.#posts.values(), ({ shared }) => shared);
+    const byEndpoint = Map.groupBy(this.#served.values(), ({ shared }) => shared);
     return [...this.#endpoints.values()]
       .map((shared) => ({
         ...shared.endpoint.look(),
-        subscriptions: (posts.get(shared) ?? []).map(({ subscription }) => subscription),
+        subscriptions: (byEndpoint.get(shared) ?? []).map(({ subscription }) => subscription),
       }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
+  closures(): ReadonlyMap<string, Closure> {
+    return this.#closures;
+  }
+
   closeEndpoint(name: string, closure: Closure): void {
     this.#closures.set(name, closure);
-    for (const endpoint of this.#named(name)) endpoint.close(closure);
+    for (const endpoint of this.#named(name)) endpoint.closed(closure);
   }
 
-  openEndpoint(name: string, order: Closure): void {
+  openEndpoint(name: string, order: "opened" | "reset", closure: Closure): void {
     this.#closures.delete(name);
-    for (const endpoint of this.#named(name)) endpoint.open(order);
-  }
-
-  resetEndpoint(name: string, order: Closure): void {
-    this.#closures.delete(name);
-    for (const endpoint of this.#named(name)) endpoint.reset(order);
+    for (const endpoint of this.#named(name)) endpoint.opened(order, closure);
   }
 
   hold(id: SubscriptionId): () => void {
-    return this.#posts.get(id)?.dispatchers.deliver.hold() ?? (() => {});
+    return this.#served.get(id)?.dispatchers.deliver.hold() ?? (() => {});
   }
 
   hasten(id: SubscriptionId, dueAt: Instant | null): boolean {
-    return this.#posts.get(id)?.dispatchers.deliver.hasten(dueAt) ?? false;
+    return this.#served.get(id)?.dispatchers.deliver.hasten(dueAt) ?? false;
   }
 
   /** One for each law that is followed there. */
@@ -163,24 +163,25 @@ export class Roster implements Switchboard {
     const breakOff = () => this.#breakOff.abort();
     if (signal.aborted) breakOff();
     else signal.addEventListener("abort", breakOff, { once: true });
-    for (const id of [...this.#posts.keys()]) this.remove(id);
+    for (const id of [...this.#served.keys()]) this.remove(id);
     await Promise.all(this.#leaving);
     signal.removeEventListener("abort", breakOff);
   }
 
   #wake({ queue, dueAt, deliveries }: Wake): void {
-    const post = this.#posts.get(queue.subscription);
-    if (post !== undefined) {
-      post.dispatchers[queue.stage].wake(dueAt, deliveries);
+    const served = this.#served.get(queue.subscription);
+    if (served !== undefined) {
+      served.dispatchers[queue.stage].wake(dueAt, deliveries);
       return;
     }
+    if (deliveries.length === 0) return;
     // Leased to a dispatcher that has gone meanwhile. If this fails, the leases end by themselves.
     this.#options.deps.store
       .settle(deliveries.map(({ id, lease }) => ({ kind: "back", delivery: id, lease })))
       .catch(() => {});
   }
 
-  #dismiss({ dispatchers }: Post): void {
+  #dismiss({ dispatchers }: Served): void {
     for (const dispatcher of Object.values(dispatchers)) {
       const left = dispatcher.close(this.#breakOff.signal).then(() => {
         this.#leaving.delete(left);
@@ -193,7 +194,7 @@ export class Roster implements Switchboard {
     subscription: Subscription,
     profileName: ProfileName,
     endpoint: Endpoint,
-  ): Post["dispatchers"] {
+  ): Served["dispatchers"] {
     const { deps, sink, deadLetterSink, defaults, sendsMax } = this.#options;
     const profile = profiles[profileName];
     const { deadLetter, destination } = subscription;
@@ -261,19 +262,19 @@ export class Roster implements Switchboard {
     return new Endpoint({
       ...{ name, sendsMax, delayedDelivery },
       ...(health !== undefined && { rules: health }),
-      closure: this.#closures.get(name) ?? null,
+      closures: this.#closures,
       ...deps,
     });
   }
 
   /** With the last who sends there goes what is known of the endpoint. */
-  #leave({ subscription: { id }, shared }: Post): void {
+  #leave({ subscription: { id }, shared }: Served): void {
     shared.users -= 1;
     if (shared.users === 0) this.#endpoints.delete(shared.key);
-    if (this.#posts.get(id)?.shared !== shared && shared.rates.delete(id)) keepPace(shared);
+    if (this.#served.get(id)?.shared !== shared && shared.rates.delete(id)) keepPace(shared);
   }
 
-  #setRate({ subscription: { id, handshake }, shared }: Post): void {
+  #setRate({ subscription: { id, handshake }, shared }: Served): void {
     const rate = handshake?.allowedRate ?? undefined;
     if (rate === shared.rates.get(id)) return;
     if (rate === undefined) shared.rates.delete(id);
@@ -290,7 +291,7 @@ function keepPace({ endpoint, rates }: SharedEndpoint): void {
 /** What a dispatcher sees of a subscription. */
 function termsOf(subscription: Subscription): string {
   const { revision, state, handshake, filter, labels, expiresAt, origin, ...rest } = subscription;
-  // How it runs is told to those on duty, and replaces nobody.
+  // A dispatcher is steered to run another way, not replaced.
   const { flow, pauses, ...seen } = rest;
   return JSON.stringify(seen);
 }

@@ -314,7 +314,7 @@ test("a closed endpoint gets nothing until it is opened, whatever its profile", 
     assert.equal(ward.seen.length, 0);
     const [state] = ward.roster.endpoints();
     assert.deepEqual(state?.closure, { at: start, because: "moving" });
-    ward.roster.openEndpoint("http://endpoint.test/hook", { at: start, because: "" });
+    ward.roster.openEndpoint("http://endpoint.test/hook", "opened", { at: start, because: "" });
     await ward.advance(0);
     assert.equal(ward.seen.length, 3);
     const changes = ward.factsNamed("endpoint.changed").map(({ fields }) => fields.because);
@@ -328,19 +328,19 @@ test("an endpoint that was closed before anyone sent there is closed when someon
   const sub = await ward.subscribe();
   await ward.publish(["a"], [sub]);
   assert.equal(ward.seen.length, 0);
-  ward.roster.resetEndpoint("http://endpoint.test/hook", { at: start, because: "" });
+  ward.roster.openEndpoint("http://endpoint.test/hook", "reset", { at: start, because: "" });
   await ward.advance(0);
   assert.equal(ward.seen.length, 1);
 });
 
-test("opening a sick endpoint makes it healthy at once", async () => {
+test("opening an unhealthy endpoint makes it healthy at once", async () => {
   const ward = await openWard();
   const sub = await ward.subscribe();
   ward.behave(() => 500);
   await ward.publish(numbered(12), [sub]);
   assert.equal(ward.roster.endpoints()[0]?.health.kind, "unhealthy");
   ward.behave(() => 200);
-  ward.roster.openEndpoint("http://endpoint.test/hook", { at: start, because: "" });
+  ward.roster.openEndpoint("http://endpoint.test/hook", "opened", { at: start, because: "" });
   await ward.advance(0);
   assert.equal(ward.roster.endpoints()[0]?.health.kind, "healthy");
   const before = ward.seen.length;
@@ -349,7 +349,7 @@ test("opening a sick endpoint makes it healthy at once", async () => {
   assert.equal(await ward.waiting(), 0);
 });
 
-test("what someone hastens at a sick endpoint is the send that tests it (H-2)", async () => {
+test("what someone hastens at an unhealthy endpoint is the send that tests it (H-2)", async () => {
   const ward = await openWard();
   const sub = await ward.subscribe();
   ward.behave(() => 500);
@@ -382,4 +382,18 @@ test("at a sick endpoint, what has expired is found by its age without pauses (H
   assert.deepEqual(ward.factsNamed("delivery.dropped"), [], "21 hours old, and not 51");
   await ward.advance(20 * hours);
   assert.equal(ward.factsNamed("delivery.dropped").length, 12);
+});
+
+test("a test brought forward for a subscription that has nothing is made by another", async () => {
+  const ward = await openWard();
+  const sub = await ward.subscribe();
+  ward.behave(() => 500);
+  await ward.publish(numbered(12), [sub]);
+  await ward.advance(20 * seconds);
+  assert.equal(ward.roster.endpoints()[0]?.health.kind, "unhealthy");
+  const idle = await ward.subscribe();
+  const before = ward.seen.length;
+  assert.ok(ward.roster.hasten(idle.id, null));
+  await ward.advance(0);
+  assert.equal(ward.seen.length, before + 1);
 });

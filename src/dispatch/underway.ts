@@ -12,7 +12,7 @@ export interface UnderwayOptions {
   readonly deps: { readonly store: Store; readonly clock: Clock };
   /** Nothing is tried again after this. */
   readonly signal: AbortSignal;
-  /** Told when some have ended: there may be room for others. */
+  /** Called when some have ended: there may be room for others. */
   readonly onEnded: () => void;
   readonly onBroken: (error: unknown) => void;
 }
@@ -61,7 +61,7 @@ export class Underway {
   }
 
   /** There is nowhere to send them any more. */
-  strand(deliveries: readonly Delivery[]): void {
+  drop(deliveries: readonly Delivery[]): void {
     const { clock } = this.#options.deps;
     this.finish(
       deliveries.map(({ id, lease }) => ({ kind: "gone", delivery: id, lease })),
@@ -74,7 +74,7 @@ export class Underway {
   }
 
   /**
-   * Settles beside everything else, and tells of it afterwards. Never within this call: a store
+   * Settles beside everything else, and calls `tell` afterwards. Never within this call: a store
    * that wakes us while it settles would begin sends for room that our caller has counted on.
    */
   finish(settlements: readonly Settlement[], tell: (counted: readonly boolean[]) => void): void {

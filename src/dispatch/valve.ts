@@ -1,6 +1,7 @@
-// The valve of one dispatcher: how its subscription is let run (core/delivery/flow.ts), and the
-// pace of a drain (core/delivery/rate.ts). The laws are there; here their state is kept. A
-// dispatcher asks before it claims and sends, and says what it has sent.
+// The valve of one dispatcher: whether its subscription runs, is paused or drains
+// (core/delivery/flow.ts), and the pace of a drain (core/delivery/rate.ts). The laws are there;
+// here their state is kept. A dispatcher asks before it claims and sends, and reports what it has
+// sent.
 //
 // A subscription that runs freely, as nearly all do all the time, costs two comparisons.
 
@@ -18,7 +19,7 @@ export class Valve {
   #holds = 0;
   #callOff: (() => void) | null = null;
 
-  /** `onTurn` is told when a drain may send again. */
+  /** `onTurn` is called when a drain may send again. */
   constructor(clock: Clock, onTurn: () => void) {
     this.#clock = clock;
     this.#onTurn = onTurn;

@@ -30,6 +30,7 @@ import type {
 import { Refusal } from "../core/refusal.ts";
 import type { Memo, SkipStep } from "../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
+import { earlier } from "../core/text/time.ts";
 import type { Topic, TopicDraft } from "../core/topic.ts";
 import { checkRevision } from "./revision.ts";
 
@@ -409,8 +410,4 @@ function rowKey(id: DeliveryId): string {
 
 function lineKey(queue: Queue): string {
   return `${queue.subscription}/${queue.stage}`;
-}
-
-function earlier(a: Instant | null, b: Instant): Instant {
-  return a === null || b < a ? b : a;
 }

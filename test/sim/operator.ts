@@ -94,7 +94,7 @@ export class Operator {
       if (flow.kind === "running") continue;
       if (!(await this.#resume(life, rooms, id))) return false;
     }
-    for (const endpoint of [...operator.closures().keys()]) {
+    for (const endpoint of [...rooms.switchboard.closures().keys()]) {
       const act = this.#note(life, { kind: "open", subscription: null, endpoint });
       if (!(await this.#carry(life, act, async () => nothing(await operator.open(endpoint, "")))))
         return false;

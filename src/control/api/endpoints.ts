@@ -75,14 +75,14 @@ function readOrder(request: Request): { endpoint: string; because: string } {
 
 /** In the order of their names; closed ones also when nobody sends there. */
 export async function endpointViews(deps: EndpointsDeps): Promise<EndpointView[]> {
-  const { switchboard, operator, ledger } = deps;
+  const { switchboard, ledger } = deps;
   const waiting = new Map<number, number>();
   for (const { subscription, stage, ...count } of await ledger.counts()) {
     if (stage === "deliver") waiting.set(subscription, count.waiting);
   }
   const byName = Map.groupBy(switchboard.endpoints(), ({ name }) => name);
   const used = [...byName].map(([name, states]) => viewOf(name, states, waiting));
-  const closed = [...operator.closures()].flatMap(([name, closure]) =>
+  const closed = [...switchboard.closures()].flatMap(([name, closure]) =>
     byName.has(name) ? [] : [unused(name, closure)],
   );
   return [...used, ...closed].toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));

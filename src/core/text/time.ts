@@ -21,6 +21,11 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+/** Null: never. */
+export function earlier(a: Instant | null, b: Instant): Instant {
+  return a === null || b < a ? b : a;
+}
+
 const amounts = (units: string) => units.replace(/[A-Z]/g, "(?:(\\d+(?:[.,]\\d+)?)$&)?");
 const durationForm = new RegExp(`^P${amounts("YMWD")}(?:T${amounts("HMS")})?$`, "i");
 

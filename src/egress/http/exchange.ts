@@ -24,35 +24,27 @@ const staleMs = 1_000;
 export const canceled: NoReply = { kind: "noReply", why: "canceled" };
 const nothingLate: Promise<null> = Promise.resolve(null);
 
-/** What all exchanges stand on. */
+/** What all exchanges share. */
 export interface Floor {
   readonly clock: Clock;
   readonly activity: Activity;
-  readonly connectionsMax: number;
   readonly lateMax: number;
   readonly answerBytesMax: number;
   readonly answerDrainBytesMax: number;
   readonly connections: Connections;
-  /** Only those with an exchange that is not over. */
-  readonly endpoints: Map<string, Endpoint>;
+  /** How many exchanges are late, by URL; only where there are any. */
+  readonly late: Map<string, number>;
   readonly exchanges: Set<Exchange>;
-}
-
-interface Endpoint {
-  open: number;
-  late: number;
-  readonly waiting: Exchange[];
 }
 
 /**
  * The states of an exchange:
  *
- * - `waiting`: as many requests to the endpoint are open as may be. The end of one lets it go on.
  * - `open`: on a connection, which may still be in the making. The answer, a failure or the end of
  *   the wait ends this state.
- * - `late`: the caller has been told of the timeout, and an answer may still come (R-4). A request
- *   that was not even written in time is never late: it would arrive together with its retry.
- * - `over`: all is told, and what undici may still say is not heard.
+ * - `late`: the caller knows of the timeout, and an answer may still come (R-4). A request that was
+ *   not even written in time is never late: it would arrive together with its retry.
+ * - `over`: the outcome is known, and whatever undici reports afterwards is ignored.
  */
 export class Exchange implements Listener {
   readonly outcome: Promise<Outcome>;
@@ -60,12 +52,11 @@ export class Exchange implements Listener {
   readonly #floor: Floor;
   readonly #target: Target;
   readonly #post: Post;
-  readonly #endpoint: Endpoint;
   readonly #tell: (outcome: Outcome) => void;
   readonly #endActivity: () => void;
   #tellLate: (outcome: Outcome | null) => void = () => {};
   #cancelAlarm: () => void;
-  #state: "waiting" | "open" | "late" | "over" = "waiting";
+  #state: "open" | "late" | "over" = "open";
   #connection: Connection | null = null;
   #isWritten = false;
   #isAnswering = false;
@@ -84,21 +75,12 @@ export class Exchange implements Listener {
     this.#tell = resolve;
     this.#endActivity = floor.activity.begin("outside");
     this.#cancelAlarm = floor.clock.after(limits.waitMs, () => this.#waitIsOver());
-    this.#endpoint = floor.endpoints.get(target.endpoint) ?? { open: 0, late: 0, waiting: [] };
-    floor.endpoints.set(target.endpoint, this.#endpoint);
     floor.exchanges.add(this);
-    if (this.#endpoint.open < floor.connectionsMax) this.#open();
-    else this.#endpoint.waiting.push(this);
+    this.#dispatch(floor.connections.take(target.origin));
   }
 
   cancel(): void {
     this.#end(canceled);
-  }
-
-  #open(): void {
-    this.#state = "open";
-    this.#endpoint.open += 1;
-    this.#dispatch(this.#floor.connections.take(this.#target.origin));
   }
 
   #dispatch(connection: Connection): void {
@@ -106,7 +88,7 @@ export class Exchange implements Listener {
     connection.client.dispatch(this.#post, this);
   }
 
-  // What undici tells.
+  // What undici reports.
 
   onRequestStart(): void {
     this.#isWritten = true;
@@ -166,11 +148,11 @@ export class Exchange implements Listener {
     this.#dispatch(this.#floor.connections.open(this.#target.origin));
   }
 
-  // What the clock tells.
+  // The end of the wait.
 
   #waitIsOver(): void {
     const { lateMs, waitMs } = this.limits;
-    const hasRoom = this.#isWritten && this.#endpoint.late < this.#floor.lateMax;
+    const hasRoom = this.#isWritten && this.#lateCount < this.#floor.lateMax;
     if (this.#status > 0) this.#end(this.#answered());
     else if (lateMs <= waitMs) this.#end(this.#timedOut());
     else if (!hasRoom) this.#end({ ...this.#timedOut(), late: nothingLate });
@@ -181,20 +163,27 @@ export class Exchange implements Listener {
     const { promise, resolve } = Promise.withResolvers<Outcome | null>();
     this.#tellLate = resolve;
     this.#state = "late";
-    this.#endpoint.open -= 1;
-    this.#endpoint.late += 1;
+    this.#countLate(1);
     this.#cancelAlarm = this.#floor.clock.after(ms, () => {
       this.#end(this.#status > 0 ? this.#answered() : canceled);
     });
     this.#endActivity();
     this.#tell({ ...this.#timedOut(), late: promise });
-    this.#letNextGoOn();
+  }
+
+  get #lateCount(): number {
+    return this.#floor.late.get(this.#target.url) ?? 0;
+  }
+
+  #countLate(by: 1 | -1): void {
+    const count = this.#lateCount + by;
+    if (count === 0) this.#floor.late.delete(this.#target.url);
+    else this.#floor.late.set(this.#target.url, count);
   }
 
   #timedOut(): NoReply {
-    if (this.#isWritten) return silent("timeout", "No answer came in time.");
-    const lack = this.#state === "waiting" ? "was free" : "could be made";
-    return silent("timeout", `No connection ${lack} in time.`);
+    const lack = this.#isWritten ? "No answer came" : "No connection could be made";
+    return silent("timeout", `${lack} in time.`);
   }
 
   // The end.
@@ -207,28 +196,13 @@ export class Exchange implements Listener {
     this.#cancelAlarm();
     exchanges.delete(this);
     if (this.#connection !== null) connections.drop(this.#connection);
-    this.#leave(state);
     if (state === "late") {
+      this.#countLate(-1);
       this.#tellLate(outcome.kind === "answered" ? outcome : null);
     } else {
       this.#endActivity();
       this.#tell(outcome);
-      this.#letNextGoOn();
     }
-  }
-
-  #leave(state: "waiting" | "open" | "late"): void {
-    const endpoint = this.#endpoint;
-    if (state === "waiting") endpoint.waiting.splice(endpoint.waiting.indexOf(this), 1);
-    else endpoint[state] -= 1;
-    const left = endpoint.open + endpoint.late + endpoint.waiting.length;
-    if (left === 0) this.#floor.endpoints.delete(this.#target.endpoint);
-  }
-
-  #letNextGoOn(): void {
-    const { open, waiting } = this.#endpoint;
-    const next = open < this.#floor.connectionsMax ? waiting.shift() : undefined;
-    if (next !== undefined) next.#open();
   }
 
   #answered(): Outcome {

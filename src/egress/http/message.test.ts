@@ -20,7 +20,7 @@ test("a request goes to the whole URL, query and all, without its fragment", () 
   assert.deepEqual(targetAt("https://hooks.example.com:8443/a/b?code=s%3Dcret&x=1#top"), {
     origin: "https://hooks.example.com:8443",
     path: "/a/b?code=s%3Dcret&x=1",
-    endpoint: "https://hooks.example.com:8443/a/b",
+    url: "https://hooks.example.com:8443/a/b?code=s%3Dcret&x=1",
   });
   assert.equal(targetAt("http://example.com")?.path, "/");
 });

@@ -5,12 +5,7 @@ import type { Silence } from "../../core/delivery/outcome.ts";
 import type { Delivery, Instant, Parcel } from "../../core/ports.ts";
 import { bodyOf, contentTypeOf, type Rendered, renderEvent } from "../../core/schema/convert.ts";
 import { findField } from "../../core/schema/mapping.ts";
-import {
-  type DeliveryHeader,
-  endpointOf,
-  type Forward,
-  type WebHookDestination,
-} from "../../core/subscription.ts";
+import type { DeliveryHeader, Forward, WebHookDestination } from "../../core/subscription.ts";
 import { joinHeaders } from "../../core/text/header-names.ts";
 import { findMembers } from "../../core/text/json.ts";
 import { traceFields } from "../../core/tracing/trace.ts";
@@ -20,8 +15,8 @@ export interface Target {
   readonly origin: string;
   /** With the query, which is sent with every request. */
   readonly path: string;
-  /** What shares the fate of this URL. */
-  readonly endpoint: string;
+  /** Both together. */
+  readonly url: string;
 }
 
 export interface Post {
@@ -39,7 +34,8 @@ export function targetOf(destination: WebHookDestination): Target | null {
   const url = URL.parse(destination.url);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
   const { origin, pathname, search } = url;
-  return { origin, path: pathname + search, endpoint: endpointOf(destination) };
+  const path = pathname + search;
+  return { origin, path, url: origin + path };
 }
 
 /**

@@ -1,11 +1,9 @@
 // The way out over HTTP: the events of a parcel become one POST, and whatever the world does with
 // it becomes an outcome. Headers and body are those that Event Grid sends (message.ts); what may
-// become of a request is told in exchange.ts.
+// become of a request is shown in exchange.ts.
 //
-// The caller bounds the sends to an endpoint by `connectionsMax`. Those beyond it wait here, and
-// their wait counts. The bound is one per endpoint and not per origin, or an endpoint that hangs
-// would hold up its neighbours (H-4). Deliberately absent: batches, retries and health, which are
-// decided before and after a send.
+// Deliberately absent: batches, retries, health and how many sends may be under way together, which
+// are decided before and after a send (dispatch/endpoint.ts).
 
 import type { Activity, Clock, Sink } from "../../core/ports.ts";
 import type { WebHookDestination } from "../../core/subscription.ts";
@@ -17,9 +15,7 @@ import { sign } from "./signature.ts";
 export interface WebhookOptions {
   readonly clock: Clock;
   readonly activity: Activity;
-  /** Requests that may be open to one endpoint at a time, late ones aside. */
-  readonly connectionsMax: number;
-  /** Requests to one endpoint that may stay open after their wait; others are broken off. */
+  /** Requests to one URL that may stay open after their wait; others are broken off. */
   readonly lateMax: number;
   /** How much of an answer is kept, for people. */
   readonly answerBytesMax?: number;
@@ -51,7 +47,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
     answerDrainBytesMax: 65_536,
     ...options,
     connections: new Connections({ keepAliveMs: 4_000, idleMax: 1_024, ca: [], ...options }),
-    endpoints: new Map(),
+    late: new Map(),
     exchanges: new Set(),
   };
   const targets = new WeakMap<Address, Target | null>();

@@ -1,0 +1,78 @@
+// Who is nudged by an endpoint, and when: those who wait, in their order, and nobody else.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "../runtime/clock/virtual.ts";
+import { Endpoint } from "./endpoint.ts";
+
+const now = Date.UTC(2030, 0, 1);
+const times = { now, sentAt: now };
+
+/** Dispatchers that send one event whenever they are nudged and there is room. */
+function open(sendsMax: number) {
+  const clock = new VirtualClock({ startAt: now, patienceMs: 1_000 });
+  const endpoint = new Endpoint({
+    ...{ name: "http://a.test/", sendsMax, delayedDelivery: true },
+    ...{ clock, log: { fact: () => {} } },
+  });
+  const nudged: string[] = [];
+  const waits = (name: string) => {
+    endpoint.wait(() => {
+      nudged.push(name);
+      if (endpoint.room(now) > 0) endpoint.begin(now);
+    });
+  };
+  return { endpoint, nudged, waits };
+}
+
+test("a send that ends nudges the one that has waited longest, and no other", () => {
+  const { endpoint, nudged, waits } = open(2);
+  endpoint.begin(now);
+  endpoint.begin(now);
+  for (const name of ["a", "b", "c"]) waits(name);
+  endpoint.end("succeeded", times);
+  assert.deepEqual(nudged, ["a"]);
+  waits("a");
+  endpoint.end("failed", times);
+  endpoint.end("succeeded", times);
+  assert.deepEqual(nudged, ["a", "b", "c"]);
+});
+
+test("whoever does not use the room lets the next one have it", () => {
+  const { endpoint, nudged, waits } = open(1);
+  endpoint.begin(now);
+  endpoint.wait(() => nudged.push("idle"));
+  for (const name of ["a", "b"]) waits(name);
+  endpoint.end("succeeded", times);
+  assert.deepEqual(nudged, ["idle", "a"]);
+});
+
+test("one that waits again while it is nudged is not nudged without end", () => {
+  const { endpoint } = open(1);
+  let count = 0;
+  const again = () => {
+    count += 1;
+    endpoint.wait(again);
+  };
+  endpoint.wait(again);
+  endpoint.begin(now);
+  endpoint.end("succeeded", times);
+  assert.equal(count, 1);
+});
+
+test("a change of its health nudges all that wait (H-1), and whoever has left nobody", () => {
+  const { endpoint, nudged, waits } = open(1);
+  const gone = () => nudged.push("gone");
+  endpoint.wait(gone);
+  for (const name of ["a", "b"]) waits(name);
+  endpoint.leave(gone);
+  for (let failures = 0; failures < 9; failures += 1) {
+    endpoint.begin(now);
+    endpoint.begin(now);
+    endpoint.end("failed", times);
+  }
+  assert.deepEqual(nudged, []);
+  endpoint.begin(now);
+  endpoint.end("failed", times);
+  assert.deepEqual(nudged, ["a", "b"]);
+});
