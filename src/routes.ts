@@ -10,18 +10,11 @@ import type { ArmDeps } from "./control/arm/find-topic.ts";
 import { armRoutes } from "./control/arm/routes.ts";
 import { clockRoutes } from "./control/clock.ts";
 import { checkContainers } from "./control/container-check.ts";
-import { Redrives } from "./control/deadletters/redrives.ts";
 import { readGauges } from "./control/gauges.ts";
 import { portalRoutes } from "./control/portal.ts";
 import { type AdminLock, requireAdmin } from "./control/signin/admin-lock.ts";
 import { signinRoutes } from "./control/signin/azure-signin.ts";
-import {
-  isSignedIn,
-  linkOf,
-  linkRoutes,
-  type SessionDeps,
-  sessionRoutes,
-} from "./control/signin/session.ts";
+import { isSignedIn, linkOf, type SessionDeps, sessionRoutes } from "./control/signin/session.ts";
 import { statusRoutes } from "./control/status.ts";
 import type { Counts } from "./core/api/views.ts";
 import type { Route } from "./core/request.ts";
@@ -69,9 +62,8 @@ export function openRoutes(site: Site, stop: AbortSignal): OpenRoutes {
   const { virtual, tokens, openLog: log } = environment;
   const look = lookOf(site);
   environment.telemetry.exportMetrics(look);
-  const api = openOwnApi(site);
-  const redrives = openRedrives(site, api);
   const door = doorOf(site);
+  const api = openOwnApi(site, door);
   const lock: AdminLock = {
     check: config.auth ? tokens.whyNoAdmin : null,
     isSignedIn: (request) => isSignedIn(door, request),
@@ -95,7 +87,7 @@ export function openRoutes(site: Site, stop: AbortSignal): OpenRoutes {
     }),
     ...sessionRoutes(door),
     ...descriptionRoutes(versionOf()),
-    ...requireAdmin([...api.routes, ...redrives.routes, ...linkRoutes(door, baseUrlOf)], lock),
+    ...requireAdmin(api.routes, lock),
     ...moduleRoutes(
       { ...arm, rules: moduleRulesOf(config) },
       { ...lock, isModuleKey: environment.isModuleKey },
@@ -124,17 +116,19 @@ function lettersOf({ environment }: Site) {
   return { reader: environment.deadLetterSink.reader, accounts: environment.azure.storageAccounts };
 }
 
-function openOwnApi(site: Site): Api {
+function openOwnApi(site: Site, door: SessionDeps): Api {
   const { config, environment, rooms, stack } = site;
-  const { store, clock, chronicle, openLog: log } = environment;
+  const { store, clock, ids, chronicle, sink, meter, openLog: log } = environment;
   const { catalog, refresh, operator, switchboard, whyNotReady } = rooms;
   const { profile, defaults, health, endpointSendsMax } = rulesOf(config);
   const api = openApi({
     ...{ registry: store, ledger: store, backups: store.backups, redriven: store },
+    ...{ deliveries: store, sink, ids, meter },
     ...{ catalog, refresh, operator, switchboard, whyNotReady, handshakes: rooms.handshakes },
     ...{ clock, log, chronicle, retention: retentionOf(config), ...lettersOf(site) },
     ...{ profile, defaults, store: config.store, clockKind: config.clock },
     ...{ makeKey, every: startBeat, startedAt: clock.now(), version: versionOf() },
+    link: (request) => linkOf(door, baseUrlOf(request)),
     sums: () => countsOf(environment.tally()),
     endpoints: endpointsOf(site),
     settings: settingsOf(config),
@@ -149,21 +143,6 @@ function openOwnApi(site: Site): Api {
   tellReach({ subscriptions: catalog().subscriptions, gone: { topics: [], subscriptions: [] } });
   rooms.watch(tellReach);
   return api;
-}
-
-function openRedrives(site: Site, { live }: Api): Redrives {
-  const { config, environment, rooms, stack } = site;
-  const { store, chronicle, sink, clock, ids, meter, openLog: log } = environment;
-  const redrives = new Redrives(
-    {
-      ...lettersOf(site),
-      ...{ redriven: store, deliveries: store, chronicle, sink, clock, ids, log, meter },
-      ...{ catalog: rooms.catalog, profile: config.profile },
-    },
-    (redrive) => live.tell({ kind: "redrive", redrive }),
-  );
-  stack.defer(() => redrives.close());
-  return redrives;
 }
 
 function armGroundOf({ config, environment, rooms }: Site): ArmDeps {

@@ -642,8 +642,14 @@ test("bad ids, queries and orders are refused in words", async (t) => {
   );
   assert.match(await post({ query, perSecond: 1e6 }), /from 0\.01 to 1000/);
   assert.match(await post({ query, dryRun: "yes" }), /^dryRun must be true or false/);
-  assert.match(await post({ query, to: {} }), /^to must have topic and subscription, or url$/);
-  assert.match(await post({ query, to: { url: "http://a", topic: "b" } }), /^to must have topic/);
+  assert.match(
+    await post({ query, to: {} }),
+    /^to must be an object with topic and subscription, or with url/,
+  );
+  assert.match(
+    await post({ query, to: { url: "http://a", topic: "b" } }),
+    /^to must be an object with topic/,
+  );
   assert.match(await post({ query, to: { topic: "orders" } }), /^to\.subscription must be a name/);
   assert.match(
     await post({ query, to: { topic: "orders", subscription: "none" } }, 404),

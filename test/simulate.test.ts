@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { SimulateOrder } from "../src/core/api/views.ts";
+import type { SimulateOrder } from "../src/core/api/orders.ts";
 import { simulate, simulatedName } from "../src/core/whatif/simulate.ts";
 import { seededChance } from "../src/runtime/chance.ts";
 import { startProgram } from "./fixtures/program.ts";

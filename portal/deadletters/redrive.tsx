@@ -2,7 +2,8 @@
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { useState } from "react";
-import type { RedriveOrder, RedriveView } from "../../src/core/api/views.ts";
+import type { RedriveOrder } from "../../src/core/api/orders.ts";
+import type { RedriveView } from "../../src/core/api/views.ts";
 import { apiPath, ask } from "../api.ts";
 import { numberOr } from "../forms/draft.ts";
 import { useSay } from "../frame/toasts.tsx";

@@ -4,7 +4,7 @@
 //   --outage FROM..UNTIL[:DOES]   what the endpoint does in that time; refused, unless it is said
 //   --then DOES:LENGTH            what it does after that, for so long
 
-import type { SimulateOrder } from "../../core/api/views.ts";
+import type { SimulateOrder } from "../../core/api/orders.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { checkDoes } from "../../core/whatif/outage.ts";

@@ -2,7 +2,8 @@
 // attempt with its reason, how it ends, and the load when the endpoint returns. Times go far apart
 // as retries go on, so the line is logarithmic.
 
-import type { SimulateOrder, Simulation } from "../../core/api/views.ts";
+import type { SimulateOrder } from "../../core/api/orders.ts";
+import type { Simulation } from "../../core/api/views.ts";
 import { wordsOfMs } from "../../core/text/time.ts";
 import type { Paint } from "../print/output.ts";
 

@@ -1,27 +1,29 @@
-// Our own API, put together: everything below `/api/v1` that needs the admin key or a session. What
-// each route shows and takes stands in core/api/views.ts.
+// Our own API, put together: a handler for every operation in core/api/operations.ts, for whoever
+// has the admin key or a session.
 
 import type { SettingView } from "../../core/api/views.ts";
-import type { Route } from "../../core/request.ts";
+import type { Request, Route } from "../../core/request.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
 import type { SimulationDeps } from "../../core/whatif/simulate.ts";
-import type { LetterDeps } from "../deadletters/find-letters.ts";
-import { deadLetterRoutes } from "../deadletters/routes.ts";
-import { type BackupDeps, backupRoutes } from "./backups.ts";
-import { type CatalogDeps, catalogRoutes } from "./catalog.ts";
-import { type EndpointsDeps, endpointRoutes } from "./endpoints.ts";
-import { type EventsDeps, eventRoutes } from "./events.ts";
-import { type ExplainDeps, explainRoutes } from "./explain.ts";
-import { type FlowDeps, flowRoutes } from "./flow.ts";
-import { type HandshakeDeps, handshakeRoutes } from "./handshake.ts";
+import type { RedriveDeps } from "../deadletters/redrive.ts";
+import { Redrives } from "../deadletters/redrives.ts";
+import { deadLetterHandlers } from "../deadletters/routes.ts";
+import { type BackupDeps, backupHandlers } from "./backups.ts";
+import { type CatalogDeps, catalogHandlers } from "./catalog.ts";
+import { type EndpointsDeps, endpointHandlers } from "./endpoints.ts";
+import { type EventsDeps, eventHandlers } from "./events.ts";
+import { type ExplainDeps, explainHandlers } from "./explain.ts";
+import { type FlowDeps, flowHandlers } from "./flow.ts";
+import { type HandshakeDeps, handshakeHandlers } from "./handshake.ts";
 import { type HeartbeatDeps, startHeartbeat } from "./heartbeat.ts";
 import { Live } from "./live.ts";
 import { liveEventsOf } from "./live-events.ts";
-import { type OverviewDeps, overviewRoutes } from "./overview.ts";
+import { type OverviewDeps, overviewHandlers } from "./overview.ts";
 import { RateHistory } from "./rate-history.ts";
-import { settingRoutes } from "./settings.ts";
-import { type SigningDeps, signingRoutes } from "./signing.ts";
-import { simulateRoutes } from "./simulate.ts";
+import { apiRoutes, type Handlers } from "./serve.ts";
+import { settingHandlers } from "./settings.ts";
+import { type SigningDeps, signingHandlers } from "./signing.ts";
+import { simulateHandlers } from "./simulate.ts";
 
 export interface ApiDeps
   extends BackupDeps,
@@ -31,47 +33,54 @@ export interface ApiDeps
     ExplainDeps,
     FlowDeps,
     HandshakeDeps,
-    LetterDeps,
+    RedriveDeps,
     SigningDeps,
     Omit<OverviewDeps, "pulse" | "profile"> {
-  readonly chronicle: Pick<Chronicle, "find" | "search" | "listen">;
+  readonly chronicle: Pick<Chronicle, "find" | "search" | "listen" | "note">;
   readonly settings: readonly SettingView[];
   readonly simulation: SimulationDeps;
   readonly every: HeartbeatDeps["every"];
+  /** A link that signs a browser in, once. */
+  readonly link: (request: Request) => string;
 }
 
 export interface Api {
   readonly routes: readonly Route[];
   readonly live: Live;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export function openApi(deps: ApiDeps): Api {
   const pulse = new RateHistory();
   const live = new Live();
+  const redrives = new Redrives(deps, (redrive) => live.tell({ kind: "redrive", redrive }));
   const seen = { ...deps, pulse };
   const deafen = deps.chronicle.listen((note) => live.tellMany(() => liveEventsOf(note)));
   const stop = startHeartbeat({ ...seen, live, every: deps.every });
+  const handlers: Handlers = {
+    ...overviewHandlers(seen),
+    ...live.handlers,
+    ...catalogHandlers(deps),
+    ...handshakeHandlers(deps),
+    ...signingHandlers(deps),
+    ...explainHandlers(deps),
+    ...flowHandlers(deps),
+    ...endpointHandlers(deps),
+    ...eventHandlers(deps),
+    ...deadLetterHandlers(deps),
+    ...redrives.handlers,
+    ...simulateHandlers(deps.simulation),
+    ...settingHandlers(deps.settings),
+    ...backupHandlers(deps),
+    makeLink: ({ request }) => ({ url: deps.link(request) }),
+  };
   return {
-    routes: [
-      ...overviewRoutes(seen),
-      ...live.routes,
-      ...catalogRoutes(deps),
-      ...handshakeRoutes(deps),
-      ...signingRoutes(deps),
-      ...explainRoutes(deps),
-      ...flowRoutes(deps),
-      ...endpointRoutes(deps),
-      ...eventRoutes(deps),
-      ...deadLetterRoutes(deps),
-      ...simulateRoutes(deps.simulation),
-      ...settingRoutes(deps.settings),
-      ...backupRoutes(deps),
-    ],
+    routes: apiRoutes(handlers),
     live,
-    close() {
+    async close() {
       stop();
       deafen();
+      await redrives.close();
     },
   };
 }

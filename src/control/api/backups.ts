@@ -4,11 +4,9 @@
 import type { BackupView } from "../../core/api/views.ts";
 import type { Clock, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Request, Route } from "../../core/request.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { shownAs } from "../../core/text/wording.ts";
-import { reply } from "../arm/reply.ts";
-import { apiHeaders } from "./names.ts";
+import type { Handlers } from "./serve.ts";
 
 /** Where backups are; see runtime/backups.ts. */
 export interface BackupFolder {
@@ -32,44 +30,24 @@ export interface BackupDeps {
   readonly log: Log;
 }
 
-export function backupRoutes(deps: BackupDeps): Route[] {
-  const headers = apiHeaders;
-  const path = "/api/v1/backups/:name";
-  return [
-    {
-      method: "GET",
-      path: "/api/v1/backups",
-      headers,
-      handle: () => reply(200, { value: need(deps).list().map(viewOf), next: null }),
+export function backupHandlers(
+  deps: BackupDeps,
+): Pick<Handlers, "listBackups" | "takeBackup" | "downloadBackup" | "removeBackup"> {
+  return {
+    listBackups: () => ({ value: need(deps).list().map(viewOf), next: null }),
+    async takeBackup() {
+      const taken = await need(deps).take(deps.clock.now());
+      const { name, bytes } = taken;
+      deps.log.fact("info", "backup.taken", { name, bytes });
+      return viewOf(taken);
     },
-    {
-      method: "POST",
-      path: "/api/v1/backups",
-      headers,
-      async handle() {
-        const taken = await need(deps).take(deps.clock.now());
-        const { name, bytes } = taken;
-        deps.log.fact("info", "backup.taken", { name, bytes });
-        return reply(200, viewOf(taken));
-      },
+    downloadBackup: ({ params }) => ({ status: 200, file: named(deps, params.name).path }),
+    removeBackup({ params }) {
+      const found = named(deps, params.name);
+      need(deps).remove(found.name);
+      return viewOf(found);
     },
-    {
-      method: "GET",
-      path,
-      headers: { ...headers, "content-type": "application/vnd.sqlite3" },
-      handle: (request) => ({ status: 200, file: named(deps, request).path }),
-    },
-    {
-      method: "DELETE",
-      path,
-      headers,
-      handle(request) {
-        const found = named(deps, request);
-        need(deps).remove(found.name);
-        return reply(200, viewOf(found));
-      },
-    },
-  ];
+  };
 }
 
 /** Refusal: Conflict. */
@@ -82,8 +60,7 @@ function need({ backups }: BackupDeps): BackupFolder {
 }
 
 /** Refusal: NotFound. */
-function named(deps: BackupDeps, { params }: Request): Backup {
-  const { name = "" } = params;
+function named(deps: BackupDeps, name: string): Backup {
   const found = need(deps).find(name);
   if (found === null) throw new Refusal("NotFound", `There is no backup ${shownAs(name)}.`);
   return found;

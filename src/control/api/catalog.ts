@@ -12,15 +12,15 @@ import type {
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import type { Catalog, Ledger, QueueCount } from "../../core/ports.ts";
-import type { Request, Route } from "../../core/request.ts";
+import type { Request } from "../../core/request.ts";
 import { baseUrlOf } from "../../core/request.ts";
 import { endpointOf, type Subscription } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import { subscriptionArmId } from "../arm/render.ts";
-import { reply } from "../arm/reply.ts";
-import { apiHeaders, namedSubscription, namedTopic, subscriptionPath } from "./names.ts";
+import { namedSubscription, namedTopic } from "./names.ts";
+import type { Handlers } from "./serve.ts";
 
 export interface CatalogDeps {
   readonly catalog: () => Catalog;
@@ -30,40 +30,22 @@ export interface CatalogDeps {
   readonly endpoints: () => Promise<readonly EndpointView[]>;
 }
 
-export function catalogRoutes(deps: CatalogDeps): Route[] {
-  const headers = apiHeaders;
-  return [
-    {
-      method: "GET",
-      path: "/api/v1/topics",
-      headers,
-      handle: async (request) => reply(200, whole(await topicViews(deps, request))),
+export function catalogHandlers(
+  deps: CatalogDeps,
+): Pick<
+  Handlers,
+  "listTopics" | "listSubscriptions" | "listSubscriptionsOfTopic" | "showSubscription"
+> {
+  return {
+    listTopics: async ({ request }) => whole(await topicViews(deps, request)),
+    listSubscriptions: async () => whole(await viewsOf(deps, deps.catalog().subscriptions)),
+    async listSubscriptionsOfTopic({ params }) {
+      const { name } = namedTopic(deps.catalog(), params.topic);
+      const own = deps.catalog().subscriptions.filter(({ topic }) => isSameName(topic, name));
+      return whole(await viewsOf(deps, own));
     },
-    {
-      method: "GET",
-      path: "/api/v1/subscriptions",
-      headers,
-      handle: async () => reply(200, whole(await viewsOf(deps, deps.catalog().subscriptions))),
-    },
-    {
-      method: "GET",
-      path: "/api/v1/topics/:topic/subscriptions",
-      headers,
-      async handle(request) {
-        const { name } = namedTopic(deps.catalog(), request);
-        const own = deps.catalog().subscriptions.filter(({ topic }) => isSameName(topic, name));
-        return reply(200, whole(await viewsOf(deps, own)));
-      },
-    },
-    {
-      method: "GET",
-      path: subscriptionPath,
-      headers,
-      async handle(request) {
-        return reply(200, await viewOf(deps, namedSubscription(deps.catalog(), request)));
-      },
-    },
-  ];
+    showSubscription: async (asked) => viewOf(deps, namedSubscription(deps.catalog(), asked)),
+  };
 }
 
 /** There are never so many that they need pages. */

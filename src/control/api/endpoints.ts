@@ -2,18 +2,16 @@
 // the broker started; and closing, opening and forgetting. Health is not kept over a restart; that
 // an endpoint was closed is.
 
-import type { EndpointView, HealthView, Page } from "../../core/api/views.ts";
+import type { endpointOrder } from "../../core/api/orders.ts";
+import type { Infer } from "../../core/api/schema.ts";
+import type { EndpointView, HealthView } from "../../core/api/views.ts";
 import { type Closure, healthRulesText, healthText } from "../../core/delivery/health-text.ts";
 import type { Ledger } from "../../core/ports.ts";
-import type { Request, Route } from "../../core/request.ts";
 import type { EndpointState, Switchboard } from "../../core/steering.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import { refuseValue } from "../../core/text/wording.ts";
-import { readMembers } from "../arm/body.ts";
-import { reply } from "../arm/reply.ts";
 import type { Operator } from "../operator.ts";
-import { apiHeaders } from "./names.ts";
+import type { Handlers } from "./serve.ts";
 
 export interface EndpointsDeps {
   readonly switchboard: Switchboard;
@@ -23,54 +21,27 @@ export interface EndpointsDeps {
 
 type State = EndpointState & { readonly subscriptions: readonly Subscription[] };
 
-const becauseCharactersMax = 500;
 /** A closed endpoint to which no subscription sends now. */
 const noRules = "nobody sends there";
 
-export function endpointRoutes(deps: EndpointsDeps): Route[] {
+export function endpointHandlers(
+  deps: EndpointsDeps,
+): Pick<Handlers, "listEndpoints" | "closeEndpoint" | "openEndpoint" | "resetEndpoint"> {
   const { operator } = deps;
-  const order = (
-    verb: "close" | "open" | "reset",
-    act: (endpoint: string, because: string) => Promise<void>,
-  ): Route => ({
-    method: "POST",
-    path: `/api/v1/endpoints/${verb}`,
-    headers: apiHeaders,
-    async handle(request) {
-      const { endpoint, because } = readOrder(request);
+  const order =
+    (act: (endpoint: string, because: string) => Promise<void>) =>
+    async ({ body }: { readonly body: Infer<typeof endpointOrder> }): Promise<EndpointView> => {
+      const { endpoint, because = "" } = body;
       await act(endpoint, because);
       const views = await endpointViews(deps);
-      return reply(200, views.find((view) => view.endpoint === endpoint) ?? unused(endpoint, null));
-    },
-  });
-  return [
-    {
-      method: "GET",
-      path: "/api/v1/endpoints",
-      headers: apiHeaders,
-      async handle() {
-        const page: Page<EndpointView> = { value: await endpointViews(deps), next: null };
-        return reply(200, page);
-      },
-    },
-    order("close", (endpoint, because) => operator.close(endpoint, because)),
-    order("open", (endpoint, because) => operator.open(endpoint, because)),
-    order("reset", (endpoint, because) => operator.reset(endpoint, because)),
-  ];
-}
-
-function readOrder(request: Request): { endpoint: string; because: string } {
-  const { endpoint, because } = readMembers(request, ["endpoint", "because"]);
-  if (typeof endpoint !== "string" || endpoint === "") {
-    const allowed = "the name of an endpoint, as GET /api/v1/endpoints tells it";
-    throw refuseValue({ field: "endpoint", value: endpoint, allowed });
-  }
-  const words = because ?? "";
-  if (typeof words === "string" && words.length <= becauseCharactersMax) {
-    return { endpoint, because: words };
-  }
-  const allowed = `a text of at most ${becauseCharactersMax} characters`;
-  throw refuseValue({ field: "because", value: because, allowed });
+      return views.find((view) => view.endpoint === endpoint) ?? unused(endpoint, null);
+    };
+  return {
+    listEndpoints: async () => ({ value: await endpointViews(deps), next: null }),
+    closeEndpoint: order((endpoint, because) => operator.close(endpoint, because)),
+    openEndpoint: order((endpoint, because) => operator.open(endpoint, because)),
+    resetEndpoint: order((endpoint, because) => operator.reset(endpoint, because)),
+  };
 }
 
 /** In the order of their names; closed ones also when nobody sends there. */

@@ -17,7 +17,8 @@ import type { Request } from "../../core/request.ts";
 import { endpointOf, type SubscriptionDraft } from "../../core/subscription.ts";
 import { MemoryStore } from "../../store/memory.ts";
 import { MemoryChronicle } from "../../store/story/memory.ts";
-import { eventRoutes } from "./events.ts";
+import { eventHandlers } from "./events.ts";
+import { apiRoutes } from "./serve.ts";
 
 /** The model of store and chronicle, with one event `a` that waits for `warehouse`. */
 async function openDesk(
@@ -44,10 +45,11 @@ async function openDesk(
     waiting: (...asked: Parameters<MemoryStore["waiting"]>) => store.waiting(...asked),
     look: (...asked: Parameters<MemoryStore["look"]>) => store.look(...asked),
   };
-  const [list, one] = eventRoutes({
+  const handlers = eventHandlers({
     ...{ chronicle, retention, ledger, catalog: () => catalog, clock },
     ...{ profile: "azure", defaults: {}, endpoints: async () => [endpoint] },
   });
+  const [list, one] = apiRoutes(handlers);
   const ask = async (route: typeof list, request: Partial<Request>) => {
     const reply = await route?.handle({ ...plainRequest, ...request });
     return JSON.parse(reply?.body ?? "");

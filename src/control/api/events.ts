@@ -2,28 +2,22 @@
 // decision in words, and where it is now. Notes tell what happened (core/story/story.ts); the store
 // tells what is true now, and is asked about whatever the notes hold to be waiting.
 
-import type {
-  DeliveryState,
-  EndpointView,
-  EventSummary,
-  Page,
-  Story,
-} from "../../core/api/views.ts";
+import type { eventQuery } from "../../core/api/orders.ts";
+import type { Infer } from "../../core/api/schema.ts";
+import type { EndpointView, EventSummary, Page, Story } from "../../core/api/views.ts";
 import { heldMs } from "../../core/delivery/flow.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import type { Catalog, Clock, Instant, Ledger, Seen } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Request, Route } from "../../core/request.ts";
 import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/story/chronicle.ts";
-import { isOpen, sayRetention, searchRange } from "../../core/story/chronicle.ts";
+import { isOpen, sayRetention } from "../../core/story/chronicle.ts";
 import { type Live, type LiveStates, storyOf, summaryOfListed } from "../../core/story/story.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant, parseInstant } from "../../core/text/time.ts";
-import { refuseName, refuseValue, shownAs } from "../../core/text/wording.ts";
-import { reply } from "../arm/reply.ts";
-import { apiHeaders, numberIn } from "./names.ts";
+import { shownAs } from "../../core/text/wording.ts";
+import type { Handlers } from "./serve.ts";
 
 export interface EventsDeps {
   readonly chronicle: Pick<Chronicle, "search" | "find">;
@@ -38,32 +32,21 @@ export interface EventsDeps {
 }
 
 const usualLimit = 50;
-const states: readonly DeliveryState[] = [
-  ...(["waiting", "delivered", "deadLettering", "deadLettered", "dropped", "unknown"] as const),
-];
-const queryNames = [
-  ...["id", "subject", "type", "topic", "subscription", "state"],
-  ...["from", "to", "after", "limit"],
-];
-/** Ids and subjects are never longer than an event. */
-const wordCharsMax = 1_024;
 
-export function eventRoutes(deps: EventsDeps): Route[] {
-  const headers = apiHeaders;
-  return [
-    {
-      method: "GET",
-      path: "/api/v1/events",
-      headers,
-      handle: async (request) => reply(200, await search(deps, queryIn(request))),
-    },
-    {
-      method: "GET",
-      path: "/api/v1/events/:id",
-      headers,
-      handle: async ({ params }) => reply(200, await tell(deps, params.id ?? "")),
-    },
-  ];
+export function eventHandlers(deps: EventsDeps): Pick<Handlers, "findEvents" | "showStory"> {
+  return {
+    findEvents: ({ query }) => search(deps, queryOf(query)),
+    showStory: ({ params }) => tell(deps, params.id),
+  };
+}
+
+function queryOf({ from, to, limit, ...words }: Infer<typeof eventQuery>): EventQuery {
+  return {
+    ...words,
+    ...(from !== undefined && { from: parseInstant(from, "from") }),
+    ...(to !== undefined && { to: parseInstant(to, "to") }),
+    limit: limit ?? usualLimit,
+  };
 }
 
 async function search(deps: EventsDeps, query: EventQuery): Promise<Page<EventSummary>> {
@@ -201,48 +184,3 @@ function heldBy(
 }
 
 const holding: readonly string[] = ["unhealthy", "probing", "closed"];
-
-/** Refusal: InvalidSetting. */
-function queryIn(request: Request): EventQuery {
-  const { query } = request;
-  for (const name of Object.keys(query)) {
-    if (!queryNames.includes(name)) {
-      throw refuseName({ what: "query parameter", name, known: queryNames });
-    }
-  }
-  const { min, max } = searchRange;
-  return {
-    ...wordIn(request, "id"),
-    ...wordIn(request, "subject"),
-    ...wordIn(request, "type"),
-    ...wordIn(request, "topic"),
-    ...wordIn(request, "subscription"),
-    ...wordIn(request, "after"),
-    ...stateIn(query.state),
-    ...instantIn(request, "from"),
-    ...instantIn(request, "to"),
-    limit: numberIn(request, "limit", { min, max, usual: usualLimit }),
-  };
-}
-
-/** What is left empty is not asked for, as forms do it. */
-function wordIn<K extends string>({ query }: Request, name: K): { readonly [P in K]?: string } {
-  const text = query[name] ?? "";
-  if (text.length > wordCharsMax) {
-    const allowed = `at most ${wordCharsMax} characters long`;
-    throw refuseValue({ field: name, value: text, allowed });
-  }
-  return text === "" ? {} : ({ [name]: text } as { [P in K]: string });
-}
-
-function stateIn(text: string | undefined): { readonly state?: DeliveryState } {
-  if (text === undefined || text === "") return {};
-  const state = states.find((one) => one === text);
-  if (state !== undefined) return { state };
-  throw refuseName({ what: "state", name: text, where: "the query", known: states });
-}
-
-function instantIn<K extends string>({ query }: Request, name: K): { readonly [P in K]?: Instant } {
-  const text = query[name] ?? "";
-  return text === "" ? {} : ({ [name]: parseInstant(text, name) } as { [P in K]: Instant });
-}

@@ -2,57 +2,50 @@
 // and what each subscription of the topic says to it, clause by clause. Nothing is stored and
 // nothing is sent.
 
+import type { ExplainFilters } from "../../core/api/orders.ts";
 import type { FilterVerdict } from "../../core/api/views.ts";
 import type { EventFields } from "../../core/event.ts";
 import type { Catalog, Clock } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Request, Route } from "../../core/request.ts";
 import { explainFilter } from "../../core/routing/filter/explain.ts";
 import { parseFilter } from "../../core/routing/filter/parse.ts";
 import type { Filter } from "../../core/routing/filter.ts";
 import { publishLimits } from "../../core/schema/limits.ts";
 import { readEvents } from "../../core/schema/read.ts";
 import { isSameName } from "../../core/text/compare.ts";
-import { refuseValue, shownAs } from "../../core/text/wording.ts";
+import { shownAs } from "../../core/text/wording.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
-import { readMembers } from "../arm/body.ts";
-import { reply } from "../arm/reply.ts";
-import { apiHeaders, namedTopic } from "./names.ts";
+import { namedTopic } from "./names.ts";
+import type { Handlers } from "./serve.ts";
 
 export interface ExplainDeps {
   readonly catalog: () => Catalog;
   readonly clock: Clock;
 }
 
-export function explainRoutes(deps: ExplainDeps): Route[] {
-  return [
-    {
-      method: "POST",
-      path: "/api/v1/topics/:topic/explain",
-      headers: apiHeaders,
-      handle: (request) => reply(200, explain(deps, request)),
-    },
-  ];
+export function explainHandlers(deps: ExplainDeps): Pick<Handlers, "explainFilters"> {
+  return { explainFilters: ({ params, body }) => explain(deps, params.topic, body) };
 }
 
-const members = ["event", "subscription", "domainTopic", "filter"];
-
-function explain(deps: ExplainDeps, request: Request): readonly FilterVerdict[] {
+function explain(
+  deps: ExplainDeps,
+  name: string,
+  { event, subscription, filter, ...given }: ExplainFilters,
+): readonly FilterVerdict[] {
   const catalog = deps.catalog();
-  const topic = namedTopic(catalog, request);
-  const { event, subscription, filter, ...given } = readMembers(request, members);
+  const topic = namedTopic(catalog, name);
   const read = readOne(topic, event, deps.clock.now());
-  const domainTopic = given.domainTopic ?? read.domainTopic;
-  const verdict = (name: string | null, wanted: Filter) => ({
-    subscription: name,
+  const domainTopic = given.domainTopic ?? read.domainTopic ?? "";
+  const verdict = (of: string | null, wanted: Filter) => ({
+    subscription: of,
     ...explainFilter(wanted, read.fields),
   });
   if (filter !== undefined) return [verdict(null, parseFilter(filter, "filter"))];
   const asked = catalog.subscriptions.filter(
     (each) =>
       isSameName(each.topic, topic.name) &&
-      (each.domainTopic === null || isSameName(each.domainTopic, String(domainTopic))) &&
-      (subscription === undefined || isSameName(each.name, String(subscription))),
+      (each.domainTopic === null || isSameName(each.domainTopic, domainTopic)) &&
+      (subscription === undefined || isSameName(each.name, subscription)),
   );
   if (subscription !== undefined && asked.length === 0) {
     const words = `There is no subscription ${shownAs(subscription)} of ${shownAs(topic.name)}.`;
@@ -67,11 +60,7 @@ interface Read {
 }
 
 /** Refusals: those of a publish. */
-function readOne(topic: Topic, event: unknown, publishedAt: number): Read {
-  if (typeof event !== "object" || event === null || Array.isArray(event)) {
-    const allowed = "one event as it would be published, as an object";
-    throw refuseValue({ field: "event", value: event, allowed });
-  }
+function readOne(topic: Topic, event: object, publishedAt: number): Read {
   const [read] = readEvents(topic.inputSchema, JSON.stringify(event), {
     topic: topic.name,
     topicArmId: topicArmId(topic),

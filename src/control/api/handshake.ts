@@ -4,13 +4,13 @@
 import type { HandshakeView } from "../../core/api/views.ts";
 import { validationUrlOf } from "../../core/handshake/question.ts";
 import type { Catalog, Clock, Log } from "../../core/ports.ts";
-import type { Request, Route } from "../../core/request.ts";
+import type { Request } from "../../core/request.ts";
 import { baseUrlOf } from "../../core/request.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import { reply } from "../arm/reply.ts";
 import type { HandshakePort } from "../handshake/port.ts";
-import { apiHeaders, namedSubscription, subscriptionPath } from "./names.ts";
+import { type NamesSubscription, namedSubscription } from "./names.ts";
+import type { Handlers } from "./serve.ts";
 
 export interface HandshakeDeps {
   readonly catalog: () => Catalog;
@@ -19,27 +19,24 @@ export interface HandshakeDeps {
   readonly log: Log;
 }
 
-export function handshakeRoutes(deps: HandshakeDeps): Route[] {
-  const look = (request: Request) => {
-    const subscription = namedSubscription(deps.catalog(), request);
-    return reply(200, viewOf(subscription, { now: deps.clock.now(), request }));
+export function handshakeHandlers(
+  deps: HandshakeDeps,
+): Pick<Handlers, "showHandshake" | "repeatHandshake"> {
+  const look = (asked: NamesSubscription & { readonly request: Request }) => {
+    const subscription = namedSubscription(deps.catalog(), asked);
+    return viewOf(subscription, { now: deps.clock.now(), request: asked.request });
   };
-  return [
-    { method: "GET", path: `${subscriptionPath}/handshake`, headers: apiHeaders, handle: look },
-    {
-      method: "POST",
-      path: `${subscriptionPath}/validate`,
-      headers: apiHeaders,
-      handle(request) {
-        const { id } = namedSubscription(deps.catalog(), request);
-        // An endpoint may take minutes to agree: how it goes is seen where the exchange is.
-        deps.handshakes.rerun(id, { baseUrl: baseUrlOf(request) }).catch((error) => {
-          deps.log.fact("warn", "handshake.failed", { subscription: id, error: String(error) });
-        });
-        return look(request);
-      },
+  return {
+    showHandshake: look,
+    repeatHandshake(asked) {
+      const { id } = namedSubscription(deps.catalog(), asked);
+      // An endpoint may take minutes to agree: how it goes is seen where the exchange is.
+      deps.handshakes.rerun(id, { baseUrl: baseUrlOf(asked.request) }).catch((error) => {
+        deps.log.fact("warn", "handshake.failed", { subscription: id, error: String(error) });
+      });
+      return look(asked);
     },
-  ];
+  };
 }
 
 /** The code is a secret between us and the endpoint, until a person is needed to pass it on. */

@@ -6,6 +6,7 @@ import type { QueueCount } from "../../core/ports.ts";
 import { type HeartbeatDeps, startHeartbeat } from "./heartbeat.ts";
 import { Live } from "./live.ts";
 import { RateHistory } from "./rate-history.ts";
+import { apiRoutes } from "./serve.ts";
 
 function begin(over: Partial<HeartbeatDeps> = {}) {
   const live = new Live();
@@ -31,7 +32,7 @@ function begin(over: Partial<HeartbeatDeps> = {}) {
   };
   const watch = async () => {
     const told: string[] = [];
-    const [route] = live.routes;
+    const [route] = apiRoutes(live.handlers);
     const reply = await route?.handle({ ...plainRequest, method: "GET" });
     reply?.stream?.({ write: (text) => told.push(text) > 0 });
     return told;

@@ -4,6 +4,7 @@ import { plainRequest } from "../../../test/fixtures/request.ts";
 import type { LiveEnd, LiveEvent } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { Live } from "./live.ts";
+import { apiRoutes } from "./serve.ts";
 
 const end: LiveEnd = {
   event: "e1",
@@ -20,7 +21,7 @@ const ended: LiveEvent = { kind: "ended", ended: end };
 async function watch(live: Live, query: Record<string, string> = {}) {
   const told: string[] = [];
   const reader = { follows: true };
-  const [route] = live.routes;
+  const [route] = apiRoutes(live.handlers);
   const reply = await route?.handle({ ...plainRequest, method: "GET", query });
   const stop = reply?.stream?.({
     write(text) {
@@ -61,7 +62,10 @@ test("a watcher hears of the kinds, the topic and the subscription it asked for"
   );
   await assert.rejects(watch(live, { kinds: "atempt" }), (error) => {
     assert.ok(error instanceof Refusal);
-    assert.match(error.message, /there is no kind of live event "atempt"; did you mean attempt\?/);
+    assert.match(
+      error.message,
+      /^kinds\[0\] must be overview, .* and is "atempt"; did you mean attempt\?$/,
+    );
     return true;
   });
 });

@@ -5,29 +5,19 @@
 // beyond it, and what a slow reader does not take, is left out and counted, and nothing is kept
 // for anybody. What is wanted is said in the query: `kinds`, `topic`, `subscription`.
 
+import type { liveQuery } from "../../core/api/orders.ts";
+import type { Infer } from "../../core/api/schema.ts";
 import type { LiveEvent } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Request, Route, Stream } from "../../core/request.ts";
+import type { Stream } from "../../core/request.ts";
 import { isSameName } from "../../core/text/compare.ts";
-import { refuseName } from "../../core/text/wording.ts";
-import { apiHeaders } from "./names.ts";
+import type { Handlers } from "./serve.ts";
 
 const watchersMax = 100;
 /** Of one watcher. */
 const eventsPerSecondMax = 200;
 /** A connection without traffic is cut by what lies between. */
 const quietBeatsMax = 15;
-
-const liveKinds: readonly LiveEvent["kind"][] = [
-  "overview",
-  "published",
-  "attempt",
-  "ended",
-  "endpoint",
-  "catalog",
-  "redrive",
-  "missed",
-];
 
 interface Watcher {
   readonly wants: (event: LiveEvent) => boolean;
@@ -78,22 +68,17 @@ export class Live {
     }
   }
 
-  get routes(): Route[] {
-    return [
-      {
-        method: "GET",
-        path: "/api/v1/live",
-        headers: { ...apiHeaders, "content-type": "text/event-stream; charset=utf-8" },
-        handle: (request) => {
-          if (this.#watchers.size >= watchersMax) {
-            const words = `There are ${watchersMax} watchers already.`;
-            throw new Refusal("TooManyRequests", words, { retryAfterMs: 10_000 });
-          }
-          const wants = wishIn(request);
-          return { status: 200, stream: (out) => this.#watch({ wants, out }) };
-        },
+  get handlers(): Pick<Handlers, "watch"> {
+    return {
+      watch: ({ query }) => {
+        if (this.#watchers.size >= watchersMax) {
+          const words = `There are ${watchersMax} watchers already.`;
+          throw new Refusal("TooManyRequests", words, { retryAfterMs: 10_000 });
+        }
+        const wants = wishOf(query);
+        return { status: 200, stream: (out) => this.#watch({ wants, out }) };
       },
-    ];
+    };
   }
 
   #watch(watching: Pick<Watcher, "wants" | "out">): () => void {
@@ -109,14 +94,11 @@ function textOf({ kind, ...rest }: LiveEvent): string {
   return `event: ${kind}\ndata: ${JSON.stringify(rest)}\n\n`;
 }
 
-/** Refusal: InvalidSetting. */
-function wishIn({ query }: Request): (event: LiveEvent) => boolean {
-  const kinds = query.kinds === undefined ? liveKinds : query.kinds.split(",");
-  for (const name of kinds) {
-    const known: readonly string[] = liveKinds;
-    if (!known.includes(name)) throw refuseName({ what: "kind of live event", name, known });
-  }
-  const { topic, subscription } = query;
+function wishOf({
+  kinds,
+  topic,
+  subscription,
+}: Infer<typeof liveQuery>): (event: LiveEvent) => boolean {
   const isAbout = (about: { readonly topic: string; readonly subscription?: string }) =>
     (topic === undefined || isSameName(about.topic, topic)) &&
     (subscription === undefined ||
@@ -124,7 +106,7 @@ function wishIn({ query }: Request): (event: LiveEvent) => boolean {
       isSameName(about.subscription, subscription));
   return (event) => {
     if (event.kind === "missed") return true;
-    if (!kinds.includes(event.kind)) return false;
+    if (kinds !== undefined && !kinds.includes(event.kind)) return false;
     switch (event.kind) {
       case "published":
         return isAbout({ topic: event.event.topic });

@@ -1,264 +1,26 @@
-// The description of our own API in the form of OpenAPI 3.1, and the same as a page to read. What
-// is not ours is described by Microsoft: publishing, and Azure Resource Manager.
+// The description of our own API in the form of OpenAPI 3.1, and the same as a page to read: the
+// table of operations, written down. What is not ours is described by Microsoft: publishing, and
+// Azure Resource Manager.
 
 import { hash } from "node:crypto";
+import { type Operation, operations } from "../../core/api/operations.ts";
+import { type JsonSchema, text } from "../../core/api/schema.ts";
+import { ErrorView } from "../../core/api/views.ts";
 import type { Route } from "../../core/request.ts";
 import { reply } from "../arm/reply.ts";
-import { schemas } from "./schemas.ts";
-import { list, maybe, number, page, record, ref, type Schema, text, whole } from "./shape.ts";
+import { apiRoot } from "./serve.ts";
 
-export interface Operation {
-  readonly method: Route["method"];
-  /** Below `/api/v1`, with `{name}` for what varies. */
-  readonly path: string;
-  readonly summary: string;
-  /** Names in the query, all of which may be left out. */
-  readonly query?: readonly string[];
-  readonly takes?: Schema;
-  readonly gives: Schema;
-  /** Where it is no JSON. */
-  readonly contentType?: string;
-  /** It may go on after the answer; how far it is, `location` tells. */
-  readonly goesOn?: boolean;
-}
+type Components = Record<string, JsonSchema>;
 
-const subscription = "/topics/{topic}/subscriptions/{name}";
-const ofDomain = ["domainTopic"];
-const letters = [
-  ...["account", "container", "topic", "subscription", "reason", "outcome", "type", "from", "to"],
-  "redriven",
-];
-const steering = record<{ endpoint: string; because?: string }>({
-  endpoint: text,
-  because: maybe(text),
-});
-
-export const operations: readonly Operation[] = [
-  { method: "GET", path: "/overview", summary: "How things are now", gives: ref("Overview") },
-  {
-    method: "GET",
-    path: "/history",
-    summary: "What was counted over the last minutes, for charts",
-    query: ["minutes"],
-    gives: ref("History"),
-  },
-  {
-    method: "GET",
-    path: "/live",
-    summary: "What happens, as server-sent events",
-    query: ["kinds", "topic", "subscription"],
-    gives: text,
-    contentType: "text/event-stream",
-  },
-  { method: "GET", path: "/topics", summary: "Topics and domains", gives: page(ref("Topic")) },
-  {
-    method: "GET",
-    path: "/topics/{topic}/subscriptions",
-    summary: "The subscriptions of a topic",
-    gives: page(ref("Subscription")),
-  },
-  {
-    method: "GET",
-    path: "/subscriptions",
-    summary: "All subscriptions",
-    gives: page(ref("Subscription")),
-  },
-  {
-    method: "GET",
-    path: subscription,
-    summary: "A subscription, what waits for it and how its endpoint is",
-    query: ofDomain,
-    gives: ref("Subscription"),
-  },
-  {
-    method: "POST",
-    path: `${subscription}/pause`,
-    summary: "Hold everything back; nothing is dropped and nothing grows older",
-    query: ofDomain,
-    gives: ref("Subscription"),
-  },
-  {
-    method: "POST",
-    path: `${subscription}/resume`,
-    summary: "Let everything go on",
-    query: ofDomain,
-    gives: ref("Subscription"),
-  },
-  {
-    method: "POST",
-    path: `${subscription}/drain`,
-    summary: "Let what waits go out at a chosen rate, then run as usual",
-    query: ofDomain,
-    takes: record<{ perSecond: number }>({ perSecond: number }),
-    gives: ref("Subscription"),
-  },
-  {
-    method: "POST",
-    path: `${subscription}/skip`,
-    summary: "Drop everything that waits now",
-    query: ofDomain,
-    gives: record<{ skipped: number }>({ skipped: whole }),
-  },
-  {
-    method: "POST",
-    path: `${subscription}/hasten`,
-    summary: "Try now what waits for its next attempt, or one event of it",
-    query: ofDomain,
-    takes: record<{ event?: string }>({ event: maybe(text) }),
-    gives: record<{ hastened: number }>({ hastened: whole }),
-  },
-  {
-    method: "GET",
-    path: `${subscription}/handshake`,
-    summary: "The handshake with the webhook, with its exchange",
-    query: ofDomain,
-    gives: ref("Handshake"),
-  },
-  {
-    method: "POST",
-    path: `${subscription}/validate`,
-    summary: "Ask the webhook again",
-    query: ofDomain,
-    gives: ref("Handshake"),
-  },
-  {
-    method: "GET",
-    path: `${subscription}/signing`,
-    summary: "The secrets that deliveries are signed with, in clear",
-    query: ofDomain,
-    gives: ref("SigningSecrets"),
-  },
-  {
-    method: "POST",
-    path: `${subscription}/signing`,
-    summary: "A new secret, with an overlap, or no signing any more",
-    query: ofDomain,
-    takes: ref("RotateSigning"),
-    gives: ref("SigningSecrets"),
-  },
-  {
-    method: "POST",
-    path: "/topics/{topic}/explain",
-    summary: "Would this event match? Clause by clause",
-    takes: ref("ExplainFilters"),
-    gives: list(ref("FilterVerdict")),
-  },
-  {
-    method: "GET",
-    path: "/events",
-    summary: "Events, the newest first",
-    query: [
-      ...["id", "subject", "type", "topic", "subscription", "state", "from", "to"],
-      ...["after", "limit"],
-    ],
-    gives: page(ref("EventSummary")),
-  },
-  {
-    method: "GET",
-    path: "/events/{id}",
-    summary: "The whole story of one event",
-    gives: ref("Story"),
-  },
-  { method: "GET", path: "/endpoints", summary: "Endpoints", gives: page(ref("Endpoint")) },
-  {
-    method: "POST",
-    path: "/endpoints/close",
-    summary: "Send nothing to an endpoint until it is opened",
-    takes: steering,
-    gives: ref("Endpoint"),
-  },
-  {
-    method: "POST",
-    path: "/endpoints/open",
-    summary: "Send to an endpoint again, however it was",
-    takes: steering,
-    gives: ref("Endpoint"),
-  },
-  {
-    method: "POST",
-    path: "/endpoints/reset",
-    summary: "Forget how an endpoint was",
-    takes: steering,
-    gives: ref("Endpoint"),
-  },
-  {
-    method: "GET",
-    path: "/dead-letters",
-    summary: "Dead letters, the newest hour first",
-    query: [...letters, "after", "limit"],
-    gives: ref("DeadLetterPage"),
-  },
-  {
-    method: "GET",
-    path: "/dead-letters/groups",
-    summary: "Dead letters counted by reason, outcome and subscription",
-    query: letters,
-    gives: list(ref("DeadLetterGroup")),
-  },
-  {
-    method: "GET",
-    path: "/dead-letters/{id}",
-    summary: "One dead letter, with its record",
-    gives: ref("DeadLetter"),
-  },
-  {
-    method: "POST",
-    path: "/redrives",
-    summary: "Send dead letters again, or see what would be sent",
-    takes: ref("RedriveOrder"),
-    gives: ref("Redrive"),
-    goesOn: true,
-  },
-  { method: "GET", path: "/redrives", summary: "Redrives", gives: page(ref("Redrive")) },
-  {
-    method: "GET",
-    path: "/redrives/{id}",
-    summary: "How far a redrive is",
-    gives: ref("Redrive"),
-  },
-  { method: "DELETE", path: "/redrives/{id}", summary: "Stop a redrive", gives: ref("Redrive") },
-  {
-    method: "POST",
-    path: "/simulate",
-    summary: "What would become of an event if its endpoint were away",
-    takes: ref("SimulateOrder"),
-    gives: ref("Simulation"),
-  },
-  {
-    method: "GET",
-    path: "/settings",
-    summary: "The settings in force and where each came from",
-    gives: page(ref("Setting")),
-  },
-  { method: "GET", path: "/profiles", summary: "The profiles, as data", gives: list({}) },
-  { method: "GET", path: "/backups", summary: "Backups", gives: page(ref("Backup")) },
-  {
-    method: "POST",
-    path: "/backups",
-    summary: "Copy the embedded store while it is in use",
-    gives: ref("Backup"),
-  },
-  {
-    method: "GET",
-    path: "/backups/{name}",
-    summary: "Download a backup",
-    gives: { type: "string", format: "binary" },
-    contentType: "application/vnd.sqlite3",
-  },
-  { method: "DELETE", path: "/backups/{name}", summary: "Remove a backup", gives: ref("Backup") },
-  {
-    method: "POST",
-    path: "/links",
-    summary: "A link that signs a browser in to the portal, once",
-    gives: record<{ url: string }>({ url: text }),
-  },
-];
+const table = Object.entries<Operation>(operations);
 
 export function openapi(version: string): object {
+  const schemas: Components = {};
   const paths: Record<string, Record<string, object>> = {};
-  for (const operation of operations) {
-    const path = `/api/v1${operation.path}`;
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(operation) };
+  for (const [name, operation] of table) {
+    const path = apiRoot + operation.path;
+    const described = describe(name, operation, schemas);
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: described };
   }
   return {
     openapi: "3.1.0",
@@ -267,7 +29,8 @@ export function openapi(version: string): object {
       version,
       description:
         "Posthorn's own API: looking and steering. Topics and subscriptions are written through " +
-        "Azure Resource Manager's routes, events are published as to Azure Event Grid.",
+        "Azure Resource Manager's routes, events are published as to Azure Event Grid. In a " +
+        "request, a member that is null is as good as left out.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
@@ -286,40 +49,35 @@ export function openapi(version: string): object {
   };
 }
 
-function describe(operation: Operation): object {
-  const { method, path, summary, query = [], takes, gives, contentType, goesOn } = operation;
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-  const json = (schema: Schema) => ({ [contentType ?? "application/json"]: { schema } });
+function describe(name: string, operation: Operation, components: Components): object {
+  const { path, summary, query, body, answer, contentType, goesOn } = operation;
+  const params = [...path.matchAll(/\{(\w+)\}/g)].map(([, param]) => param);
+  const json = (schema: JsonSchema) => ({ "application/json": { schema } });
+  const answered =
+    contentType === undefined
+      ? json(answer.describe(components))
+      : { [contentType.replace(/;.*/, "")]: { schema: answer.describe(components) } };
   return {
-    operationId: operationId(method, path),
+    operationId: name,
     summary,
     parameters: [
-      ...names.map((name) => ({ name, in: "path", required: true, schema: text })),
-      ...query.map((name) => ({ name, in: "query", schema: text })),
+      ...params.map((param) => ({
+        ...{ name: param, in: "path", required: true, schema: text.describe(components) },
+      })),
+      ...Object.entries(query?.members ?? {}).map(([param, schema]) => ({
+        ...{ name: param, in: "query", schema: schema.describe(components), explode: false },
+      })),
     ],
-    ...(takes !== undefined && {
-      requestBody: { content: { "application/json": { schema: takes } } },
-    }),
+    ...(body && { requestBody: { content: json(body.describe(components)) } }),
     responses: {
-      "200": { description: "Done.", content: json(gives) },
-      ...(goesOn && { "202": { description: "Begun; see location.", content: json(gives) } }),
+      "200": { description: "Done.", content: answered },
+      ...(goesOn && { "202": { description: "Begun; see location.", content: answered } }),
       default: {
         description: "Refused, in words.",
-        content: { "application/json": { schema: ref("Error") } },
+        content: json(ErrorView.describe(components)),
       },
     },
   };
-}
-
-/** `getTopicsSubscriptionsHandshake` */
-function operationId(method: string, path: string): string {
-  const parts = path.split("/").map((part) => part.replace(/[{}]/g, "").replace(/-(\w)/g, upper));
-  const capital = (part: string) => part.charAt(0).toUpperCase() + part.slice(1);
-  return `${method.toLowerCase()}${parts.map(capital).join("")}`;
-}
-
-function upper(_: string, letter: string): string {
-  return letter.toUpperCase();
 }
 
 const style = `
@@ -354,6 +112,8 @@ export function descriptionRoutes(version: string): Route[] {
 }
 
 function docsPage(version: string): string {
+  const schemas: Components = {};
+  const sections = table.map(([, operation]) => section(operation, schemas)).join("");
   return (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Posthorn API</title>' +
     `<meta name="viewport" content="width=device-width"><style>${style}</style></head><body>` +
@@ -361,30 +121,31 @@ function docsPage(version: string): string {
     "<p>Everything the portal does, a script can do. Send the admin key as " +
     "<code>Authorization: Bearer …</code>. Refusals say what is wrong and what would be right. " +
     'The same for programs: <a href="/openapi.json">openapi.json</a>.</p>' +
-    `${operations.map(section).join("")}<h1>Shapes</h1>` +
+    `${sections}<h1>Shapes</h1>` +
     `${Object.entries(schemas).map(shapeSection).join("")}</main></body></html>`
   );
 }
 
-function section({ method, path, summary, query = [], takes, gives }: Operation): string {
-  const asked = query.length === 0 ? "" : `?${query.join("&")}`;
-  const url = escaped(`/api/v1${path}${asked}`);
-  const taken = takes === undefined ? "" : `takes ${link(takes)}, `;
+function section(operation: Operation, components: Components): string {
+  const { method, path, summary, query, body, answer } = operation;
+  const names = Object.keys(query?.members ?? {});
+  const url = escaped(apiRoot + path + (names.length === 0 ? "" : `?${names.join("&")}`));
+  const taken = body === undefined ? "" : `takes ${link(body.describe(components))}, `;
   return (
     `<h2><span class="method">${method}</span> <code>${url}</code></h2>` +
-    `<p>${escaped(summary)}: ${taken}gives ${link(gives)}.</p>`
+    `<p>${escaped(summary)}: ${taken}gives ${link(answer.describe(components))}.</p>`
   );
 }
 
 /** A shape by its name, where it has one. */
-function link(schema: Schema): string {
+function link(schema: JsonSchema): string {
   const found = /"\$ref":"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(schema));
   const name = found?.[1];
   if (name === undefined) return "JSON";
   return `<a href="#${name}">${name}</a>${schema.$ref === undefined ? ", several" : ""}`;
 }
 
-function shapeSection([name, schema]: readonly [string, Schema]): string {
+function shapeSection([name, schema]: readonly [string, JsonSchema]): string {
   const shown = escaped(JSON.stringify(schema, null, 2));
   return `<h2 id="${name}">${name}</h2><details><summary>Schema</summary><pre>${shown}</pre></details>`;
 }

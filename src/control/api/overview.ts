@@ -3,11 +3,9 @@
 
 import type { Counts, EndpointView, History, Overview } from "../../core/api/views.ts";
 import type { Catalog, Clock, Instant, Ledger } from "../../core/ports.ts";
-import type { Route } from "../../core/request.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import { reply } from "../arm/reply.ts";
-import { apiHeaders, numberIn } from "./names.ts";
-import { historyRange, type RateHistory } from "./rate-history.ts";
+import type { RateHistory } from "./rate-history.ts";
+import type { Handlers } from "./serve.ts";
 
 export interface OverviewDeps {
   readonly version: string;
@@ -26,25 +24,15 @@ export interface OverviewDeps {
 }
 
 const sickMax = 50;
+const usualMinutes = 60;
 
-export function overviewRoutes(deps: OverviewDeps): Route[] {
-  return [
-    {
-      method: "GET",
-      path: "/api/v1/overview",
-      headers: apiHeaders,
-      handle: async () => reply(200, await overviewOf(deps)),
-    },
-    {
-      method: "GET",
-      path: "/api/v1/history",
-      headers: apiHeaders,
-      handle(request) {
-        const minutes = numberIn(request, "minutes", { ...historyRange, usual: 60 });
-        return reply(200, historyOf(deps.pulse, minutes));
-      },
-    },
-  ];
+export function overviewHandlers(
+  deps: OverviewDeps,
+): Pick<Handlers, "showOverview" | "showHistory"> {
+  return {
+    showOverview: () => overviewOf(deps),
+    showHistory: ({ query }) => historyOf(deps.pulse, query.minutes ?? usualMinutes),
+  };
 }
 
 export async function overviewOf(deps: OverviewDeps): Promise<Overview> {

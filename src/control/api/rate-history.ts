@@ -15,8 +15,7 @@ const coarsePointsMax = 1_440;
 /** Over so many beats a rate is taken. */
 const rateBeats = 10;
 
-/** So far back charts go; the first hour in fine points. */
-export const historyRange = { min: 1, max: 1_440 } as const;
+/** Charts of the first hour have fine points. */
 const fineMinutesMax = 60;
 
 export interface Point {

@@ -3,24 +3,13 @@
 
 import type { SettingView } from "../../core/api/views.ts";
 import { profiles } from "../../core/delivery/profile.ts";
-import type { Route } from "../../core/request.ts";
-import { reply } from "../arm/reply.ts";
-import { apiHeaders } from "./names.ts";
+import type { Handlers } from "./serve.ts";
 
-export function settingRoutes(settings: readonly SettingView[]): Route[] {
-  const headers = apiHeaders;
-  return [
-    {
-      method: "GET",
-      path: "/api/v1/settings",
-      headers,
-      handle: () => reply(200, { value: settings, next: null }),
-    },
-    {
-      method: "GET",
-      path: "/api/v1/profiles",
-      headers,
-      handle: () => reply(200, Object.values(profiles)),
-    },
-  ];
+export function settingHandlers(
+  settings: readonly SettingView[],
+): Pick<Handlers, "listSettings" | "listProfiles"> {
+  return {
+    listSettings: () => ({ value: settings, next: null }),
+    listProfiles: () => Object.values(profiles),
+  };
 }

@@ -7,7 +7,8 @@ import { Refusal } from "../../core/refusal.ts";
 import { type SubscriptionDraft, termsIn } from "../../core/subscription.ts";
 import { plainTopic } from "../../core/topic.ts";
 import { MemoryStore } from "../../store/memory.ts";
-import { signingRoutes } from "./signing.ts";
+import { apiRoutes } from "./serve.ts";
+import { signingHandlers } from "./signing.ts";
 
 const dayMs = 86_400_000;
 const startAt = Date.UTC(2030, 0, 1);
@@ -27,7 +28,7 @@ async function open(changes: Partial<SubscriptionDraft> = {}) {
   const refresh = async () => {
     catalog = await store.catalog();
   };
-  const routes = signingRoutes({
+  const handlers = signingHandlers({
     registry: store,
     catalog: () => catalog,
     refresh,
@@ -35,6 +36,7 @@ async function open(changes: Partial<SubscriptionDraft> = {}) {
     log: { fact: (...fact) => facts.push(fact) },
     makeKey: () => Buffer.alloc(32, String(++made)).toString("base64"),
   });
+  const routes = apiRoutes(handlers);
   const ask = async (method: "GET" | "POST", order?: unknown, params = {}, query = {}) => {
     const route = routes.find((one) => one.method === method);
     assert.equal(route?.path, "/api/v1/topics/:topic/subscriptions/:name/signing");
@@ -46,7 +48,7 @@ async function open(changes: Partial<SubscriptionDraft> = {}) {
       body: order === undefined ? new Uint8Array() : Buffer.from(JSON.stringify(order)),
     });
     assert.equal(reply?.status, 200);
-    assert.equal(reply?.headers?.["cache-control"], "no-store");
+    assert.equal(route?.headers?.["cache-control"], "no-store");
     return (JSON.parse(reply?.body ?? "") as { secrets: { secret: string; expiresAt: string }[] })
       .secrets;
   };

@@ -1,24 +1,21 @@
 // The secrets that a subscription's deliveries are signed with: shown in clear to admins, and
 // followed by new ones with an overlap. A change takes effect at once and asks no endpoint.
 
+import type { RotateSigning } from "../../core/api/orders.ts";
 import type { SigningSecrets } from "../../core/api/views.ts";
 import {
   overlapMsDefault,
-  overlapMsMax,
   rotateSecrets,
   type Signing,
   secretsInForce,
 } from "../../core/delivery/signing.ts";
 import type { Catalog, Clock, Log, Registry } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Reply, Request, Route } from "../../core/request.ts";
 import type { Subscription, SubscriptionDraft } from "../../core/subscription.ts";
-import { refuseValue } from "../../core/text/wording.ts";
-import { readMembers } from "../arm/body.ts";
 import { wantedTerms } from "../arm/render.ts";
-import { reply } from "../arm/reply.ts";
 import { checkSecret, makeSecret, refuseUnsignable, renderSigning } from "../properties/signing.ts";
-import { namedSubscription, subscriptionPath } from "./names.ts";
+import { type NamesSubscription, namedSubscription } from "./names.ts";
+import type { Handlers } from "./serve.ts";
 
 export interface SigningDeps {
   readonly registry: Registry;
@@ -32,29 +29,27 @@ export interface SigningDeps {
 /** Writes by others that may come between. */
 const triesMax = 5;
 
-export function signingRoutes(deps: SigningDeps): Route[] {
-  const path = `${subscriptionPath}/signing`;
-  return [
-    { method: "GET", path, handle: (request) => show(deps, find(deps, request)) },
-    { method: "POST", path, handle: (request) => rotate(deps, request) },
-  ];
+export function signingHandlers(
+  deps: SigningDeps,
+): Pick<Handlers, "showSigning" | "rotateSigning"> {
+  return {
+    showSigning: (asked) => show(deps, namedSubscription(deps.catalog(), asked)),
+    rotateSigning: (asked) => rotate(deps, asked),
+  };
 }
 
-function find({ catalog }: SigningDeps, request: Request): Subscription {
-  return namedSubscription(catalog(), request);
-}
-
-/** Not to be kept by anyone on the way. */
-function show({ clock }: SigningDeps, subscription: Subscription): Reply {
+function show({ clock }: SigningDeps, subscription: Subscription): SigningSecrets {
   const signing = secretsInForce(wantedTerms(subscription).signing, clock.now());
-  const shown: SigningSecrets = renderSigning(signing, { showsSecrets: true });
-  return reply(200, shown, { "cache-control": "no-store" });
+  return renderSigning(signing, { showsSecrets: true });
 }
 
-async function rotate(deps: SigningDeps, request: Request): Promise<Reply> {
-  const order = readOrder(request);
+async function rotate(
+  deps: SigningDeps,
+  asked: NamesSubscription & { readonly body: RotateSigning },
+): Promise<SigningSecrets> {
+  const order = readOrder(asked.body);
   for (let tried = 1; ; tried++) {
-    const { id, revision, ...draft } = find(deps, request);
+    const { id, revision, ...draft } = namedSubscription(deps.catalog(), asked);
     const changed = withSigning(draft, (signing) => follow(deps, signing, order));
     refuseUnsignable(wantedTerms({ ...changed, id, revision }), "signing");
     try {
@@ -77,29 +72,17 @@ interface Order {
   readonly isOff: boolean;
 }
 
-function readOrder(request: Request): Order {
-  const { secret, overlapMs, off } = readMembers(request, ["secret", "overlapMs", "off"]);
-  if (![undefined, null, true, false].includes(off as null)) {
-    throw refuseValue({ field: "off", value: off, allowed: "true or false" });
-  }
-  const isOff = off === true;
+function readOrder({ secret, overlapMs, off = false }: RotateSigning): Order {
   for (const [field, value] of Object.entries({ secret, overlapMs })) {
-    if (!isOff || (value ?? null) === null) continue;
+    if (!off || value === undefined) continue;
     const words = `${field} must be left out: off forgets all secrets at once`;
     throw new Refusal("InvalidSetting", words, { target: field });
   }
   return {
-    secret: (secret ?? null) === null ? null : checkSecret(secret, "secret"),
-    overlapMs: checkOverlap(overlapMs ?? overlapMsDefault),
-    isOff,
+    secret: secret === undefined ? null : checkSecret(secret, "secret"),
+    overlapMs: overlapMs ?? overlapMsDefault,
+    isOff: off,
   };
-}
-
-function checkOverlap(value: unknown): number {
-  const isFine = Number.isInteger(value) && (value as number) >= 0;
-  if (isFine && (value as number) <= overlapMsMax) return value as number;
-  const allowed = `a whole number of milliseconds from 0 to ${overlapMsMax}`;
-  throw refuseValue({ field: "overlapMs", value, allowed });
 }
 
 function follow(deps: SigningDeps, signing: Signing, order: Order): Signing {

@@ -18,6 +18,7 @@ import {
   type Home,
   homeOf,
   type LetterQuery,
+  letterQueryOf,
   matchesLetter,
   topicNameIn,
 } from "../../core/deadletter/letter-query.ts";
@@ -97,10 +98,7 @@ export async function lettersIn(
   return Array.fromAsync(siftBlob(deps, { query: anything, after: null, read: step }));
 }
 
-const anything: LetterQuery = {
-  ...{ account: null, container: null, topic: null, subscription: null, reason: null },
-  ...{ outcome: null, type: null, from: null, to: null, redriven: null },
-};
+const anything = letterQueryOf({});
 
 async function* inGroups<T>(
   items: AsyncIterable<T>,

@@ -15,6 +15,7 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Route } from "../../core/request.ts";
 import { topicArmId } from "../../core/topic.ts";
 import { MemoryStore } from "../../store/memory.ts";
+import { apiRoutes } from "../api/serve.ts";
 import { Redrives } from "./redrives.ts";
 
 const path = "BILLING/2030/1/1/0/x.json";
@@ -90,7 +91,7 @@ async function openBroker(...ids: readonly string[]) {
     (view) => told.push(view),
   );
   const call = async (method: string, body?: object, id?: string) => {
-    const route = redrives.routes.find(
+    const route = apiRoutes(redrives.handlers).find(
       (each) => each.method === method && each.path.endsWith(":id") === (id !== undefined),
     ) as Route;
     const bytes = new TextEncoder().encode(body === undefined ? "" : JSON.stringify(body));

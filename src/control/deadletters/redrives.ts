@@ -3,17 +3,14 @@
 // often an event was sent again it does know, so the same order with `redriven: false` goes on with
 // what is left.
 
+import type { RedriveOrder } from "../../core/api/orders.ts";
 import type { Page, RedriveView } from "../../core/api/views.ts";
 import { redriveLimits } from "../../core/deadletter/redrive.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Reply, Request, Route } from "../../core/request.ts";
 import { shownAs } from "../../core/text/wording.ts";
-import { apiHeaders } from "../api/names.ts";
-import { reply } from "../arm/reply.ts";
+import { apiRoot, Begun, type Handlers } from "../api/serve.ts";
 import { type RedriveDeps, Redriving } from "./redrive.ts";
 import { readOrder } from "./redrive-order.ts";
-
-const path = "/api/v1/redrives";
 
 export class Redrives {
   readonly #deps: RedriveDeps;
@@ -27,20 +24,13 @@ export class Redrives {
     this.#tell = tell;
   }
 
-  get routes(): Route[] {
-    const headers = apiHeaders;
-    const one = `${path}/:id`;
-    return [
-      { method: "POST", path, headers, handle: (request) => this.#order(request) },
-      { method: "GET", path, headers, handle: () => reply(200, this.#page()) },
-      {
-        method: "GET",
-        path: one,
-        headers,
-        handle: (request) => reply(200, this.#need(request).view),
-      },
-      { method: "DELETE", path: one, headers, handle: (request) => this.#stop(request) },
-    ];
+  get handlers(): Pick<Handlers, "startRedrive" | "listRedrives" | "showRedrive" | "stopRedrive"> {
+    return {
+      startRedrive: ({ body }) => this.#start(body),
+      listRedrives: () => this.#page(),
+      showRedrive: ({ params }) => this.#need(params.id).view,
+      stopRedrive: ({ params }) => this.#stop(params.id),
+    };
   }
 
   /** Stops what runs, and resolves when it has. */
@@ -50,14 +40,14 @@ export class Redrives {
     await Promise.all(this.#runs);
   }
 
-  async #order(request: Request): Promise<Reply> {
+  async #start(asked: RedriveOrder): Promise<RedriveView | Begun<RedriveView>> {
     if (this.#isClosed) throw new Refusal("Unavailable", "The broker is stopping.");
     const catalog = this.#deps.catalog();
-    const order = readOrder(request, { catalog, accounts: this.#deps.accounts });
+    const order = readOrder(asked, { catalog, accounts: this.#deps.accounts });
     const redriving = new Redriving(this.#deps, order, this.#tell);
     if (order.isDryRun) {
       await redriving.tryOut();
-      return reply(200, redriving.view);
+      return redriving.view;
     }
     const running = [...this.#known.values()].filter((each) => each.isRunning);
     if (running.length >= redriveLimits.runningMax) {
@@ -68,7 +58,7 @@ export class Redrives {
     const run = redriving.run().finally(() => this.#runs.delete(run));
     this.#runs.add(run);
     const { view } = redriving;
-    return reply(202, view, { location: `${path}/${view.id}` });
+    return new Begun(view, `${apiRoot}/redrives/${view.id}`);
   }
 
   #keep(redriving: Redriving): void {
@@ -86,15 +76,14 @@ export class Redrives {
   }
 
   /** Resolves when nothing of it is under way any more; one that has ended stays as it is. */
-  async #stop(request: Request): Promise<Reply> {
-    const redriving = this.#need(request);
+  async #stop(id: string): Promise<RedriveView> {
+    const redriving = this.#need(id);
     redriving.stop();
     await redriving.ended;
-    return reply(200, redriving.view);
+    return redriving.view;
   }
 
-  #need({ params }: Request): Redriving {
-    const { id = "" } = params;
+  #need(id: string): Redriving {
     const found = this.#known.get(id);
     if (found !== undefined) return found;
     throw new Refusal("NotFound", `There is no redrive ${shownAs(id)}.`);

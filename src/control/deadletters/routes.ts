@@ -2,47 +2,42 @@
 // one alone with its record. A page is a bounded look: where a query matches little, it may have
 // fewer letters than asked for and yet a `next`.
 
-import type { DeadLetterGroup, DeadLetterPage, DeadLetterView } from "../../core/api/views.ts";
+import type { DeadLetterQuery } from "../../core/api/orders.ts";
+import type { DeadLetterGroup, DeadLetterPage } from "../../core/api/views.ts";
 import type { LetterPath } from "../../core/deadletter/letter-path.ts";
 import { bookmarkOf, parseBookmark, parseLetterId } from "../../core/deadletter/letter-path.ts";
-import {
-  type LetterQuery,
-  letterQueryNames,
-  parseLetterQuery,
-} from "../../core/deadletter/letter-query.ts";
+import { letterQueryOf } from "../../core/deadletter/letter-query.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Reply, Request, Route } from "../../core/request.ts";
 import { endpointOf } from "../../core/subscription.ts";
-import { refuseName } from "../../core/text/wording.ts";
-import { apiHeaders, numberIn } from "../api/names.ts";
-import { reply } from "../arm/reply.ts";
+import type { Handlers } from "../api/serve.ts";
 import { type FoundLetter, findLetters, type LetterDeps, lettersIn } from "./find-letters.ts";
 
 /** Blobs that one page, and one answer of groups, looks into. */
 const pageBlobsMax = 500;
 const groupBlobsMax = 2_000;
-const limitRange = { min: 1, max: 1_000, usual: 100 };
+const usualLimit = 100;
 const remarksMax = 20;
 
-export function deadLetterRoutes(deps: LetterDeps): Route[] {
-  const headers = apiHeaders;
-  const path = "/api/v1/dead-letters";
-  return [
-    { method: "GET", path, headers, handle: (request) => showPage(deps, request) },
-    {
-      method: "GET",
-      path: `${path}/groups`,
-      headers,
-      handle: (request) => showGroups(deps, request),
+export function deadLetterHandlers(
+  deps: LetterDeps,
+): Pick<Handlers, "findDeadLetters" | "groupDeadLetters" | "showDeadLetter"> {
+  return {
+    findDeadLetters: ({ query: { after, limit, ...query } }) =>
+      showPage(deps, query, { after, limit: limit ?? usualLimit }),
+    groupDeadLetters: ({ query }) => showGroups(deps, query),
+    async showDeadLetter({ params }) {
+      const { view, record } = await needLetter(deps, parseLetterId(params.id));
+      return { ...view, record };
     },
-    { method: "GET", path: `${path}/:id`, headers, handle: (request) => showOne(deps, request) },
-  ];
+  };
 }
 
-async function showPage(deps: LetterDeps, request: Request): Promise<Reply> {
-  const query = queryOf(request, ["after", "limit"]);
-  const { after } = request.query;
-  const limit = numberIn(request, "limit", limitRange);
+async function showPage(
+  deps: LetterDeps,
+  asked: DeadLetterQuery,
+  { after, limit }: { readonly after: string | undefined; readonly limit: number },
+): Promise<DeadLetterPage> {
+  const query = letterQueryOf(asked);
   const from = after === undefined ? null : parseBookmark(after, "after");
   const letters: FoundLetter[] = [];
   const remarks: string[] = [];
@@ -60,12 +55,14 @@ async function showPage(deps: LetterDeps, request: Request): Promise<Reply> {
     }
   }
   const value = letters.map(({ view }) => view);
-  const page: DeadLetterPage = { value, next, remarks: remarks.slice(0, remarksMax) };
-  return reply(200, page);
+  return { value, next, remarks: remarks.slice(0, remarksMax) };
 }
 
-async function showGroups(deps: LetterDeps, request: Request): Promise<Reply> {
-  const query = queryOf(request, []);
+async function showGroups(
+  deps: LetterDeps,
+  asked: DeadLetterQuery,
+): Promise<readonly DeadLetterGroup[]> {
+  const query = letterQueryOf(asked);
   const groups = new Map<string, DeadLetterGroup>();
   let blobs = 0;
   for await (const found of findLetters(deps, query)) {
@@ -75,10 +72,7 @@ async function showGroups(deps: LetterDeps, request: Request): Promise<Reply> {
   }
   const isPartial = blobs === groupBlobsMax;
   const shown = [...groups.values()].map((group) => ({ ...group, isPartial }));
-  return reply(
-    200,
-    shown.toSorted((one, other) => other.count - one.count),
-  );
+  return shown.toSorted((one, other) => other.count - one.count);
 }
 
 function addTo(groups: Map<string, DeadLetterGroup>, { view, home }: FoundLetter): void {
@@ -96,11 +90,6 @@ function addTo(groups: Map<string, DeadLetterGroup>, { view, home }: FoundLetter
   });
 }
 
-async function showOne(deps: LetterDeps, { params }: Request): Promise<Reply> {
-  const { view, record } = await needLetter(deps, parseLetterId(params.id ?? ""));
-  return reply(200, { ...view, record } satisfies DeadLetterView);
-}
-
 /** Refusals: NotFound, Conflict for a record that cannot be read, Unavailable for its store. */
 async function needLetter(deps: LetterDeps, place: LetterPath): Promise<FoundLetter> {
   const { account, container, path, index } = place;
@@ -113,13 +102,4 @@ async function needLetter(deps: LetterDeps, place: LetterPath): Promise<FoundLet
     if (each.kind === "remark" && each.index === index) throw new Refusal("Conflict", each.words);
   }
   throw new Refusal("NotFound", `The blob has no record ${index}.`);
-}
-
-/** Refusal: InvalidSetting, for a word that is none of the query's. */
-function queryOf({ query }: Request, others: readonly string[]): LetterQuery {
-  const known = [...letterQueryNames, ...others];
-  for (const name of Object.keys(query)) {
-    if (!known.includes(name)) throw refuseName({ what: "parameter", name, known });
-  }
-  return parseLetterQuery(query);
 }

@@ -9,7 +9,6 @@ import { hash } from "node:crypto";
 import type { Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
-import { reply } from "../arm/reply.ts";
 import { whyAstray } from "./admin-lock.ts";
 
 /** Who is signed in; see runtime/access/sessions.ts. */
@@ -49,12 +48,6 @@ export function sessionRoutes(deps: SessionDeps): Route[] {
     { method: "POST", path: "/signin", headers, handle: (asked) => enterByKey(deps, asked) },
     { method: "POST", path: "/signout", headers, handle: (asked) => leave(deps, asked) },
   ];
-}
-
-/** For admins: a new link, such as the command line asks for. */
-export function linkRoutes(deps: SessionDeps, baseUrl: (asked: Request) => string): Route[] {
-  const handle = (asked: Request) => reply(200, { url: linkOf(deps, baseUrl(asked)) });
-  return [{ method: "POST", path: "/api/v1/links", handle }];
 }
 
 function enterByLink(deps: SessionDeps, asked: Request): Reply {

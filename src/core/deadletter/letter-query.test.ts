@@ -7,11 +7,11 @@ import { Refusal } from "../refusal.ts";
 import type { SubscriptionDraft } from "../subscription.ts";
 import { type TopicDraft, topicArmId } from "../topic.ts";
 import { type Letter, readLetters } from "./letter.ts";
-import { containersOf, homeOf, parseLetterQuery } from "./letter-query.ts";
+import { containersOf, homeOf, letterQueryOf } from "./letter-query.ts";
 
 const group = { subscriptionId: "s", resourceGroup: "rg" };
 const accounts = parseStorageAccounts({ first: { folder: "/a" }, second: { folder: "/b" } });
-const anything = parseLetterQuery({});
+const anything = letterQueryOf({});
 
 const boxIn = (account: string, container: string) => ({
   deadLetter: { kind: "blob" as const, resourceId: storageArmId({ group, account }), container },

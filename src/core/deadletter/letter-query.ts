@@ -5,62 +5,50 @@
 // An Event Grid record names its topic, a CloudEvent does not. Where the subscription cannot be
 // told for sure, nobody is guessed.
 
+import type { DeadLetterQuery } from "../api/orders.ts";
 import { containerNameRule, findAccount, type StorageAccount } from "../azure/storage.ts";
 import type { Catalog, Instant } from "../ports.ts";
 import { Refusal } from "../refusal.ts";
 import type { Subscription } from "../subscription.ts";
 import { parseInstant } from "../text/time.ts";
-import type { Members } from "../text/wording.ts";
 import { refuseValue, shownAs } from "../text/wording.ts";
 import { type Topic, topicArmId } from "../topic.ts";
 import type { Letter } from "./letter.ts";
 import { type LetterPath, subscriptionIn } from "./letter-path.ts";
 import type { BlobContainer } from "./letter-store.ts";
 
-const textNames = ["account", "container", "topic", "subscription", "reason", "outcome", "type"];
-
-/** The members of a query, and the words of its URL. */
-export const letterQueryNames = [...textNames, "from", "to", "redriven"] as const;
-
-type TextName = "account" | "container" | "topic" | "subscription" | "reason" | "outcome" | "type";
-
 /** Null: whatever it is. */
-export type LetterQuery = { readonly [name in TextName]: string | null } & {
+export interface LetterQuery {
+  readonly account: string | null;
+  readonly container: string | null;
+  readonly topic: string | null;
+  readonly subscription: string | null;
+  readonly reason: string | null;
+  readonly outcome: string | null;
+  readonly type: string | null;
   readonly from: Instant | null;
   readonly to: Instant | null;
   /** Whether they have been sent again before. */
   readonly redriven: boolean | null;
+}
+
+const anything: LetterQuery = {
+  ...{ account: null, container: null, topic: null, subscription: null, reason: null },
+  ...{ outcome: null, type: null, from: null, to: null, redriven: null },
 };
 
 /** `at`: what stands before the names in refusals. Refusal: InvalidSetting. */
-export function parseLetterQuery(members: Members, at = ""): LetterQuery {
-  const texts = textNames.map((name) => {
-    const value = members[name] ?? null;
-    if (value === null || (typeof value === "string" && value !== "")) return [name, value];
-    throw refuseValue({ field: at + name, value, allowed: "a text, or left out" });
-  });
-  const instant = (name: "from" | "to") => {
-    const value = members[name] ?? null;
-    if (value === null) return null;
-    const allowed = "an ISO 8601 instant with its zone";
-    if (typeof value !== "string") throw refuseValue({ field: at + name, value, allowed });
-    return parseInstant(value, at + name);
-  };
+export function letterQueryOf(asked: DeadLetterQuery, at = ""): LetterQuery {
+  const { from, to, ...rest } = asked;
   const query = {
-    ...(Object.fromEntries(texts) as { readonly [name in TextName]: string | null }),
-    ...{ from: instant("from"), to: instant("to"), redriven: truthOf(members.redriven, at) },
+    ...anything,
+    ...rest,
+    ...(from !== undefined && { from: parseInstant(from, `${at}from`) }),
+    ...(to !== undefined && { to: parseInstant(to, `${at}to`) }),
   };
   if (query.from === null || query.to === null || query.from <= query.to) return query;
   const target = `${at}to`;
   throw new Refusal("InvalidSetting", `${target} must not be before ${at}from`, { target });
-}
-
-/** A query of a URL has words only. */
-function truthOf(value: unknown, at: string): boolean | null {
-  if (value === undefined || value === null) return null;
-  if (value === true || value === "true") return true;
-  if (value === false || value === "false") return false;
-  throw refuseValue({ field: `${at}redriven`, value, allowed: "true or false" });
 }
 
 /**

@@ -22,9 +22,12 @@ export function refuseValue(wrong: {
   readonly value: unknown;
   readonly allowed: string;
   readonly secret?: boolean;
+  /** Which of those allowed was probably meant. */
+  readonly meant?: string | null;
 }): Refusal {
   const found = wrong.secret ? shapeOf(wrong.value) : shownAs(wrong.value);
-  const words = `${wrong.field} must be ${wrong.allowed}, and is ${found}`;
+  const hint = wrong.meant == null ? "" : `; did you mean ${wrong.meant}?`;
+  const words = `${wrong.field} must be ${wrong.allowed}, and is ${found}${hint}`;
   return new Refusal("InvalidSetting", words, { target: wrong.field });
 }
 
@@ -37,7 +40,8 @@ export function refuseName(wrong: {
   readonly known: readonly string[];
 }): Refusal {
   const meant = nearest(wrong.name, wrong.known);
-  const hint = meant === null ? `known are ${wrong.known.join(", ")}` : `did you mean ${meant}?`;
+  const known = wrong.known.length === 0 ? "there are none" : `known are ${wrong.known.join(", ")}`;
+  const hint = meant === null ? known : `did you mean ${meant}?`;
   const where = wrong.where === undefined ? "" : ` in ${wrong.where}`;
   return new Refusal(
     "InvalidSetting",

@@ -1,7 +1,7 @@
 // The question of a what-if: an order as someone wrote it, checked, and what the endpoint in it
 // does at an instant. Times count in milliseconds from the publish of the event that is followed.
 
-import type { SimulateOrder } from "../api/views.ts";
+import type { SimulateOrder } from "../api/orders.ts";
 import { type BatchPolicy, batchPolicyOf } from "../delivery/batch.ts";
 import type { Outcome, Silence } from "../delivery/outcome.ts";
 import {

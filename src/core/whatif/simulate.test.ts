@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { SimulateOrder } from "../api/views.ts";
+import type { SimulateOrder } from "../api/orders.ts";
 import { healthRules } from "../delivery/health.ts";
 import { type ProfileName, profileNames, profiles } from "../delivery/profile.ts";
 import { additionMsMax, additionShareMax } from "../delivery/retry.ts";

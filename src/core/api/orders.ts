@@ -1,0 +1,242 @@
+// What our own API takes: the bodies and queries of its requests, each with the type inferred from
+// it. Bounds stand here with the member they bound. What depends on more than the request itself
+// (whether a subscription is there, what a profile knows) is judged by whoever carries it out.
+
+import { redriveLimits } from "../deadletter/redrive.ts";
+import { drainRange } from "../delivery/flow.ts";
+import { overlapMsMax } from "../delivery/signing.ts";
+import { searchRange } from "../story/chronicle.ts";
+import {
+  about,
+  anyObject,
+  type Infer,
+  instant,
+  list,
+  named,
+  numberFrom,
+  object,
+  oneOf,
+  optional,
+  orNull,
+  type Schema,
+  text,
+  textOf,
+  truth,
+  whole,
+  wholeFrom,
+  words,
+} from "./schema.ts";
+import { DeliveryState, liveKinds } from "./views.ts";
+
+/** Names, ids and subjects are never longer than this. */
+const name = textOf({ min: 1, max: 1_024 }, { allowed: "a name of at most 1024 characters" });
+const word = textOf({ min: 1, max: 1_024 });
+/** Where a page ended; its inside is ours. */
+const bookmark = textOf({ min: 1, max: 4_096 });
+
+export const within = object({ domainTopic: optional(name) });
+
+export const historyQuery = object({
+  minutes: optional(about(wholeFrom({ min: 1, max: 1_440 }), "Default: 60.")),
+});
+
+export const liveQuery = object({
+  kinds: optional(about(list(liveKinds), "Parted by commas; default: all.")),
+  topic: optional(name),
+  subscription: optional(name),
+});
+
+export const eventQuery = object({
+  id: optional(word),
+  subject: optional(word),
+  type: optional(word),
+  topic: optional(word),
+  subscription: optional(word),
+  state: optional(DeliveryState),
+  from: optional(instant),
+  to: optional(instant),
+  after: optional(bookmark),
+  limit: optional(about(wholeFrom(searchRange), "Default: 50.")),
+});
+
+export const DeadLetterQuery = object({
+  account: optional(word),
+  container: optional(word),
+  topic: optional(word),
+  subscription: optional(word),
+  reason: optional(word),
+  outcome: optional(word),
+  type: optional(word),
+  from: optional(instant),
+  to: optional(instant),
+  redriven: optional(about(truth, "Whether they have been sent again before.")),
+});
+export type DeadLetterQuery = Infer<typeof DeadLetterQuery>;
+
+export const deadLetterPageQuery = object({
+  ...DeadLetterQuery.members,
+  after: optional(bookmark),
+  limit: optional(about(wholeFrom({ min: 1, max: 1_000 }), "Default: 100.")),
+});
+
+export const RedriveOrder = named(
+  "RedriveOrder",
+  object({
+    ids: optional(
+      about(
+        list(textOf({ min: 1, max: 4_096 }, { allowed: "the id of a dead letter" }), {
+          min: 1,
+          max: redriveLimits.idsMax,
+          allowed: `an array of 1 to ${redriveLimits.idsMax} ids; for more, write a query`,
+        }),
+        "Either some, by their ids, …",
+      ),
+    ),
+    query: optional(about(DeadLetterQuery, "… or all that match.")),
+    to: optional(
+      about(
+        oneOf(
+          [
+            object({ topic: name, subscription: name, domainTopic: optional(name) }),
+            object({ url: textOf({ min: 1, max: 2_048 }, { allowed: "a URL", isSecret: true }) }),
+          ],
+          "an object with topic and subscription, or with url",
+        ),
+        "Default: the subscription each was meant for.",
+      ),
+    ),
+    perSecond: optional(
+      about(
+        numberFrom({ min: 0.01, max: redriveLimits.perSecondMax }, "a number of events a second"),
+        `Default: ${redriveLimits.perSecondDefault}.`,
+      ),
+    ),
+    dryRun: optional(about(truth, "Nothing is sent: the answer shows what would be.")),
+    force: optional(
+      about(truth, "Sends also what has been redriven as often as the guard allows."),
+    ),
+  }),
+);
+export type RedriveOrder = Infer<typeof RedriveOrder>;
+
+export const drainOrder = object({
+  perSecond: numberFrom(drainRange, "a number of events a second"),
+});
+
+export const hastenOrder = object({
+  event: optional(
+    textOf({ min: 1, max: 1_024 }, { allowed: "the id of an event, or left out for all" }),
+  ),
+});
+
+export const endpointOrder = object({
+  endpoint: textOf(
+    { min: 1, max: 4_096 },
+    { allowed: "the name of an endpoint, as GET /api/v1/endpoints shows it" },
+  ),
+  because: optional(textOf({ min: 0, max: 500 }, { allowed: "a text of at most 500 characters" })),
+});
+
+export const RotateSigning = named(
+  "RotateSigning",
+  object({
+    secret: optional(
+      about(
+        textOf({ min: 1, max: 1_024 }, { isSecret: true }),
+        "`whsec_…`; one is made when it is left out.",
+      ),
+    ),
+    overlapMs: optional(
+      about(
+        wholeFrom({ min: 0, max: overlapMsMax }, "a whole number of milliseconds"),
+        "How long the ones before stay in force; 0: not at all.",
+      ),
+    ),
+    off: optional(about(truth, "Signing is switched off and all secrets are forgotten.")),
+  }),
+);
+export type RotateSigning = Infer<typeof RotateSigning>;
+
+export const ExplainFilters = named(
+  "ExplainFilters",
+  object({
+    event: about(
+      anyObject("one event as it would be published, as an object"),
+      "The event, as it would be published to the topic.",
+    ),
+    subscription: optional(about(name, "Default: all of the topic.")),
+    domainTopic: optional(name),
+    filter: optional(
+      about(
+        anyObject(),
+        "In the place of the subscriptions' own, as in ARM's `properties.filter`.",
+      ),
+    ),
+  }),
+);
+export type ExplainFilters = Infer<typeof ExplainFilters>;
+
+const spanMs = wholeFrom({ min: 0, max: 366 * 86_400_000 });
+
+const does: Schema<number | string> = about(
+  oneOf(
+    [wholeFrom({ min: 200, max: 599 }), words("timeout", "refused", "dns", "tls")],
+    "a status from 200 to 599, or timeout, refused, dns or tls",
+  ),
+  "What the endpoint does.",
+);
+
+export const SimulateOrder = named(
+  "SimulateOrder",
+  object({
+    profile: text,
+    destination: optional(words("webhook", "resource")),
+    maxDeliveryAttempts: optional(whole),
+    eventTimeToLiveInMinutes: optional(whole),
+    outage: about(
+      list(
+        object({
+          fromMs: spanMs,
+          untilMs: about(orNull(spanMs), "Null: for good."),
+          does,
+          retryAfterMs: optional(spanMs),
+        }),
+        { min: 0, max: 100, allowed: "a list of at most 100 spells" },
+      ),
+      "What the endpoint does from when to when, counted from the publish.",
+    ),
+    backlog: optional(
+      about(
+        // A broker has other things to do meanwhile; the command line takes more.
+        wholeFrom({ min: 0, max: 5_000 }),
+        "Events that wait when the endpoint returns, published evenly over the outage.",
+      ),
+    ),
+    deadLetter: optional(truth),
+    batch: optional(
+      object({
+        maxEventsPerBatch: optional(whole),
+        preferredBatchSizeInKilobytes: optional(whole),
+      }),
+    ),
+    answerMs: optional(
+      about(
+        wholeFrom({ min: 0, max: 30_000 }),
+        "How long the endpoint takes to answer. Default: 50.",
+      ),
+    ),
+    eventBytes: optional(
+      about(
+        wholeFrom({ min: 1, max: 1_048_576 }),
+        "How large each event of the backlog is, for batches. Default: 1024.",
+      ),
+    ),
+    seed: optional(
+      about(
+        wholeFrom({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+        "Fixes the random additions; without it each is half its largest.",
+      ),
+    ),
+  }),
+);
+export type SimulateOrder = Infer<typeof SimulateOrder>;
