@@ -83,12 +83,12 @@ const RULES: readonly Rule[] = [
     planted: [
       { "src/core/a.ts": 'import { createHash } from "node:crypto";' },
       { "src/dispatch/a.ts": 'import { request } from "undici";' },
-      { "src/egress/webhook.ts": 'import fastify from "fastify";' },
+      { "src/egress/webhook.ts": 'import pino from "pino";' },
       { "src/store/memory.ts": 'import { DatabaseSync } from "node:sqlite";' },
       { "src/dispatch/a.ts": 'import { setTimeout } from "node:timers/promises";' },
       { "src/runtime/a.ts": 'import leftpad from "leftpad";' },
       { "src/dispatch/a.ts": "await import(name);" },
-      { "portal/pages/a.tsx": 'import { x } from "fastify";' },
+      { "portal/pages/a.tsx": 'import { x } from "undici";' },
       { "portal/pages/a.tsx": 'import { x } from "@fluentui/react-icons";' },
     ],
     fine: [

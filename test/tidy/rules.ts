@@ -66,7 +66,6 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/sdk-metrics": ["src/runtime/telemetry/"],
   "@opentelemetry/sdk-trace": ["src/runtime/telemetry/"],
   "@peculiar/x509": ["src/runtime/access/certificate.ts"],
-  fastify: ["src/runtime/http/listener.ts"],
   jose: ["src/runtime/access/tokens.ts"],
   pino: ["src/runtime/log.ts"],
   "reflect-metadata": ["src/runtime/access/certificate.ts"],

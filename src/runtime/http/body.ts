@@ -4,7 +4,11 @@
 import type { IncomingMessage } from "node:http";
 import { refuseSize } from "../../core/schema/limits.ts";
 
-const nothing: Buffer = Buffer.alloc(0);
+export const nothing: Buffer = Buffer.alloc(0);
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
+}
 
 /**
  * Null when the client has gone. Refusal: PayloadTooLarge, as soon as that is known. What is left
@@ -13,9 +17,6 @@ const nothing: Buffer = Buffer.alloc(0);
  */
 export function readBody(incoming: IncomingMessage, bytesMax: number): Promise<Buffer | null> {
   const length = incoming.headers["content-length"];
-  if (length === undefined && incoming.headers["transfer-encoding"] === undefined) {
-    return Promise.resolve(nothing);
-  }
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = [];
     let bytes = 0;

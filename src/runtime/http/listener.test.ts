@@ -101,7 +101,7 @@ test("a URL asked for again is answered like the first time, by its own method",
   }
 });
 
-test("more URLs than are remembered are answered all the same", async (t) => {
+test("each of many URLs is answered for itself, also when asked again", async (t) => {
   const { url } = await serve(t, [echo]);
   for (const round of [0, 1]) {
     const asked = Array.from({ length: 1_100 }, async (_, index) => {

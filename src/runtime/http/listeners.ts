@@ -10,7 +10,8 @@ import type { Route } from "../../core/request.ts";
 import type { Address } from "../../core/text/setting-kinds.ts";
 import { type Certificates, renewDaily } from "../access/certificate.ts";
 import type { Identity } from "./connections.ts";
-import { listen, type TurnedAway } from "./listener.ts";
+import { listen } from "./listener.ts";
+import type { TurnedAway } from "./serve.ts";
 import { type OwnPort, TopicPorts } from "./topic-ports.ts";
 
 export interface ListenersOptions {
