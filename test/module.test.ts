@@ -222,13 +222,17 @@ test("keys that mean nothing here are told at start, and nothing else is", async
   const { program } = await openModule(t, {
     "inbound:clientAuth:clientCert:enabled": "true",
     outbound__webhook__httpsOnly: "true",
+    brokers__defaultMaxDeliveryAttempts: "3",
+    broker__defaultMaxDeliveryAttemps: "4",
+    inbound__mystery: "x",
   });
-  await program.told("setting.idle");
+  await program.told("setting.idle", 3);
   const idle = program.facts.filter(({ fact }) => fact === "setting.idle");
-  assert.deepEqual(
-    idle.map(({ name }) => name),
-    ["inbound__clientAuth__clientCert__enabled"],
-  );
+  assert.deepEqual(idle.map(({ name, why }) => [name, String(why).slice(0, 26)]).toSorted(), [
+    ["broker__defaultMaxDeliveryAttemps", "The module has no such key"],
+    ["inbound__clientAuth__clientCert__enabled", "There is no IoT Edge secur"],
+    ["inbound__mystery", "The module has no such key"],
+  ]);
 });
 
 test("the batching defaults are settings, for subscriptions made by any API (B-4)", async (t) => {

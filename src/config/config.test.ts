@@ -421,6 +421,18 @@ test("what of the module's keys means nothing here is told by name", () => {
   );
 });
 
+test("the module's misspelt group is taken as meant, and an unknown key is named", () => {
+  const env = { brokers__defaultMaxDeliveryAttempts: "3", broker__defaultMaxDeliveryAttemps: "4" };
+  const { defaultMaxDeliveryAttempts, idleKeys } = parse({ env });
+  assert.equal(defaultMaxDeliveryAttempts, 3);
+  assert.deepEqual(idleKeys, [
+    {
+      name: "broker__defaultMaxDeliveryAttemps",
+      why: "The module has no such key; did you mean broker__defaultMaxDeliveryAttempts?",
+    },
+  ]);
+});
+
 test("declared topics and domains are handed on as they stand", () => {
   const topics = { orders: { key1: "hush" } };
   const domains = { shop: { key1: "hush" } };

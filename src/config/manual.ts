@@ -143,8 +143,8 @@ ${settingList
   .map(docRow)
   .join("\n")}
 
-They are case-insensitive, and \`:\` may be written instead of \`__\`. Keys that have no effect here are logged at start as
-\`setting.idle\`:
+They are case-insensitive, \`:\` may be written instead of \`__\`, and \`brokers__\` is taken as \`broker__\`. Keys that the module does
+not have, and these, which have no effect here, are logged at start as \`setting.idle\`:
 
 | name | why it has no effect |
 | --- | --- |

@@ -13,6 +13,7 @@ import {
   trueOrFalse,
   wholeNumber,
 } from "../core/text/setting-kinds.ts";
+import { nearest } from "../core/text/wording.ts";
 
 function moduleKey<T, D extends string | null>(given: {
   readonly name: string;
@@ -186,9 +187,17 @@ export const unusedKeys: readonly UnusedKey[] = [
   },
 ];
 
+/** In one spelling. The module's own documentation also writes `brokers__` for `broker__`. */
+function spelled(variable: string): string {
+  return variable
+    .replaceAll(":", "__")
+    .toLowerCase()
+    .replace(/^brokers__/, "broker__");
+}
+
 /** Whether a variable of the environment is this key, in one of its spellings. */
 function isKey(variable: string, name: string): boolean {
-  return variable.replaceAll(":", "__").toLowerCase() === name.toLowerCase();
+  return spelled(variable) === name.toLowerCase();
 }
 
 /** The variable that gives the key; an empty one gives nothing. */
@@ -202,7 +211,24 @@ export function moduleKeyIn(
 export function unusedKeysIn(
   env: Readonly<Record<string, string | undefined>>,
 ): readonly UnusedKey[] {
-  return unusedKeys.filter(({ name }) => moduleKeyIn(env, name) !== undefined);
+  const unused = unusedKeys.filter(({ name }) => moduleKeyIn(env, name) !== undefined);
+  return [...unused, ...unknownKeysIn(env)];
+}
+
+/** How the module's keys begin. */
+const groups = /^(broker|api|inbound|outbound|metrics)__/;
+
+/** What looks like a key of the module and is none: a misspelling, or another program's. */
+function unknownKeysIn(env: Readonly<Record<string, string | undefined>>): readonly UnusedKey[] {
+  const known = [...Object.values(moduleKeys), ...unusedKeys].map(({ name }) => name);
+  return Object.keys(env)
+    .filter((variable) => groups.test(spelled(variable)) && env[variable] !== "")
+    .filter((variable) => !known.some((name) => isKey(variable, name)))
+    .map((variable) => {
+      const meant = nearest(spelled(variable), known);
+      const hint = meant === null ? "" : `; did you mean ${meant}?`;
+      return { name: variable, why: `The module has no such key${hint}` };
+    });
 }
 
 /** What becomes of the listeners that are not set, by the module's policy. */

@@ -270,6 +270,20 @@ test("every member of a subscription is taken in any letter case, and shown agai
   );
 });
 
+test("the schema of a topic cannot change while somebody is subscribed to it", async () => {
+  const module = await openModule();
+  await module.good("PUT", "/topics/t1");
+  await module.good("PUT", "/topics/t1/eventSubscriptions/s1", webHook({}, {}));
+  const custom = { properties: { inputSchema: "CustomEventSchema" } };
+  const [status, , told] = await module.refused("PUT", "/topics/t1", custom);
+  assert.equal(status, 409);
+  assert.match(told, /inputSchema cannot become CustomEventSchema while .* 's1' is there/);
+  await module.good("PUT", "/topics/t1", { properties: { inputSchema: "EventGridSchema" } });
+  await module.good("DELETE", "/topics/t1/eventSubscriptions/s1");
+  await module.good("PUT", "/topics/t1", custom);
+  assert.equal((await module.catalog()).topics[0]?.inputSchema, "CustomEventSchema");
+});
+
 test("batching takes the module's limits and defaults (B-1, B-4)", async () => {
   const module = await openModule({
     rules: {

@@ -7,7 +7,6 @@
 import { readValue, wholeBody } from "../control/arm/body.ts";
 import { changing, logTopic } from "../control/arm/find-topic.ts";
 import { reply } from "../control/arm/reply.ts";
-import { checkSubscribers } from "../control/arm/topics.ts";
 import { type AdminLock, requireAdmin } from "../control/signin/admin-lock.ts";
 import type { Catalog } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
@@ -114,7 +113,7 @@ async function putTopic(deps: ModuleDeps, request: Request): Promise<Reply> {
     const old = findTopic(deps.catalog(), name);
     if (old === undefined) checkNewName(deps.catalog(), name);
     const terms = checkModuleTopic(properties, old);
-    checkSubscribers(deps, old, terms);
+    checkSchemaStays(deps, old, terms);
     const draft: TopicDraft = {
       ...(old === undefined ? newTopic(deps, name) : withoutRevision(old)),
       ...terms,
@@ -125,6 +124,25 @@ async function putTopic(deps: ModuleDeps, request: Request): Promise<Reply> {
   await deps.refresh();
   logTopic(deps, written, stored === undefined ? "created" : "updated");
   return reply(200, renderModuleTopic(written, deps.baseUrl(request)));
+}
+
+/**
+ * Whoever subscribed by this API gets events in the topic's own schema, and would get others from
+ * one event to the next. Refusal: Conflict.
+ */
+function checkSchemaStays(
+  { catalog }: ModuleDeps,
+  old: Topic | undefined,
+  { inputSchema }: Pick<TopicDraft, "inputSchema">,
+): void {
+  if (old === undefined || old.inputSchema === inputSchema) return;
+  const listening = catalog().subscriptions.find(({ topic }) => isSameName(topic, old.name));
+  if (listening === undefined) return;
+  const words = `inputSchema cannot become ${inputSchema} while the event subscription`;
+  const target = "properties.inputSchema";
+  throw new Refusal("Conflict", `${words} '${listening.name}' is there: delete it first.`, {
+    target,
+  });
 }
 
 function newTopic({ makeKey }: ModuleDeps, name: string): Omit<TopicDraft, "origin"> {

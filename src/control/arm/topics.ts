@@ -221,7 +221,7 @@ function checkTags(value: unknown): ArmGroup["tags"] {
 }
 
 /** Refusal: Conflict, when what is subscribed could no longer be delivered as it was asked for. */
-export function checkSubscribers(
+function checkSubscribers(
   { catalog, profile: usual }: Pick<ArmContext, "catalog" | "profile">,
   old: Topic | undefined,
   { inputSchema, profile }: Pick<TopicDraft, "inputSchema" | "profile">,
