@@ -1,5 +1,5 @@
-// What the doctor makes of what was seen: each finding says what was found and, where it is not
-// well, what to do. Pure, so that every bad day can be a line in a table.
+// The findings of `posthorn doctor`: each says what was found and, if it is a problem, what to do.
+// Pure, so that every case can be a row in a test table.
 
 import { type Profile, type ProfileName, profiles } from "./delivery/profile.ts";
 import type { Instant } from "./ports.ts";
@@ -7,31 +7,31 @@ import type { Address } from "./text/setting-kinds.ts";
 import { wordsOfMs } from "./text/time.ts";
 
 export interface Finding {
-  /** What was looked at. */
+  /** What was checked. */
   readonly check: string;
   readonly state: "fine" | "warning" | "problem";
   readonly found: string;
-  /** What to do; null where nothing needs doing. */
+  /** What to do; null if nothing needs doing. */
   readonly advice: string | null;
 }
 
 export interface FolderFacts {
   readonly path: string;
-  /** False: it would be made in the nearest folder that is there, which was looked at. */
+  /** False: it would be created in the nearest existing folder, which was checked. */
   readonly isThere: boolean;
   readonly freeBytes: number;
   readonly isWritable: boolean;
   /** Why it cannot be written to. */
   readonly why?: string;
-  /** How long it takes to have a block on the disk for certain. */
+  /** How long it takes to sync a block to the disk. */
   readonly syncMs?: number;
-  /** What the file system's clock is ahead of ours. */
+  /** How far the file system's clock is ahead of ours. */
   readonly clockSkewMs?: number;
 }
 
 export interface PortFacts {
   readonly address: Address;
-  /** Why it cannot be listened to; null: it can. */
+  /** Why it cannot be listened on; null: it can. */
   readonly why: string | null;
 }
 
@@ -60,12 +60,12 @@ export interface StoreFacts {
 const mebibyte = 1_048_576;
 const freeBytesMin = 1_024 * mebibyte;
 const freeBytesLow = 64 * mebibyte;
-/** Beyond this publishers feel it, although publishes that come together share one. */
+/** Beyond this publishers notice it, although publishes that come together share a sync. */
 const syncMsMax = 20;
 const clockSkewMsMax = 2_000;
 const dayMs = 86_400_000;
 const certificateDaysMin = 14;
-/** Earlier than this release: the machine's clock was never set. */
+/** Before this release was made: the machine's clock was never set. */
 const earliest: Instant = Date.UTC(2025, 0, 1);
 
 export function judgeFolder(facts: FolderFacts): readonly Finding[] {
@@ -185,7 +185,7 @@ export function judgeReach(check: string, facts: ReachFacts): Finding {
   });
 }
 
-/** What is otherwise than under the default profile, row by row of docs/profiles.md. */
+/** Differences from the default profile, row by row of docs/profiles.md. */
 export function judgeProfile(name: ProfileName, usual: ProfileName = "azure"): readonly Finding[] {
   if (name === usual) return [fine("profile", `${name}, the default`)];
   const [one, other] = [profiles[name], profiles[usual]];

@@ -1,15 +1,15 @@
-// The event: our one inner form, whatever schema it arrived in.
+// The event: one internal form, whatever schema it arrived in.
 //
-// An event is kept as the text it will most often be sent as, so that a delivery is a copy and not
-// a conversion, and so that the publisher's numbers, escapes and member order inside `data` arrive
-// as they were written.
+// An event is kept as the text it will most often be sent as, so that a delivery usually needs no
+// conversion, and so that the publisher's numbers, escapes and member order inside `data` arrive as
+// written.
 
 import type { Instant } from "./ports.ts";
 import type { Trace } from "./tracing/trace.ts";
 
 export type InputSchema = "EventGridSchema" | "CloudEventSchemaV1_0" | "CustomEventSchema";
 
-/** What a subscription wants its events as. */
+/** The schema a subscription wants its events in. */
 export type DeliverySchema = "EventGridSchema" | "CloudEventSchemaV1_0" | "CustomInputSchema";
 
 export interface Event {
@@ -29,11 +29,11 @@ export interface Event {
    * subscriptions and attempts.
    */
   readonly envelope: string | null;
-  /** The trace context it was published with, sent with every attempt. */
+  /** The trace context it was published with, which is sent with every attempt. */
   readonly trace: Trace | null;
 }
 
-/** What filters look at. It lives as long as one publish and is never stored. */
+/** What filters look at. It exists only during one publish and is never stored. */
 export interface EventFields {
   readonly id: string;
   readonly subject: string;

@@ -1,8 +1,9 @@
-// What the path of an event needs from outside, as plain interfaces. Rooms implement these or are
-// handed them by broker.ts; no room imports another. This is the page to read after the README.
+// What the path of an event needs from outside, as plain interfaces. Rooms (the folders of src)
+// implement these or are given them by broker.ts; no room imports another. Read this after
+// ARCHITECTURE.md.
 //
-// Ports beside the path stand with what they speak of: requests and replies in request.ts, what
-// operators do in steering.ts, stories in core/story/chronicle.ts, dead letters read back in
+// Other ports are next to their subject: requests and replies in request.ts, what operators do in
+// steering.ts, stories in core/story/chronicle.ts, dead letters read back in
 // core/deadletter/letter-store.ts, questions to endpoints in core/handshake/question.ts, spans in
 // core/tracing/span.ts.
 
@@ -19,20 +20,20 @@ import type {
 import type { Topic, TopicDraft } from "./topic.ts";
 import type { Trace } from "./tracing/trace.ts";
 
-// ── Time, chance and names ────────────────────────────────────────────────────────────────────
+// ── Time, randomness and names ────────────────────────────────────────────────────────────────
 
 /** Milliseconds since 1970, UTC. */
 export type Instant = number;
 
 export interface Clock {
-  /** Never goes back within a process. */
+  /** Never goes backwards within a process. */
   now(): Instant;
-  /** Runs `ring` once, `ms` from now and never within this call. The answer calls it off. */
+  /** Runs `ring` once, `ms` from now and never within this call. The result cancels it. */
   after(ms: number, ring: () => void): () => void;
 }
 
 export interface Chance {
-  /** A number in [0, 1). Drawn by purpose, so that with a seed no other draw can change it. */
+  /** A number in [0, 1). Drawn for a purpose, so that with a seed no other draw can change it. */
   draw(purpose: string): number;
 }
 
@@ -40,20 +41,20 @@ export interface Ids {
   next(): string;
 }
 
-/** Tells a virtual clock that something real is under way, so that time waits for it. */
+/** Tells a virtual clock that something real is in progress, so that time waits for it. */
 export interface Activity {
   /**
-   * The answer says that it is over. `outside`: it hangs on an endpoint, which may never answer.
+   * Call the result when it is over. `outside`: it depends on an endpoint, which may never answer.
    */
   begin(kind: "inside" | "outside"): () => void;
 }
 
 // ── Deliveries and the store ──────────────────────────────────────────────────────────────────
 
-/** First to the subscriber; when we give up on that, to the dead-letter destination. */
+/** First to the subscriber; when that fails for good, to the dead-letter destination. */
 export type Stage = "deliver" | "deadLetter";
 
-/** A line of waiting deliveries: those of one subscription in one stage. */
+/** The waiting deliveries of one subscription in one stage. */
 export interface Queue {
   readonly subscription: SubscriptionId;
   readonly stage: Stage;
@@ -61,17 +62,17 @@ export interface Queue {
 
 /** An event on its way to one subscription. There is at most one per event and subscription. */
 export interface DeliveryId {
-  /** The store's number for the event. Grows with every append and is never used again. */
+  /** The store's number for the event. Grows with every append and is never reused. */
   readonly event: number;
   readonly subscription: SubscriptionId;
 }
 
-/** What is remembered of the last send to the subscriber, for dead letters and for people. */
+/** What is kept of the last send to the subscriber, for dead letters and stories. */
 export interface LastAttempt {
   readonly at: Instant;
-  /** From one, and so how many there were. */
+  /** From one, and so the number of attempts. */
   readonly number: number;
-  /** Event Grid's word for how it went: `TimedOut`, `BadRequest`, … */
+  /** Event Grid's name for the outcome: `TimedOut`, `BadRequest`, … */
   readonly outcome: string;
   readonly status: number | null;
 }
@@ -79,42 +80,46 @@ export interface LastAttempt {
 export interface Delivery {
   readonly id: DeliveryId;
   readonly stage: Stage;
-  /** The fence: a settlement counts only while it names the latest lease. Never goes back. */
+  /** The fence: a settlement counts only if it names the latest lease. Never goes backwards. */
   readonly lease: number;
   readonly leasedUntil: Instant;
-  /** When it was due; what a settlement `back` leaves as it is. */
+  /** When it was due; a settlement `back` does not change it. */
   readonly dueAt: Instant;
-  /** Sends really made in this stage. */
+  /** Sends actually made in this stage. */
   readonly attempts: number;
-  /** When this stage began: the publish, or the moment we gave up. */
+  /** When this stage began: the publish, or the moment of giving up. */
   readonly since: Instant;
   readonly last: LastAttempt | null;
-  /** Why we gave up; null in the first stage. */
+  /** Why it is undeliverable; null in the first stage. */
   readonly reason: string | null;
   readonly event: Event;
 }
 
-/** An event and who gets it. */
+/** An event and its subscriptions. */
 export interface Routed {
   readonly event: Event;
   readonly to: readonly SubscriptionId[];
 }
 
 export interface Want {
-  /** At most this many; 0 only looks when the next is due. */
+  /** At most this many; 0 only returns when the next one is due. */
   readonly max: number;
-  /** At most this many characters of event text, but always one event. */
+  /** At most this many characters of event text, but always at least one event. */
   readonly charsMax: number;
   readonly now: Instant;
   readonly leaseMs: number;
-  /** Only those whose stage began at or before this: what a sick endpoint has let expire (H-3). */
+  /**
+   * Only those whose stage began at or before this: what expired behind an unhealthy endpoint
+   * (H-3).
+   */
   readonly sinceBefore?: Instant;
 }
 
 export interface Claim {
   readonly deliveries: readonly Delivery[];
   /**
-   * When to ask again at the latest: the next one due, or the end of a lease; null: nothing waits.
+   * When to claim again at the latest: the next due time, or the end of a lease; null: nothing
+   * waits.
    */
   readonly nextDueAt: Instant | null;
 }
@@ -134,45 +139,44 @@ export type Settlement = { readonly delivery: DeliveryId; readonly lease: number
     }
 );
 
-/** There is work in a queue. A lost wake costs latency, never a delivery. */
+/** A queue has new work. A lost wake costs latency, never a delivery. */
 export interface Wake {
   readonly queue: Queue;
-  /** When the earliest of what came is due. */
+  /** The earliest due time of the new deliveries. */
   readonly dueAt: Instant;
   /**
-   * Deliveries the store has leased to the queue's standing claim, to be sent like claimed ones.
-   * A wake that brings some speaks of these alone; of others in the queue, another one tells.
+   * Deliveries the store has leased to the queue's standing claim, to be sent like claimed ones. A
+   * wake that brings some announces only these; others in the queue are announced by another wake.
    */
   readonly deliveries: readonly Delivery[];
 }
 
 /**
- * The three verbs that carry the product. Any of them may reject, with the disk's error as cause:
- * then nothing of that call has happened, except that an append or settle whose answer was lost
- * in a crash may have.
+ * The three central operations. Any of them may reject, with the disk's error as cause: then
+ * nothing of that call has happened, except that an append or settle whose answer was lost in a
+ * crash may have.
  */
 export interface Store {
   /**
-   * Durable when it resolves; all or nothing. Subscriptions that have gone meanwhile are left out.
-   * Answers with the number of the first event; those of the others follow one by one.
-   * Refusals: TooManyRequests (the queue for the disk is full), Unavailable (the disk failed).
+   * Durable when it resolves; all or nothing. Subscriptions that were deleted meanwhile are left
+   * out. Returns the number of the first event; the others are numbered consecutively. Refusals:
+   * TooManyRequests (the queue for the disk is full), Unavailable (the disk failed).
    */
   append(routed: readonly Routed[], now: Instant): Promise<number>;
   /**
-   * Leases due deliveries, earliest first. A claim that finds less than `max` stays standing until
-   * the queue's next claim: the store may lease to it what is appended later, and hand it over with
-   * the wake.
+   * Leases due deliveries, earliest first. A claim that finds less than `max` stays open until the
+   * queue's next claim: the store may lease later appends to it, and pass them on with the wake.
    */
   claim(queue: Queue, want: Want): Promise<Claim>;
   /**
    * The only way a delivery changes or ends. Ignored unless it names the latest lease, and if the
-   * delivery or its subscription is gone. The answer says for each whether it counted.
+   * delivery or its subscription is gone. The result says for each whether it counted.
    */
   settle(settlements: readonly Settlement[]): Promise<readonly boolean[]>;
   onWake(listener: (wake: Wake) => void): void;
 }
 
-/** Looking and counting, for people and tests. Never changes anything and never leases. */
+/** Reading and counting, for people and tests. Never changes anything and never leases. */
 export interface Ledger {
   counts(): Promise<readonly QueueCount[]>;
   /**
@@ -186,18 +190,18 @@ export interface Ledger {
   look(ids: readonly DeliveryId[]): Promise<readonly (Seen | null)[]>;
 }
 
-/** A delivery as whoever only looks sees it. */
+/** A delivery as readers see it. */
 export type Seen = Omit<Delivery, "lease" | "leasedUntil">;
 
 export interface QueueCount extends Queue {
   readonly waiting: number;
-  /** When the stage of the one that has waited longest began. */
+  /** When the stage of the oldest one began. */
   readonly oldestAt: Instant;
   /** Of the earliest; it may be leased, or long past. */
   readonly nextDueAt: Instant;
 }
 
-/** All that a store does. */
+/** Everything a store does. */
 export type WholeStore = Store & Ledger & Steering & Registry & Memos & Redriven;
 
 // ── Topics and subscriptions ──────────────────────────────────────────────────────────────────
@@ -214,9 +218,8 @@ export interface RecordNames {
 }
 
 /**
- * Who may publish and who wants to hear. Names are compared without regard to letter case.
- * A write with `revision` is refused (PreconditionFailed) when the record is at another one; with
- * 0, when there is one at all.
+ * Topics and subscriptions. Names are case-insensitive. A write with `revision` is refused
+ * (PreconditionFailed) when the record has another one; with 0, when there is a record at all.
  */
 export interface Registry {
   /**
@@ -226,24 +229,24 @@ export interface Registry {
   catalog(only?: RecordNames): Promise<Catalog>;
   putTopic(draft: TopicDraft, revision?: number): Promise<Topic>;
   /**
-   * Refusal: NotFound, when its topic is not there. Keeps the id of a subscription that exists: one
-   * of the same name on the same topic, or on the same topic of the same domain.
+   * Refusal: NotFound, when its topic does not exist. Keeps the id of a subscription that exists:
+   * one of the same name on the same topic, or on the same topic of the same domain.
    */
   putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription>;
-  /** Takes its subscriptions with it. Removing what is not there is no error. */
+  /** Deletes its subscriptions, too. Deleting what does not exist is no error. */
   removeTopic(name: string): Promise<void>;
-  /** What waits for it is dropped in small steps, and counted. */
+  /** Its waiting deliveries are dropped in small steps, and counted. */
   removeSubscription(id: SubscriptionId): Promise<void>;
   /**
    * Called after every change, also one made by another process. A notice names the records that
    * were written or removed; the removal of a topic names its subscriptions, too. It does not carry
-   * their content: whoever is called reads them with `catalog(only)`. So notices may be repeated,
-   * joined or come late, and the latest read is always right.
+   * their content: the callee reads them with `catalog(only)`. So notices may be repeated, joined
+   * or come late, and the latest read is always right.
    *
    * Null: anything may have changed. A store says so when it cannot name the records, for example
    * after it has lost the connection over which it hears of other processes.
    *
-   * What a write has seen is told before the write is answered: its own change, and when it is
+   * What a write has seen is reported before the write resolves: its own change, and when it is
    * refused with PreconditionFailed, the change that it collided with.
    */
   onChange(listener: (changed: RecordNames | null) => void): void;
@@ -251,7 +254,7 @@ export interface Registry {
   onDropped(listener: (subscription: SubscriptionId, count: number) => void): void;
 }
 
-// ── The way out ───────────────────────────────────────────────────────────────────────────────
+// ── Sending ───────────────────────────────────────────────────────────────────────────────────
 
 export interface Parcel {
   readonly subscription: Subscription;
@@ -262,9 +265,9 @@ export interface Parcel {
 
 export interface Sink<D = Destination> {
   /**
-   * Sends the events of one parcel in one request. Never throws for something the world did, and
-   * answers within `waitMs`: a request still open then may go on until `lateMs`, and is told by
-   * `late`.
+   * Sends the events of one parcel in one request. Never rejects because of the endpoint, and
+   * resolves within `waitMs`: a request still open then may continue until `lateMs`, and its result
+   * comes by `late`.
    */
   send(
     parcel: Parcel,
@@ -273,28 +276,30 @@ export interface Sink<D = Destination> {
   ): Promise<Outcome>;
 }
 
-// ── What is seen ──────────────────────────────────────────────────────────────────────────────
+// ── Logging and metrics ───────────────────────────────────────────────────────────────────────
 
 export type Level = "debug" | "info" | "warn" | "error";
 
 export interface Log {
-  /** Whether facts of this level are written down; where they are many, others need not be made. */
+  /** Whether facts of this level are logged; where there are many, the others need not be built. */
   tells?(level: Level): boolean;
   /**
-   * One wide line per thing that happened, named as a fact: `delivery.attempted`. No secrets, no
-   * event bodies.
+   * One line per thing that happened, named as a fact: `delivery.attempted`. No secrets, no event
+   * bodies.
    */
   fact(level: Level, name: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
 export interface Meter {
-  /** Labels must not be altered afterwards: the same ones given again are known without a look. */
+  /**
+   * Labels must not be changed afterwards: the same object given again is recognised by identity.
+   */
   count(name: string, labels: Readonly<Record<string, string>>, by?: number): void;
   /** One measurement, in the unit that the name ends with. */
   observe?(name: string, labels: Readonly<Record<string, string>>, value: number): void;
 }
 
-/** What is only looked at when somebody asks for the metrics. */
+/** What is only measured when the metrics are requested. */
 export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;

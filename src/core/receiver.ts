@@ -1,12 +1,11 @@
-// The port of `posthorn listen`, a receiver of deliveries: plain requests come in, and for each it
-// is said what to do with it. Who really listens is runtime/http/receiver.ts, handed in by the
-// process.
+// The port of `posthorn listen`, a receiver of deliveries: plain requests come in, and each gets
+// its reply. The listener itself is runtime/http/receiver.ts.
 
 export interface Arrived {
   readonly method: string;
   /** With its query. */
   readonly path: string;
-  /** Names in lower case; of several values, all with commas between. */
+  /** Names in lower case; several values are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -18,7 +17,7 @@ export type Response =
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
     }
-  /** The connection is broken off without an answer. */
+  /** The connection is closed without an answer. */
   | { readonly kind: "drop" };
 
 export interface Receiver {
@@ -27,10 +26,10 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** Rejects with the system's error when the address cannot be had. */
+/** Rejects with the system's error when the address cannot be used. */
 export type OpenReceiver = (options: {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
   readonly respond: (arrived: Arrived) => Promise<Response>;
 }) => Promise<Receiver>;

@@ -1,33 +1,33 @@
-// A refusal is our answer to a request that we understand and will not carry out: malformed input,
-// an unknown topic, a wrong key, a store that cannot take more. It is thrown, and caught once, at
-// the edge it came in by, where one table turns its code into a status and a body.
+// A refusal is the answer to a request that we understand but do not carry out: malformed input, an
+// unknown topic, a wrong key, a store that cannot take more. It is thrown, and caught once, where
+// the request came in; there one table turns its code into a status and a body.
 
-/** Every way in which we say no. Statuses are in `runtime/http/error-reply.ts`. */
+/** All refusals. Their statuses are in `runtime/http/error-reply.ts`. */
 export type RefusalCode =
-  /** The request is not what its schema asks for; `message` names the field. */
+  /** The request does not fit its schema; `message` names the field. */
   | "InputJsonInvalid"
-  /** A header of a CloudEvent in binary form is missing or will not do. */
+  /** A header of a CloudEvent in binary form is missing or invalid. */
   | "InvalidCloudEventHeader"
-  /** `api-version` is no version of any API. */
+  /** `api-version` is not a version of any API. */
   | "InvalidApiVersion"
-  /** The body is of a kind that is not taken here. */
+  /** The content type of the body is not accepted here. */
   | "InvalidContentType"
   | "InvalidContentEncoding"
-  /** A setting or a declared resource is not acceptable; `message` names it. */
+  /** A setting or a declared resource is invalid; `message` names it. */
   | "InvalidSetting"
-  /** The header meant to hold a key holds nothing. */
+  /** The header for a key is empty. */
   | "InvalidSas"
   | "Unauthorized"
-  /** Whoever it is, not from there. */
+  /** The client's address is not allowed. */
   | "Forbidden"
   | "NotFound"
   | "MethodNotAllowed"
-  /** What is there already stands in the way. */
+  /** Something that exists already is in the way. */
   | "Conflict"
   /** The record was changed by someone else since it was read. */
   | "PreconditionFailed"
   | "PayloadTooLarge"
-  /** More is waiting for the disk than we are willing to hold; try again after `retryAfterMs`. */
+  /** More is waiting for the disk than we keep in memory; try again after `retryAfterMs`. */
   | "TooManyRequests"
   /** The store cannot take anything at the moment, or the broker is stopping. */
   | "Unavailable";
@@ -36,7 +36,7 @@ export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: RefusalCode;
   readonly retryAfterMs: number | undefined;
-  /** The field that is at fault, as a path. */
+  /** The field with the error, as a path. */
   readonly target: string | undefined;
 
   constructor(

@@ -1,6 +1,6 @@
-// What an operator does while events flow, as ports: to what waits in the store, to the dispatchers
-// and to the endpoints they send to; and the notebook in which it is remembered. Who may, and in
-// which steps, is told in control/operator.ts.
+// What an operator can do while the broker runs, as ports: to waiting deliveries in the store, to
+// the dispatchers and to their endpoints; and the notebook that stores it. control/operator.ts uses
+// them.
 
 import type { Health, HealthRules } from "./delivery/health.ts";
 import type { Closure, HealthChange } from "./delivery/health-text.ts";
@@ -8,22 +8,22 @@ import type { Instant, Queue } from "./ports.ts";
 import type { Subscription, SubscriptionId } from "./subscription.ts";
 
 /**
- * What an operator does to what waits. Each call is one small step, so that nobody waits long for
- * it; whoever asks goes on until there is no next one. A step that rejects has not happened, and
- * the whole may be begun again.
+ * What an operator does to waiting deliveries. Each call is one small step, so that nothing else
+ * waits long; the caller repeats it until there is no next one. A step that rejects has not
+ * happened, and the whole may be started again.
  */
 export interface Steering {
   /**
-   * Drops what waits in a queue, leased or not, as long as its event was there when the first step
-   * was made. Settlements of what is dropped are ignored.
+   * Drops the waiting deliveries of a queue, leased or not, whose events existed at the first step.
+   * Later settlements of what was dropped are ignored.
    */
   skip(
     queue: Queue,
     step: SkipStep | null,
   ): Promise<{ readonly dropped: number; readonly next: SkipStep | null }>;
   /**
-   * Makes what waits in a queue due now. With an event, that one alone, and before all others;
-   * nothing when it does not wait there.
+   * Makes the waiting deliveries of a queue due now. With an event, only that one, ahead of all
+   * others; nothing if it does not wait there.
    */
   hasten(
     queue: Queue,
@@ -36,24 +36,24 @@ export interface Steering {
   ): Promise<{ readonly event: number | null; readonly next: number | null }>;
 }
 
-/** Where a skip goes on. */
+/** Where a skip continues. */
 export interface SkipStep {
-  /** The latest event that was there at its beginning. */
+  /** The latest event that existed at its beginning. */
   readonly through: number;
   readonly dueAt: Instant;
   readonly event: number;
-  /** Whether this walk through the queue has dropped anything: then there is another one. */
+  /** Whether this pass through the queue has dropped anything: then there is another pass. */
   readonly hasDropped: boolean;
 }
 
 export interface EndpointState {
-  /** What people call it: the URL without its query, or the resource. */
+  /** Its name for people: the URL without its query, or the resource. */
   readonly name: string;
   /** Whether its profile leaves an unhealthy endpoint alone for a while (P-10). */
   readonly isDelayed: boolean;
   readonly health: Health;
   readonly closure: Closure | null;
-  /** Under way now. */
+  /** In flight now. */
   readonly sends: number;
   /** Since the broker started, the latest last; bounded. */
   readonly changes: readonly HealthChange[];
@@ -61,14 +61,14 @@ export interface EndpointState {
 }
 
 export interface Switchboard {
-  /** In the order of their names; one that no subscription sends to is not there. */
+  /** In the order of their names; endpoints without a subscription are left out. */
   endpoints(): readonly (EndpointState & { readonly subscriptions: readonly Subscription[] })[];
   /** By name, also those that no subscription sends to now. */
   closures(): ReadonlyMap<string, Closure>;
-  /** Nothing is sent there until it is opened or reset, also where no endpoint is yet. */
+  /** Nothing is sent there until it is opened or reset, also if no subscription uses it yet. */
   closeEndpoint(name: string, closure: Closure): void;
   openEndpoint(name: string, order: "opened" | "reset", closure: Closure): void;
-  /** The subscription's dispatcher gives back what it holds, and takes nothing meanwhile. */
+  /** The subscription's dispatcher gives back what it holds, and claims nothing meanwhile. */
   hold(subscription: SubscriptionId): () => void;
   /**
    * Its next attempt may be made now, also at an unhealthy endpoint. `dueAt`: of what was made due,
@@ -77,7 +77,7 @@ export interface Switchboard {
   hasten(subscription: SubscriptionId, dueAt: Instant | null): boolean;
 }
 
-/** Small records for whoever needs to remember something: few, and each of a kind. */
+/** Small records of a kind: few of each. */
 export interface Memos {
   notes(kind: string): Promise<readonly Memo[]>;
   /** Null removes it. Durable when it resolves. */

@@ -1,4 +1,4 @@
-// The event subscription: who wants which events of a topic, where they go and how hard we try.
+// The event subscription: which events of a topic go where, and how often they are tried.
 
 import type { BatchPolicy } from "./delivery/batch.ts";
 import { type FlowState, runningFlow } from "./delivery/flow.ts";
@@ -9,7 +9,7 @@ import { type Filter, filterForAll } from "./routing/filter.ts";
 import type { Origin } from "./topic.ts";
 
 /**
- * Given by the registry, never used again: a subscription made anew under an old name is another.
+ * Assigned by the registry and never reused: a new subscription under an old name is another one.
  */
 export type SubscriptionId = number;
 
@@ -22,11 +22,11 @@ export interface WebHookDestination {
 
 export interface Forward {
   readonly sasKey: string;
-  /** What events of the Event Grid schema say as their topic; null: nothing. */
+  /** The `topic` of events of the Event Grid schema; null: none. */
   readonly topicName: string | null;
 }
 
-/** Named by a resource id of Azure's; what stands behind it is told in core/azure/resources.ts. */
+/** Named by an Azure resource id; core/azure/resources.ts says how to reach it. */
 export interface ResourceDestination {
   readonly kind:
     | "azureFunction"
@@ -43,14 +43,14 @@ export interface StorageQueueDestination {
   /** Of the account. */
   readonly resourceId: string;
   readonly queueName: string;
-  /** How long the queue keeps an event; -1: for ever; null: as long as it usually does. */
+  /** How long the queue keeps an event; -1: for ever; null: the queue's default. */
   readonly ttlSeconds: number | null;
   readonly identity?: Identity;
 }
 
 export type Destination = WebHookDestination | ResourceDestination | StorageQueueDestination;
 
-/** Who the service is to be when it sends. Kept and shown; the credentials are the file's. */
+/** The identity to send with. Stored and shown; the credentials used are those in the file. */
 export interface Identity {
   readonly type: "SystemAssigned" | "UserAssigned";
   readonly userAssignedIdentity: string | null;
@@ -64,19 +64,19 @@ export interface DeadLetterDestination {
   readonly identity?: Identity;
 }
 
-/** A member that is null takes the profile's default. */
+/** A member that is null has the profile's default. */
 export interface RetryPolicy {
   readonly maxDeliveryAttempts: number | null;
   readonly eventTimeToLiveMs: number | null;
 }
 
-/** A custom delivery header: a text, or what stands at a path in the event. */
+/** A custom delivery header: a fixed value, or the value at a path in the event. */
 export type DeliveryHeader = { readonly name: string } & (
   | { readonly kind: "static"; readonly value: string; readonly isSecret: boolean }
   | { readonly kind: "dynamic"; readonly sourceField: string }
 );
 
-/** What a subscriber can choose. */
+/** The settings of a subscription. */
 export interface SubscriptionTerms {
   readonly destination: Destination;
   readonly deliverySchema: DeliverySchema;
@@ -84,33 +84,35 @@ export interface SubscriptionTerms {
   readonly retryPolicy: RetryPolicy;
   /** Null: one event per request (B-5). */
   readonly batch: BatchPolicy | null;
-  /** Ours: halve a batch whose answer is never retried (core/delivery/split.ts). */
+  /** Posthorn only: halve a batch whose answer is never retried (core/delivery/split.ts). */
   readonly splitOnFailure: boolean;
   readonly deadLetter: DeadLetterDestination | null;
   /** Sent with every delivery (C-1). */
   readonly headers: readonly DeliveryHeader[];
-  /** Ours: what deliveries are signed with; none: they are not (core/delivery/signing.ts). */
+  /**
+   * Posthorn only: what deliveries are signed with; none: they are not (core/delivery/signing.ts).
+   */
   readonly signing: Signing;
   readonly labels: readonly string[];
-  /** After this it is retired; null: never. */
+  /** After this it is deleted; null: never. */
   readonly expiresAt: Instant | null;
 }
 
-/** How it runs is the operator's to say, and no part of its terms. */
+/** Whether it runs or is paused is the operator's choice, and not part of its settings. */
 export interface SubscriptionDraft extends SubscriptionTerms, FlowState {
   /** Name of its topic or domain. */
   readonly topic: string;
-  /** Within a domain: the one topic it listens to; null: the topic, or the whole domain. */
+  /** Within a domain: the one topic it is for; null: the topic, or the whole domain. */
   readonly domainTopic: string | null;
   readonly name: string;
-  /** Whether events are routed and sent to it, by the terms above. */
+  /** Whether events are routed and sent to it, with the settings above. */
   readonly isActive: boolean;
   readonly state: ProvisioningState;
-  /** The handshake with its endpoint, under way or last made; null: none was needed. */
+  /** The current or latest handshake with its endpoint; null: none was needed. */
   readonly handshake: Handshake | null;
   /**
-   * What was said by the module's API of keeping its events over a restart; absent or null:
-   * nothing. All are kept whatever it says: it is remembered in order to be shown.
+   * What the IoT Edge module's API was given about persistence; absent or null: nothing. Events are
+   * kept in any case: it is stored only in order to be shown.
    */
   readonly isPersisted?: boolean | null;
   readonly origin: Origin;
@@ -123,16 +125,16 @@ export type ProvisioningState =
   | "Succeeded"
   | "Failed";
 
-/** How an endpoint is asked whether it wants our events, before it gets any. */
+/** The handshake with an endpoint before it gets events. */
 export interface Handshake {
-  /** What the endpoint has to say back, or whoever reads its log has to call. */
+  /** What the endpoint has to return, or the reader of its log has to call. */
   readonly code: string;
   readonly startedAt: Instant;
   /** Until then it may still succeed. */
   readonly until: Instant;
-  /** The terms that come into force when it succeeds; null: those of the subscription. */
+  /** The settings that become active when it succeeds; null: those of the subscription. */
   readonly pending: SubscriptionTerms | null;
-  /** What was said, the latest last; bounded. */
+  /** The exchanges, the latest last; bounded. */
   readonly exchanges: readonly HandshakeExchange[];
   /**
    * Requests a minute that the endpoint allows (CloudEvents' `WebHook-Allowed-Rate`); null: any.
@@ -153,10 +155,10 @@ export interface Subscription extends SubscriptionDraft {
   readonly revision: number;
 }
 
-/** *Differs:* the service asks for three characters; see `topicNameRule`. */
+/** *Differs:* the service requires three characters; see `topicNameRule`. */
 export const subscriptionNameRule = /^[A-Za-z0-9-]{2,64}$/;
 
-/** A subscription about which nothing else was said, in force at once. */
+/** A subscription with defaults only, active at once. */
 export const plainSubscription = {
   domainTopic: null,
   deliverySchema: "EventGridSchema",
@@ -175,7 +177,7 @@ export const plainSubscription = {
   handshake: null,
 } as const satisfies Omit<SubscriptionDraft, "topic" | "name" | "destination" | "origin">;
 
-/** As an earlier release may have written it: what that did not know yet takes its default. */
+/** As an earlier release may have written it: what is missing gets its default. */
 export function recallSubscription(record: SubscriptionDraft): SubscriptionDraft {
   const { handshake } = record;
   const pending = handshake?.pending && termsIn({ ...plainSubscription, ...handshake.pending });
@@ -186,7 +188,7 @@ export function recallSubscription(record: SubscriptionDraft): SubscriptionDraft
   };
 }
 
-/** What a record says of the subscriber's choice, and nothing else of it. */
+/** The settings in a record, and nothing else of it. */
 export function termsIn(subscription: SubscriptionTerms): SubscriptionTerms {
   const { destination, deliverySchema, filter, retryPolicy, batch, splitOnFailure } = subscription;
   const { deadLetter, headers, signing, labels, expiresAt } = subscription;
@@ -194,15 +196,15 @@ export function termsIn(subscription: SubscriptionTerms): SubscriptionTerms {
   return { ...choice, deadLetter, headers, signing, labels, expiresAt };
 }
 
-/** Whether an endpoint of its kind is asked before it gets events. Resources are taken as given. */
+/** Whether an endpoint of its kind needs a handshake. Azure resources do not. */
 export function isAskable({ kind }: Destination): boolean {
   return kind === "webhook" || kind === "azureFunction";
 }
 
 /**
- * What shares a fate: the same URL without its query, which may hold a secret and does not change
- * who answers; or the same resource. Health and concurrency are kept per endpoint, not per
- * subscription (H-1).
+ * Identifies what shares its health: the same URL without its query, which may contain a secret and
+ * does not change who answers; or the same resource. Health and concurrency belong to an endpoint,
+ * not to a subscription (H-1).
  */
 export function endpointOf(destination: Destination): string {
   switch (destination.kind) {

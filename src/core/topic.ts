@@ -1,6 +1,6 @@
-// The topic: the resource publishers post to. An event domain is a topic, too, with many names
-// under one roof: who publishes to it says with each event which of its topics is meant. A storage
-// account is one, to which nobody publishes but we: it tells of the blobs that we write (L-5).
+// The topic: the resource publishers post to. An event domain is a topic, too, with topics of its
+// own: each event published to it names one of them. A storage account is a topic to which only the
+// broker publishes: the events about dead-letter blobs (L-5).
 
 import type { ProfileName } from "./delivery/profile.ts";
 import type { InputSchema } from "./event.ts";
@@ -9,7 +9,7 @@ import type { InputMapping } from "./schema/mapping.ts";
 /** What a caller writes; the registry adds the rest. */
 export interface TopicDraft {
   readonly kind: "topic" | "domain" | "storage";
-  /** Unique in a broker, over topics of all kinds, without regard to letter case. */
+  /** Unique in a broker, over topics of all kinds; case-insensitive. */
   readonly name: string;
   readonly key1: string;
   readonly key2: string;
@@ -23,20 +23,20 @@ export interface TopicDraft {
   readonly publicNetworkAccess: boolean;
   /** Addresses that may publish, as CIDR masks; none: all. */
   readonly inboundIpRules: readonly string[];
-  /** A port on which this topic alone is published to, for clients that keep only host and port. */
+  /** A port of its own for this topic, for clients that keep only host and port. */
   readonly port: number | null;
   readonly place: ArmGroup;
   /** Of a domain only. */
   readonly domain: DomainTerms | null;
   /** What Azure's clients wrote that has no effect here, to be shown; absent: nothing. */
   readonly azure?: AzureTraits;
-  /** Who keeps it: what a configuration file declared, that file may also take away. */
+  /** Who manages it: only what a configuration file declared can be removed by that file. */
   readonly origin: Origin;
 }
 
 export type Origin = "file" | "api";
 
-/** Where Azure would have it. */
+/** Its location in Azure's terms. */
 export interface ArmGroup {
   readonly subscriptionId: string;
   readonly resourceGroup: string;
@@ -63,7 +63,7 @@ export interface TopicIdentity {
 export interface DomainTerms {
   readonly autoCreateTopics: boolean;
   readonly autoDeleteTopics: boolean;
-  /** Names of its topics, made by someone or with their first subscription. */
+  /** Names of its topics, created explicitly or with their first subscription. */
   readonly topics: readonly string[];
 }
 
@@ -74,14 +74,14 @@ export interface Topic extends TopicDraft {
 
 /**
  * *Differs:* the service asks for three characters. Scripts written against other emulators and
- * stubs call their topics `t1`, and nothing is gained by refusing them.
+ * stubs call their topics `t1`, and refusing them would help nobody.
  */
 export const topicNameRule = /^[A-Za-z0-9-]{2,50}$/;
 
-/** *Differs:* the service does not tell its rule; this one takes host names and the like. */
+/** *Differs:* the service does not document its rule; this one allows host names and the like. */
 export const domainTopicNameRule = /^[A-Za-z0-9._~-]{3,128}$/;
 
-/** Where things are that were made without saying where. */
+/** The defaults for resources created without a location. */
 export const localGroup: ArmGroup = {
   subscriptionId: "00000000-0000-0000-0000-000000000000",
   resourceGroup: "posthorn",
@@ -89,7 +89,7 @@ export const localGroup: ArmGroup = {
   tags: null,
 };
 
-/** A topic about which nothing else was said. */
+/** A topic with defaults only. */
 export const plainTopic = {
   kind: "topic",
   profile: null,

@@ -1,10 +1,10 @@
-// Who may publish: whoever holds one of the topic's two keys, shows a signature made with one, or
-// has a bearer token that is good. Texts follow Event Grid's:
+// Who may publish: clients with one of the topic's two keys, a signature made with one, or a valid
+// bearer token. Texts follow Event Grid's:
 // https://learn.microsoft.com/azure/event-grid/authenticate-with-access-keys-shared-access-signatures
 //
-// The key path runs on every publish and is synchronous; a promise is made for bearer tokens alone.
-// Deliberately absent: roles. *Differs:* the service asks whether the bearer of a token may send to
-// this topic; here every good token may send to every topic.
+// The key path runs on every publish and is synchronous; only bearer tokens need a promise.
+// Deliberately absent: roles. *Differs:* the service checks whether a token may send to this topic;
+// here every valid token may send to every topic.
 
 import { type KeyObject, timingSafeEqual } from "node:crypto";
 import type { Clock, Instant } from "../core/ports.ts";
@@ -16,13 +16,13 @@ import type { Topic } from "../core/topic.ts";
 import { covers, isSignedWith, parseSasToken, signerOf } from "./sas.ts";
 
 export interface AuthDeps {
-  /** Signatures expire by it. */
+  /** Expiry of signatures is compared with it. */
   readonly clock: Clock;
-  /** Null when a bearer token is good, else why not, as a sentence without secrets. */
+  /** Null when a bearer token is valid, otherwise why not, as a sentence without secrets. */
   readonly whyNoBearer?: (token: string) => Promise<string | null>;
 }
 
-/** What opened the door, as stories name it. */
+/** The credential that was accepted, as named in stories. */
 export type Credential = "key1" | "key2" | "sas key1" | "sas key2" | "bearer";
 
 /** Refusals: Unauthorized, InvalidSas, and those of `whyNoBearer`. */
@@ -51,7 +51,7 @@ export function authorize(
   );
 }
 
-/** The scheme in lower case, and what stands behind it. */
+/** The scheme in lower case, and the rest. */
 function authorizationOf({ headers }: Request) {
   const text = (headers.authorization ?? "").toString().trim();
   const blank = text.indexOf(" ");
@@ -65,7 +65,7 @@ interface Credentials {
   readonly isInQuery: boolean;
 }
 
-/** In the header, else in the query, whose names are compared without regard to letter case. */
+/** In the header, or else in the query, whose names are case-insensitive. */
 function given({ headers, query }: Request, name: string): Credentials | undefined {
   const header = headers[name];
   const inHeader = Array.isArray(header) ? header[0] : header;
@@ -85,7 +85,7 @@ function checkGiven(name: string, found: Credentials): Credentials {
 function checkKey(topic: Topic, request: Request, { value, isInQuery }: Credentials): Credential {
   const key = keyOf(topic, value);
   if (key !== null) return key;
-  // Keys are base64, and a plus sign that nobody encoded is read as a blank.
+  // Keys are base64, and an unencoded plus sign is read as a blank.
   const other = isInQuery ? keyOf(topic, value.replaceAll(" ", "+")) : null;
   if (other !== null) return other;
   const host = (request.headers.host || topic.name).toString().toUpperCase();
@@ -137,7 +137,7 @@ interface Locks {
   readonly signers: readonly { readonly name: "key1" | "key2"; readonly key: KeyObject }[];
 }
 
-/** A topic's record is a new value after each change, so what is kept with it cannot grow stale. */
+/** A topic's record is a new value after each change, so a cache keyed by it cannot be stale. */
 const locks = new WeakMap<Topic, Locks>();
 
 function locksOf(topic: Topic): Locks {
@@ -162,7 +162,9 @@ const keyBytesMax = 256;
 const lengthBytes = 2;
 const pad = Buffer.alloc(lengthBytes + keyBytesMax);
 
-/** How long a key is, its bytes, and zeros: all are of one length. Good until the next call. */
+/**
+ * The key's length, its bytes, and zeros, so that all have one length. Valid until the next call.
+ */
 function padded(key: string): Buffer {
   pad.fill(0);
   pad.writeUInt16LE(Math.min(Buffer.byteLength(key), 0xffff));
@@ -172,7 +174,7 @@ function padded(key: string): Buffer {
 
 /**
  * The time this takes says nothing about the keys: buffers of one length are compared to the last
- * byte, and the second comparison is made even when the first has succeeded.
+ * byte, and the second comparison is made even if the first has succeeded.
  */
 function keyOf(topic: Topic, value: string): "key1" | "key2" | null {
   if (Buffer.byteLength(value) > keyBytesMax) return null;

@@ -1,4 +1,4 @@
-// Notices of dead letters, from a sink that does as the test says to what waits in the real store.
+// Notices of dead letters, with a scripted sink and the real store.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

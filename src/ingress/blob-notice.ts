@@ -1,10 +1,11 @@
-// A second way in, from within: each blob of dead letters is an event of its storage account, and
-// is routed like any other (L-5). It goes round a sink, so that whoever sends need not know.
+// Events published by the broker itself: each blob of dead letters raises an event of its storage
+// account, which is routed like any other (L-5). It wraps a sink, so that the dispatcher need not
+// know.
 //
-// The notice is stored before the sender hears of its success, and so before the dead letters are
-// settled: a crash in between writes another blob with a notice of its own. Where the store has no
-// room for new events the notice alone is lost, and told as a fact; written anew, the dead letters
-// would fill their store for nothing.
+// The notice is stored before the sink returns its success, and so before the dead letters are
+// settled: after a crash in between, another blob with its own notice is written. If the store has
+// no room for new events, only the notice is lost, and logged; writing the dead letters again would
+// fill their store for nothing.
 
 import { parseStorageId } from "../core/azure/storage.ts";
 import { noticeOf } from "../core/deadletter/blob-notice.ts";

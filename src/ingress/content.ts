@@ -1,8 +1,8 @@
-// The body of a publish: unpacked where it came compressed, and given as text or base64 when it is
-// asked for. Nothing grows beyond the limit on the way, whatever a small body claims to hold.
+// The body of a publish: decompressed if necessary, and given as text or base64 on demand.
+// Decompression never exceeds the limit, however small the body is.
 //
-// It is unpacked here and not while it is read from the connection, so that only who has a key can
-// make us do so; in one go, because what there is fits into the limit.
+// It is decompressed here and not while it is read from the connection, so that only clients with a
+// key can cause the work; in one go, because the body fits into the limit.
 
 import { isUtf8 } from "node:buffer";
 import { gunzipSync } from "node:zlib";
@@ -11,7 +11,7 @@ import type { Request } from "../core/request.ts";
 import type { Content } from "../core/schema/binding.ts";
 import { refuseSize } from "../core/schema/limits.ts";
 
-/** Refusals: PayloadTooLarge, InvalidContentEncoding, InputJsonInvalid (what is no gzip). */
+/** Refusals: PayloadTooLarge, InvalidContentEncoding, InputJsonInvalid (not gzip). */
 export function openContent({ headers, body }: Request, bytesMax: number): Content {
   const plain = unpack(body, { encoding: headers["content-encoding"], bytesMax });
   if (plain.length > bytesMax) throw refuseSize("The request", bytesMax);
@@ -55,9 +55,9 @@ function inflate(body: Uint8Array, bytesMax: number): Uint8Array {
 }
 
 function decode(bytes: Buffer): string {
-  // Decoding would put a replacement character where the publisher had another.
+  // Decoding would replace invalid bytes with a replacement character.
   if (!isUtf8(bytes)) throw new Refusal("InputJsonInvalid", "The body is not valid UTF-8.");
   const text = bytes.toString("utf8");
-  // A byte order mark is how some tools begin a file, and never part of the JSON.
+  // Some tools begin a file with a byte order mark; it is never part of the JSON.
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }

@@ -1,5 +1,5 @@
-// What is counted and measured of publishes, under labels that are made once and kept. Only topics
-// that exist are labels: anyone may ask for names that do not.
+// What is counted and measured of publishes, under labels that are made once and kept. Only
+// existing topics are labels: clients may ask for any name.
 
 import type { Published } from "../core/event.ts";
 import type { Meter, Routed } from "../core/ports.ts";
@@ -10,7 +10,7 @@ import type { Topic } from "../core/topic.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A record is a new value after each change, so what is kept with it cannot grow stale. */
+/** A record is a new value after each change, so a cache keyed by it cannot be stale. */
 const ofTopics = new WeakMap<Topic, Labels>();
 const ofSubscriptions = new WeakMap<Subscription, Labels>();
 

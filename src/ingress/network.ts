@@ -1,6 +1,5 @@
-// From where a topic may be published to: its firewall, which comes before any key. Addresses are
-// those of connections; what a proxy says of whoever it speaks for is not looked at, because
-// anybody can say it.
+// The firewall of a topic, which is checked before any key. Addresses are those of connections;
+// proxy headers are ignored, because anybody can send them.
 
 import { BlockList, isIP } from "node:net";
 import { Refusal } from "../core/refusal.ts";
@@ -22,7 +21,7 @@ function nameOf(topic: Topic, { headers }: Request): string {
   return (headers.host || topic.name).toString().toUpperCase();
 }
 
-/** A topic's record is a new value after each change, so what is kept with it cannot grow stale. */
+/** A topic's record is a new value after each change, so a cache keyed by it cannot be stale. */
 const allowedBy = new WeakMap<Topic, BlockList>();
 
 function isAllowed(topic: Topic, remote: string): boolean {
@@ -31,13 +30,13 @@ function isAllowed(topic: Topic, remote: string): boolean {
     allowed = listOf(topic.inboundIpRules);
     allowedBy.set(topic, allowed);
   }
-  // An address of a link has the name of the link behind it.
+  // A link-local address may be followed by the name of the link.
   const [address = ""] = remote.split("%", 1);
   const family = familyOf(address);
   return family !== null && allowed.check(address, family);
 }
 
-/** Rules are checked when they are written; one that is none allows nobody. */
+/** Rules are checked when they are written; an invalid one allows nobody. */
 function listOf(rules: readonly string[]): BlockList {
   const list = new BlockList();
   for (const rule of rules) {

@@ -31,7 +31,7 @@ async function refused(asked: Promise<Reply>, code: RefusalCode, words: RegExp):
 
 const factsOf = (door: Door) => door.facts.map(({ level, name, fields }) => [level, name, fields]);
 
-/** The real store, holding every append until it is told to go on. */
+/** The real store, delaying every append until the test lets it go on. */
 class HeldStore extends MemoryStore {
   readonly appended: (readonly Routed[])[] = [];
   readonly gate = Promise.withResolvers<void>();
@@ -394,7 +394,7 @@ test("what a gzip body holds is bounded like any other", async () => {
   const bomb = gzipSync(Buffer.alloc(200_000_000));
   assert.ok(bomb.length < 1_048_576);
   await refused(door.publish(bomb, { headers }), "PayloadTooLarge", words);
-  // Its second half is not even looked at.
+  // Its second half is not even read.
   const half = bomb.subarray(0, bomb.length / 2);
   await refused(door.publish(half, { headers }), "PayloadTooLarge", words);
 });

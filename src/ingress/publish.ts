@@ -1,9 +1,9 @@
-// The way in: a publish request becomes one durable append. Find the topic, check the key, read the
-// events, route each, append them all in one call; the 200 leaves when that has resolved and not
-// before (D-1). One event that will not do refuses the whole request.
+// A publish request becomes one durable append: find the topic, check the key, read the events,
+// route each, append them all in one call. The 200 is sent only after that has resolved (D-1). One
+// bad event refuses the whole request.
 //
-// Deliberately absent: waiting and retrying. A store that cannot take the events now says so with a
-// refusal, and the publisher keeps them.
+// Deliberately absent: waiting and retrying. If the store cannot take the events now, the publish
+// is refused and the publisher has to retry.
 
 import type { Published } from "../core/event.ts";
 import type { Ids, Instant, Log, Meter, Routed, Store } from "../core/ports.ts";
@@ -33,26 +33,28 @@ export interface PublishDeps extends AuthDeps {
   readonly meter: Meter;
   readonly chronicle?: Pick<Chronicle, "note">;
   readonly tracer?: Tracer;
-  /** Whether keys, signatures and tokens are asked for. */
+  /** Whether keys, signatures and tokens are required. */
   readonly auth: boolean;
   /** False once the broker is stopping. */
   readonly isOpen: () => boolean;
 }
 
-/** What a publisher should wait when the broker is stopping: about as long as a restart takes. */
+/**
+ * How long a publisher should wait when the broker is stopping: about as long as a restart takes.
+ */
 const restartMs = 5_000;
 
-/** Any other status, also 202 and 204, is an error to the official clients. */
+/** The official clients treat any other status, also 202 and 204, as an error. */
 const accepted: Reply = { status: 200 };
 
-/** By whose rules a publish is read: the service's, or those of its module on IoT Edge. */
+/** The rules for reading a publish: the service's, or those of its IoT Edge module. */
 export interface Manner {
   /** What events of the Event Grid schema carry as their topic. */
   readonly stampOf: (topic: Topic) => string;
   readonly asModule: boolean;
-  /** Whether the request may publish to every topic that takes keys. */
+  /** Whether the request may publish to every topic that accepts keys. */
   readonly isOpenTo?: (request: Request) => boolean;
-  /** Refuses events that were read and will not do. */
+  /** Refuses events that were read and are not acceptable. */
   readonly check?: (published: readonly Published[]) => void;
 }
 
@@ -67,7 +69,7 @@ export function publishRoutes(deps: PublishDeps): readonly Route[] {
   ];
 }
 
-/** For a port of the topic's own: whatever the client calls the host, it means this topic. */
+/** For a topic's own port: whatever host name the client uses, it means this topic. */
 export function topicRoutes(deps: PublishDeps, topic: string): readonly Route[] {
   return routesAt(deps, "/api/events", () => topic);
 }
@@ -86,12 +88,12 @@ function routesAt(
   ];
 }
 
-/** Old clients know a topic by its host name alone: `orders.example.com` is the topic `orders`. */
+/** Old clients find a topic by its host name: `orders.example.com` is the topic `orders`. */
 function firstLabel(host: string | string[] | undefined): string {
   return typeof host === "string" ? (host.split(/[.:]/, 1)[0] ?? "") : "";
 }
 
-/** Resolves when the events are kept. Refusals: those of every step on the way. */
+/** Resolves when the events are stored. Refusals: those of every step. */
 export async function publish(
   deps: PublishDeps,
   asked: { readonly name: string; readonly request: Request; readonly manner: Manner },
@@ -134,7 +136,7 @@ interface Admission {
   readonly published: readonly Published[];
   readonly bytes: number;
   readonly now: Instant;
-  /** As stories name it. */
+  /** As named in stories. */
   readonly acceptedWith: string;
 }
 
@@ -160,7 +162,7 @@ async function accept(deps: PublishDeps, asking: Asking) {
   await admit(deps, { entry, published, bytes, now, acceptedWith });
 }
 
-/** Routes what was read, and resolves when it is stored. Refusals: those of the store's append. */
+/** Routes the events, and resolves when they are stored. Refusals: those of the store's append. */
 export async function admit(
   deps: Pick<PublishDeps, "store" | "clock" | "log" | "meter" | "chronicle">,
   admission: Admission,
@@ -174,7 +176,7 @@ export async function admit(
   if (deps.chronicle !== undefined) noteAll(deps.chronicle, admission, { routed, first });
 }
 
-/** One note for each event. What was routed is in the order of what was published. */
+/** One note for each event, in the order in which they were published. */
 function noteAll(
   chronicle: Pick<Chronicle, "note">,
   { entry, published, now, acceptedWith }: Admission,
@@ -198,8 +200,8 @@ function noteAll(
 }
 
 /**
- * Only CloudEvents come in more than one form and are told apart by their content type. For the
- * others any will do: the service's own examples post with whatever curl says by itself.
+ * Only CloudEvents come in more than one form, told apart by their content type. For the others any
+ * content type is accepted: the service's own examples post with curl's default.
  */
 function read(
   { inputSchema }: Topic,
@@ -219,7 +221,7 @@ function read(
   }
 }
 
-/** Events that match nobody are accepted all the same, and end here. */
+/** Events that match no subscription are accepted, and end here. */
 function routeAll(entry: DirectoryEntry, published: readonly Published[]): readonly Routed[] {
   const routed: Routed[] = [];
   for (const { event, fields, domainTopic } of published) {
@@ -230,8 +232,8 @@ function routeAll(entry: DirectoryEntry, published: readonly Published[]): reado
 }
 
 /**
- * Official clients send a version and curl does not. There has only ever been one, so another is
- * taken for a client that is newer than we are; only what cannot be a version is a mistake.
+ * Official clients send a version and curl does not. There has only ever been one, so another one
+ * is taken for that of a newer client; only what cannot be a version is refused.
  */
 function checkVersion({ query }: Request): void {
   for (const name in query) {
@@ -245,13 +247,15 @@ function checkVersion({ query }: Request): void {
   }
 }
 
-/** What a storage account has to tell, it tells itself. */
+/** Only the broker itself publishes events of a storage account. */
 function findEntry({ directory }: PublishDeps, name: string): DirectoryEntry | undefined {
   const entry = directory.entry(name);
   return entry?.topic.kind === "storage" ? undefined : entry;
 }
 
-/** What the service answers to OPTIONS. It needs no key, and says nothing about the topic's own. */
+/**
+ * What the service answers to OPTIONS. It needs no key, and shows nothing about the topic's own.
+ */
 function describe(deps: PublishDeps, name: string): Reply {
   const topic = findEntry(deps, name)?.topic;
   if (topic === undefined) throw refuseTopic(name);
@@ -267,7 +271,7 @@ function refuseTopic(name: string): Refusal {
   return new Refusal("NotFound", `There is no topic ${shownAs(name)}.`);
 }
 
-/** A topic's record is a new value after each change, so what is kept with it cannot grow stale. */
+/** A topic's record is a new value after each change, so a cache keyed by it cannot be stale. */
 const armIds = new WeakMap<Topic, string>();
 
 /** Every publish to a topic needs it. */
@@ -296,7 +300,7 @@ function tellPublished(
   log.fact("debug", "event.published", { topic: topic.name, count, bytes, deliveries });
 }
 
-/** What was refused before anyone here was asked: too large, the wrong method, nowhere. */
+/** What was refused earlier, in the listener: too large, the wrong method, an unknown path. */
 export function tellTurnedAway(deps: PublishDeps, path: string, refusal: Refusal): void {
   const found = /^\/+(?:topics\/+([^/]+)\/+)?api\/+events\/*$/i.exec(path);
   if (found === null) return;

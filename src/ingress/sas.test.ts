@@ -56,7 +56,7 @@ test("a token with anything changed in it is not good", () => {
       if (good[place] === sign) continue;
       const token = parseSasToken(good.slice(0, place) + sign + good.slice(place + 1));
       const isGood = token !== null && isSignedWith(token, signer);
-      // The last signs before the padding of base64 hold bits that stand for nothing.
+      // The last characters before the padding of base64 have unused bits.
       assert.ok(!isGood || place >= good.length - 5, `${sign} at ${place}`);
     }
   }

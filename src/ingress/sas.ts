@@ -3,14 +3,14 @@
 // https://learn.microsoft.com/azure/event-grid/authenticate-with-access-keys-shared-access-signatures
 //
 // Clients differ in how they encode (hex digits in either case, blanks as `+` or `%20`) and in how
-// they write a time, so the text is never encoded again and a time is read in every form that was
-// seen. A time without a zone is UTC. docs/decisions/0007 says why resources are compared as here.
+// they write a time, so the text is never re-encoded and a time is read in every known form. A time
+// without a zone is UTC. docs/decisions/0007 says why resources are compared as here.
 
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
 import type { Instant } from "../core/ports.ts";
 
 export interface SasToken {
-  /** What the signature is of. */
+  /** The text that is signed. */
   readonly signed: string;
   readonly signature: Buffer;
   readonly resource: string;
@@ -26,13 +26,13 @@ export function parseSasToken(text: string): SasToken | null {
   for (const part of signed.split("&")) {
     const [, name, value] = /^([re])=(.+)$/.exec(part) ?? [];
     const decoded = value === undefined ? null : decode(value.replaceAll("+", " "));
-    // What we do not know, or find twice, could be read by somebody else in another way.
+    // Unknown or duplicate parts could be read differently by others, so they are refused.
     if (name === undefined || decoded === null || parts.has(name)) return null;
     parts.set(name, decoded);
   }
   const expiresAt = parseExpiry(parts.get("e") ?? "");
   const resource = parts.get("r");
-  // A plus sign here is one of base64 that nobody has encoded.
+  // A plus sign here belongs to unencoded base64.
   const signature = decode(text.slice(place + 3));
   if (resource === undefined || expiresAt === null || signature === null) return null;
   return { signed, resource, expiresAt, signature: Buffer.from(signature, "base64") };
@@ -56,7 +56,7 @@ const american = new RegExp(
 /** `2030-01-31T13:05:09.000001`, with a blank for the T, and with or without a zone. */
 const iso = new RegExp(String.raw`^(\d{4})-(\d{2})-(\d{2})[T ]${clock}${zone}$`, "i");
 
-/** Null for what is no time. Parts of a second do not count. */
+/** Null if it is not a time. Fractions of a second are ignored. */
 export function parseExpiry(text: string): Instant | null {
   // Newer libraries put a narrow no-break space before AM and PM.
   const plain = text.replace(/\s+/g, " ").trim();
@@ -70,7 +70,7 @@ export function parseExpiry(text: string): Instant | null {
   return instantOf({ year, month, day, hour: Number(hour), minute, second, offset });
 }
 
-/** Of a clock with two halves; not a number for an hour that it does not have. */
+/** On a 12-hour clock; NaN for an hour that it does not have. */
 function hourOf(hour: string | undefined, half: string | undefined): number {
   const shown = Number(hour);
   if (half === undefined) return shown;
@@ -105,8 +105,8 @@ function offsetMs(zone: string): number {
 }
 
 /**
- * What a key signs with; null when it is not base64. Clients disagree about what such a key
- * would sign with, and some would sign with nothing at all, which anybody can.
+ * What a key signs with; null when it is not base64. Clients disagree about how to sign with other
+ * keys, and some would sign with an empty key, which anybody can.
  */
 export function signerOf(key: string): KeyObject | null {
   const isBase64 = key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key);
@@ -122,13 +122,13 @@ export function isSignedWith({ signed, signature }: SasToken, key: KeyObject): b
 export interface RequestTarget {
   /** The topic's name. */
   readonly topic: string;
-  /** As the client called us; empty when it did not say. */
+  /** As the client named the host; empty when it did not. */
   readonly host: string;
-  /** Whether the topic stood in the path, or was known by host or port. */
+  /** Whether the topic was in the path, or known by host or port. */
   readonly isByPath: boolean;
 }
 
-/** Whether the resource is a prefix, in whole segments, of a URL that means the topic. */
+/** Whether the resource is a prefix, in whole segments, of a URL of the topic. */
 export function covers(resource: string, { topic, host, isByPath }: RequestTarget): boolean {
   const [, itsHost = "", itsPath = ""] =
     /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)([^?#]*)/.exec(resource.toLowerCase()) ?? [];
@@ -143,7 +143,7 @@ export function covers(resource: string, { topic, host, isByPath }: RequestTarge
   return isSameHost && isPrefixOf(isByPath ? named : bare);
 }
 
-/** A port that goes without saying is left out by some. */
+/** Some clients leave out a default port. */
 function withoutPort(host: string): string {
   return host.replace(/:(?:80|443)$/, "");
 }

@@ -1,5 +1,5 @@
-// One publish as a span. It begins when the events have been read, as of when the request came:
-// only then is it known where they come from. From there on the span is what they follow from.
+// One publish as a span. It is created when the events have been read, with the time of the
+// request: only then is their trace known. From then on the events' trace context is this span.
 
 import type { Published } from "../core/event.ts";
 import type { Instant } from "../core/ports.ts";
@@ -7,7 +7,7 @@ import type { Request } from "../core/request.ts";
 import { publishSpan, type Span, type Tracer } from "../core/tracing/span.ts";
 import { readTrace, sharedTrace, type Trace } from "../core/tracing/trace.ts";
 
-/** That of the request. */
+/** The trace context of the request. */
 export function traceIn({ headers: { traceparent, tracestate } }: Request): Trace | null {
   return traceparent === undefined ? null : readTrace(traceparent, tracestate);
 }
@@ -25,7 +25,7 @@ export class PublishTracing {
     this.#startedAt = startedAt;
   }
 
-  /** The same events, as what follows from this publish. */
+  /** The same events, with this publish as their parent. */
   adopt(topic: string, published: readonly Published[]): readonly Published[] {
     const own = this.#parent === null ? published.map(({ event }) => event.trace) : [];
     const parent = this.#parent ?? sharedTrace(own);
@@ -37,7 +37,7 @@ export class PublishTracing {
     return published.map((each) => ({ ...each, event: { ...each.event, trace } }));
   }
 
-  /** `error`: the code of a refusal; null: the events are kept. */
+  /** `error`: the code of a refusal; null: the events are stored. */
   end(at: Instant, error: string | null, topic: string | null): void {
     const [startedAt, parent] = [this.#startedAt, this.#parent];
     const span =

@@ -1,4 +1,4 @@
-// The memory store against the contract of every store. Two who hold it hold the same object.
+// The memory store against the contract of every store. Two users of it share the same object.
 
 import { storeContract } from "../../test/contract/store.ts";
 import { MemoryStore } from "./memory.ts";

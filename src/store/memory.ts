@@ -1,10 +1,10 @@
-// The store in memory: the model. It is written to be read as the specification of the port, and
-// serves users who want nothing kept. Lines are sorted arrays, so that a backlog costs a binary
-// search and not a sort.
+// The store in memory: the reference implementation. It can be read as the specification of the
+// port, and serves users who do not need persistence. Queues are sorted arrays, so that a backlog
+// costs a binary search and not a sort.
 //
-// Every verb does its whole work at once, before it returns its promise, so nothing can come in
-// between. Deliberately absent: standing claims. A wake here never brings deliveries along; the
-// port allows that.
+// Every operation does its whole work before it returns its promise, so nothing can happen in
+// between. Deliberately absent: standing claims. A wake here never brings deliveries; the port
+// allows that.
 
 import type { RedrivenNote } from "../core/deadletter/letter-store.ts";
 import { redriveLimits } from "../core/deadletter/redrive.ts";
@@ -45,7 +45,7 @@ interface Row {
   reason: string | null;
   /** The latest lease ever given; 0 before the first. */
   lease: number;
-  /** Null when nobody holds it. */
+  /** Null when it is not leased. */
   leasedUntil: Instant | null;
 }
 
@@ -167,7 +167,7 @@ export class MemoryStore implements WholeStore {
     this.#wakeListeners.push(listener);
   }
 
-  // Looking.
+  // Reading.
 
   async counts(): Promise<readonly QueueCount[]> {
     return [...this.#subscriptions.keys()]
@@ -384,7 +384,7 @@ function look(row: Row): Seen {
   return { id, stage, dueAt, attempts, since, last, reason, event };
 }
 
-/** Where the row stands in the sorted line, or would stand. */
+/** The row's position in the sorted queue, or where it would be inserted. */
 function placeOf(line: readonly Row[], row: Row): number {
   let low = 0;
   let high = line.length;

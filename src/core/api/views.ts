@@ -84,7 +84,7 @@ export type EndpointView = Infer<typeof EndpointView>;
 
 // ── Overview ──────────────────────────────────────────────────────────────────────────────────
 
-/** What has been counted since the broker started, or within one point of a chart. */
+/** Counted since the broker started, or within one point of a chart. */
 export const Counts = named(
   "Counts",
   object({

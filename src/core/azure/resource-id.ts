@@ -1,6 +1,6 @@
-// Resources of Azure's: how their ids are read, and the sections of the configuration file that say
-// what stands behind them. A subscription names a storage account, a namespace or a function app as
-// it would in Azure; the operator says once how to reach it. Nothing is reached here.
+// Azure resources: how their ids are read, and the sections of the configuration file that say how
+// to reach them. A subscription names a storage account, a namespace or a function app as it would
+// in Azure; the operator says once how to reach it. No connection is made here.
 
 import { Refusal } from "../refusal.ts";
 import { isSameName } from "../text/compare.ts";
@@ -14,11 +14,11 @@ export type IdPattern = `Microsoft.${string}/*`;
 
 export interface ResourceId {
   readonly group: AzureGroup;
-  /** What stands where the pattern has asterisks: first the account, namespace or app. */
+  /** The names where the pattern has asterisks: first the account, namespace or app. */
   readonly names: readonly [string, ...string[]];
 }
 
-/** Null for what is no id of this pattern. Letter case does not count but in names. */
+/** Null for what is no id of this pattern. Case-insensitive, except that names keep their case. */
 export function parseResourceId(id: unknown, pattern: IdPattern): ResourceId | null {
   if (typeof id !== "string") return null;
   const literal = (part: string) => (part === "*" ? "([^/]+)" : RegExp.escape(part));
@@ -51,7 +51,7 @@ export interface Declared {
   /** As the file has it. */
   readonly key: string;
   readonly name: string;
-  /** Null: given by its name alone, which then stands for it in any group. */
+  /** Null: given by its name alone, which then matches in any resource group. */
   readonly group: AzureGroup | null;
 }
 
@@ -93,7 +93,7 @@ function parseMember<T>(key: string, given: unknown, form: SectionForm<T>): Decl
   return { ...declared, ...form.parse(members, field, declared) };
 }
 
-/** Without regard to letter case. One that was given with its group counts there alone. */
+/** Case-insensitive. One that was given with its group matches only there. */
 export function findDeclared<D extends Declared>(
   all: readonly D[],
   { group, names: [wanted] }: ResourceId,
@@ -107,7 +107,7 @@ export function findDeclared<D extends Declared>(
   );
 }
 
-/** Which of the identities that the platform gives this program; null: the one it has. */
+/** Which of the platform's identities for this program; null: its only one. */
 export interface ManagedIdentity {
   readonly clientId: string | null;
 }
@@ -124,7 +124,7 @@ export function parseIdentity(value: unknown, field: string): ManagedIdentity {
   throw refuseValue({ field: `${field}.clientId`, value: clientId, allowed });
 }
 
-/** Tokens are not sent in the clear. Refusal: InvalidSetting. */
+/** Tokens are never sent without TLS. Refusal: InvalidSetting. */
 export function parseEndpoint(value: unknown, field: string): string {
   const url = typeof value === "string" ? URL.parse(value) : null;
   if (url?.protocol === "https:" && url.search === "" && url.hash === "") return url.href;
@@ -150,8 +150,8 @@ export function refuseBeside(members: Members, field: string, names: readonly st
 }
 
 /**
- * The parts of a connection string by their names, whose letter case counts; null for what is none.
- * A value may hold an equals sign, as keys do.
+ * The parts of a connection string by their case-sensitive names; null if it is not one. A value
+ * may contain an equals sign, as keys do.
  */
 export function partsOf(connectionString: unknown): ReadonlyMap<string, string> | null {
   if (typeof connectionString !== "string") return null;

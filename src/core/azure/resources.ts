@@ -1,8 +1,9 @@
-// Which resources of Azure's events can be sent to, and what the sections of the configuration file
-// say of each: storage accounts (storage.ts), namespaces of three services, and function apps.
+// Which Azure resources events can be sent to, and what the sections of the configuration file say
+// about each: storage accounts (storage.ts), namespaces of three services, and function apps.
 //
-// A record holds the resource id alone. What stands behind it is looked up when it is used, so that
-// a key is changed in one place; so an id may also lead nowhere, when a section has lost it.
+// A subscription stores only the resource id. How to reach the resource is looked up when it is
+// used, so that a key is changed in one place. So an id may also be unknown, when it was removed
+// from its section.
 
 import type { Destination } from "../subscription.ts";
 import type { Members } from "../text/wording.ts";
@@ -22,24 +23,24 @@ import {
 } from "./resource-id.ts";
 import { accountPattern, parseStorageAccounts, type StorageAccount } from "./storage.ts";
 
-/** A namespace of Service Bus, Event Hubs or Relay, which is reached with a key. */
+/** A namespace of Service Bus, Event Hubs or Relay that is reached with a key. */
 export interface KeyedNamespace extends Declared {
   readonly kind: "key";
   /** With its port where it has one. */
   readonly host: string;
-  /** Of the namespace, whatever entity it was given for. */
+  /** The host of the namespace, whatever entity the string names. */
   readonly connectionString: string;
   readonly keyName: string;
   readonly accessKey: string;
-  /** An emulator, which is spoken to without TLS. */
+  /** An emulator, which is used without TLS. */
   readonly isPlain: boolean;
 }
 
-/** One that is reached as whoever the platform says we are. */
+/** One that is reached with the platform's identity. */
 export interface GuardedNamespace extends Declared, ManagedIdentity {
   readonly kind: "identity";
   readonly host: string;
-  /** Where to connect, if that is not the host itself; null: it is. */
+  /** Where to connect, if not to the host itself; null: to the host. */
   readonly endpoint: string | null;
 }
 
@@ -48,11 +49,11 @@ export type Namespace = KeyedNamespace | GuardedNamespace;
 export interface FunctionApp extends Declared {
   /** Without a slash at its end. */
   readonly url: string;
-  /** The system key of the Event Grid extension; null: none is asked for. */
+  /** The system key of the Event Grid extension; null: none is needed. */
   readonly accessKey: string | null;
 }
 
-/** Everything that the file says of resources of Azure's. */
+/** Everything the file says about Azure resources. */
 export interface AzureResources {
   readonly storageAccounts: readonly StorageAccount[];
   readonly serviceBusNamespaces: readonly Namespace[];
@@ -79,7 +80,7 @@ export interface ResourceForm {
   readonly endpointType: string;
   readonly pattern: IdPattern;
   readonly section: AzureSection;
-  /** What the section has one of, in words. */
+  /** What one member of the section is called: `storage account`. */
   readonly what: string;
 }
 
@@ -122,7 +123,7 @@ export const resourceForms: Readonly<Record<ResourceKind, ResourceForm>> = {
   },
 };
 
-/** What the file says of the resource, and the name of the part of it that is meant. */
+/** What the file says about the resource, and the name of the entity in it. */
 export function resolveResource<K extends AzureSection>(
   azure: AzureResources,
   section: K,
@@ -134,7 +135,9 @@ export function resolveResource<K extends AzureSection>(
   return declared === undefined ? null : { declared, entity: id.names.at(-1) ?? "" };
 }
 
-/** Where to post to, with its secrets; null where a destination takes no posts or leads nowhere. */
+/**
+ * Where to post to, with its secrets; null if the destination does not take posts or is unknown.
+ */
 export function urlOf(destination: Destination, azure: AzureResources): string | null {
   if (destination.kind === "webhook") return destination.url;
   if (destination.kind !== "azureFunction") return null;
@@ -186,7 +189,7 @@ export function parseAzure(sections: AzureSections): AzureResources {
 /** Of namespaces and function apps. */
 const nameRule = /^[A-Za-z0-9-]{2,60}$/;
 
-/** Of each member of a union by itself, what does not say which resource is meant. */
+/** Applied to each member of a union: the type without the resource it names. */
 type Terms<T extends Declared> = T extends Declared ? Omit<T, keyof Declared> : never;
 
 function parseBus(members: Members, field: string, { name }: Declared): Terms<Namespace> {

@@ -1,7 +1,7 @@
-// Storage accounts: what a resource id of Azure's means here. A subscription names the account for
-// its dead letters, or that of a queue, as it would in Azure (L-2); the operator says, in the
-// section `storageAccounts` of the configuration file, what stands behind that name: an account
-// that we know how to reach, or a folder. Nothing is reached here.
+// Storage accounts: what their resource ids mean here. A subscription names the account for its
+// dead letters, or that of a queue, as it would in Azure (L-2); the operator says, in the section
+// `storageAccounts` of the configuration file, what that name means: an account with its
+// credentials, or a folder. No connection is made here.
 
 import type { Members } from "../text/wording.ts";
 import { refuseValue } from "../text/wording.ts";
@@ -25,7 +25,7 @@ import {
 
 export interface StorageAccount extends Declared {
   readonly store: StorageStore;
-  /** How events are written into queues: as the service does it, or as they are. */
+  /** How events are written into queues: in Base64 as the service does it, or as plain text. */
   readonly queueEncoding: QueueEncoding;
 }
 
@@ -53,7 +53,9 @@ const containerPattern: IdPattern = `${accountPattern}/blobServices/default/cont
 /** What such an id looks like, for refusals. */
 export const storageIdWords = idWords(accountPattern);
 
-/** The service's own rule, and so no name can lead out of a folder. Queues have the same. */
+/**
+ * The service's own rule, which also ensures that no name can leave a folder. Queues have the same.
+ */
 export const containerNameRule = /^(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
 export const containerNameWords = "3 to 63 lower-case letters, digits and single hyphens";
 
@@ -69,7 +71,7 @@ export function storageArmId({ group, account }: Pick<StorageId, "group" | "acco
   return renderResourceId({ group, names: [account] }, accountPattern);
 }
 
-/** Without regard to letter case. One that was given with its group counts there alone. */
+/** Case-insensitive. One that was given with its group matches only there. */
 export function findAccount(
   accounts: readonly StorageAccount[],
   resourceId: string,
@@ -79,7 +81,7 @@ export function findAccount(
   return findDeclared(accounts, { group: id.group, names: [id.account] });
 }
 
-/** Where Azure would have the account; made up for one that is known by its name alone. */
+/** The account's resource id; made up for one that is known by its name alone. */
 export function placeOfAccount({ group }: StorageAccount): ArmGroup {
   return { ...localGroup, ...group };
 }
@@ -136,7 +138,7 @@ function parseConnection(connectionString: unknown, field: string): StorageStore
   });
 }
 
-/** The forms that Azure's client takes; whether a key is right is seen when it is used. */
+/** The forms that Azure's client accepts; whether a key is right shows when it is used. */
 function isConnectionString(value: unknown): value is string {
   const parts = partsOf(value);
   if (parts === null) return false;

@@ -1,10 +1,10 @@
-// The notice of a blob that was written, as a storage account of Azure's gives it (L-5).
-// Imitates https://learn.microsoft.com/azure/event-grid/event-schema-blob-storage.
+// The notice of a blob that was written, as an Azure storage account raises it (L-5). Imitates
+// https://learn.microsoft.com/azure/event-grid/event-schema-blob-storage.
 //
-// Whoever wants to react to dead letters subscribes to the account they go to. There is no end to
-// it if the dead letters of such a subscription are told of, too; so they are not.
+// To react to dead letters, subscribe to the account they go to. If dead letters of such a
+// subscription raised notices too, it could loop for ever; so they do not.
 //
-// *Differs:* of a request to the store we know no id, so the notice's own stands in its place.
+// *Differs:* we have no id of a request to the store, so the notice's own id is used.
 
 import type { Written } from "../delivery/outcome.ts";
 import type { Published } from "../event.ts";
@@ -14,7 +14,9 @@ import { type Topic, topicArmId } from "../topic.ts";
 
 const eventType = "Microsoft.Storage.BlobCreated";
 
-/** Of two notices about one blob the later has the greater, as text; hexadecimal. */
+/**
+ * Of two notices about one blob the later one has the greater value, compared as text; hexadecimal.
+ */
 const sequencerDigits = 32;
 
 export function noticeOf(

@@ -1,5 +1,5 @@
-// A heap: what comes first is at hand, whatever order it came in. For laws that go from one instant
-// to the next; the order must be total, so that the same input gives the same output.
+// A heap: gives the first item in order, whatever order they were added in. For functions that step
+// from one time to the next; the order must be total, so that the same input gives the same output.
 
 export class Heap<T> {
   readonly #comesBefore: (one: T, other: T) => boolean;
@@ -32,7 +32,7 @@ export class Heap<T> {
     return first;
   }
 
-  /** Takes out all that match, in no order. */
+  /** Removes all that match, in no particular order. */
   takeWhere(matches: (item: T) => boolean): readonly T[] {
     const taken = this.#items.filter(matches);
     if (taken.length === 0) return taken;

@@ -1,9 +1,9 @@
-// Where a dead letter lies: its path as the service lays them out, and the ids by which people name
-// one record. An id holds the whole place, so that no index of letters has to be kept anywhere.
+// Where a dead letter is: its path in the service's layout, and the ids by which people name one
+// record. An id contains the whole location, so no index has to be kept.
 //
 // The layouts: `<SUBSCRIPTION>/<yyyy>/<M>/<d>/<H>/<guid>.json`, and that of namespaces, which has
-// `<namespace>/<topic>/<subscription>` in front. A blob that lies elsewhere is a letter all the
-// same, written when its store says so.
+// `<namespace>/<topic>/<subscription>` in front. A blob elsewhere is also read as a dead letter,
+// with the time that its store reports.
 
 import { containerNameRule } from "../azure/storage.ts";
 import type { Instant } from "../ports.ts";
@@ -13,11 +13,11 @@ import type { BlobContainer, BlobListing } from "./letter-store.ts";
 
 export interface LetterPath extends BlobContainer {
   readonly path: string;
-  /** Of the record in its blob, from 0. */
+  /** The record's position in its blob, from 0. */
   readonly index: number;
 }
 
-/** When a blob was written: in this span, the end exclusive. */
+/** When a blob was written: in this interval, the end exclusive. */
 export interface Written {
   readonly from: Instant;
   readonly until: Instant;
@@ -27,17 +27,17 @@ const hourMs = 3_600_000;
 const layout = /^((?:[^/]+\/){0,2}([^/]+))\/(\d{4})\/(\d{1,2})\/(\d{1,2})\/(\d{1,2})\/[^/]+$/;
 const pathCharsMax = 1_024;
 
-/** What may be a blob of letters by its name. */
+/** Whether a name can be a blob of dead letters. */
 export const isLetterBlob = (path: string) => /\.(json|jsonl|ndjson)$/i.test(path);
 
-/** The name in the path, as it stands there; empty where there is none. */
+/** The name in the path, as written; empty if there is none. */
 export function subscriptionIn(path: string): string {
   return layout.exec(path)?.[2] ?? path.split("/").at(-2) ?? "";
 }
 
 /**
- * The hour is the path's, for a copied blob is younger than its letters, and a store knows nothing
- * of a virtual clock. Within it, or without one, the store's own time counts.
+ * The hour comes from the path, because a copied blob is younger than its dead letters and a store
+ * does not know the virtual clock. Within the hour, or without one, the store's own time is used.
  */
 export function writtenOf({ path, modifiedAt }: BlobListing): Written {
   const exactly = { from: modifiedAt, until: modifiedAt + 1 };
@@ -52,7 +52,7 @@ export function letterId({ account, container, path, index }: LetterPath): strin
   return encode([account, container, path, index]);
 }
 
-/** Refusal: InvalidSetting, naming `field`. No place it gives can lead out of a container. */
+/** Refusal: InvalidSetting, naming `field`. The result can never point outside a container. */
 export function parseLetterId(id: string, field = "id"): LetterPath {
   const [account, container, path, index] = decode(id) ?? [];
   if (
@@ -71,7 +71,7 @@ export function parseLetterId(id: string, field = "id"): LetterPath {
   throw new Refusal("InvalidSetting", `${field} is not the id of a dead letter`, { target: field });
 }
 
-/** Where a list was left: the last record shown, and the hour of its blob. */
+/** Where a list stopped: the last record shown, and the hour of its blob. */
 export interface Bookmark extends LetterPath {
   readonly until: Instant;
 }
@@ -97,7 +97,7 @@ function isSafePath(path: string): boolean {
   return path.split("/").every((name) => name !== "" && name !== "." && name !== "..");
 }
 
-/** Base64 of JSON, in the letters that a URL takes as they are. */
+/** Base64 of JSON, in the URL-safe alphabet. */
 function encode(parts: readonly unknown[]): string {
   const bytes = new TextEncoder().encode(JSON.stringify(parts));
   const base64 = btoa(String.fromCharCode(...bytes));

@@ -1,9 +1,9 @@
-// Which dead letters are meant, and where to look for them: the query as someone wrote it, the
-// containers it leads to, and whose letter a record is. Nothing is read here.
+// Which dead letters a query selects, and where to look for them: the query as written, the
+// containers it covers, and the subscription a record belongs to. Nothing is read here.
 //
 // A path has the name of the subscription and no topic, and a name is unique within its topic only.
-// An Event Grid record names its topic, a CloudEvent does not. Where the subscription cannot be
-// told for sure, nobody is guessed.
+// An Event Grid record names its topic, a CloudEvent does not. If the subscription is not certain,
+// it is not guessed.
 
 import type { DeadLetterQuery } from "../api/orders.ts";
 import { containerNameRule, findAccount, type StorageAccount } from "../azure/storage.ts";
@@ -17,7 +17,7 @@ import type { Letter } from "./letter.ts";
 import { type LetterPath, subscriptionIn } from "./letter-path.ts";
 import type { BlobContainer } from "./letter-store.ts";
 
-/** Null: whatever it is. */
+/** Null: any. */
 export interface LetterQuery {
   readonly account: string | null;
   readonly container: string | null;
@@ -28,7 +28,7 @@ export interface LetterQuery {
   readonly type: string | null;
   readonly from: Instant | null;
   readonly to: Instant | null;
-  /** Whether they have been sent again before. */
+  /** Whether they have been redriven before. */
   readonly redriven: boolean | null;
 }
 
@@ -37,7 +37,7 @@ const anything: LetterQuery = {
   ...{ outcome: null, type: null, from: null, to: null, redriven: null },
 };
 
-/** `at`: what stands before the names in refusals. Refusal: InvalidSetting. */
+/** `at`: the prefix of names in refusals. Refusal: InvalidSetting. */
 export function letterQueryOf(asked: DeadLetterQuery, at = ""): LetterQuery {
   const { from, to, ...rest } = asked;
   const query = {
@@ -52,8 +52,8 @@ export function letterQueryOf(asked: DeadLetterQuery, at = ""): LetterQuery {
 }
 
 /**
- * Those that subscriptions name; any other when both its names are given. Refusals: NotFound for an
- * account that is not in the settings, InvalidSetting.
+ * Those that subscriptions name; any other when account and container are both given. Refusals:
+ * NotFound for an account that is not in the settings, InvalidSetting.
  */
 export function containersOf(
   { account, container }: Pick<LetterQuery, "account" | "container">,
@@ -81,7 +81,7 @@ export function containersOf(
   return [...named.values()];
 }
 
-/** Null: its dead letters go nowhere, or to an account that the settings have lost. */
+/** Null: it has no dead-letter destination, or an account that is no longer in the settings. */
 export function containerOf(
   { deadLetter }: Pick<Subscription, "deadLetter">,
   accounts: readonly StorageAccount[],
@@ -90,7 +90,7 @@ export function containerOf(
   return account ? { account: account.name, container: deadLetter.container } : null;
 }
 
-/** Whose letter it is. */
+/** The subscription it belongs to. */
 export type Home =
   | { readonly kind: "known"; readonly subscription: Subscription; readonly topic: Topic }
   /** `why` is a sentence. */
@@ -137,7 +137,7 @@ function mayBeOf(letter: Letter, topic: Topic, subscription: Subscription): bool
   );
 }
 
-/** The last name in the id of an Event Grid record's topic; null: it tells of none. */
+/** The last name in the id of an Event Grid record's topic; null: it has none. */
 export function topicNameIn(letter: Letter): string | null {
   return letter.form === "cloudEvent" || letter.source === "" ? null : nameOf(letter);
 }
@@ -147,7 +147,7 @@ function nameOf({ source }: Letter): string {
   return domain ?? source.slice(source.lastIndexOf("/") + 1);
 }
 
-/** What a letter tells, beside where and when, which the walk has looked at. */
+/** What a dead letter says, apart from location and time, which the walk has checked. */
 export interface LetterFacts {
   readonly topic: string | null;
   readonly subscription: string;

@@ -1,10 +1,9 @@
-// The ports by which dead letters are read back: the stores they lie in, which are only looked at,
-// and the memory of how often each was sent again. How a record is read is in letter.ts, where it
-// lies in letter-path.ts.
+// The ports for reading dead letters back: the stores they are in, which are only read, and the
+// counts of how often each was redriven. letter.ts reads a record, letter-path.ts its location.
 
 import type { Instant } from "../ports.ts";
 
-/** Where dead letters lie; the account by its name in the settings. */
+/** Where dead letters are; the account by its name in the settings. */
 export interface BlobContainer {
   readonly account: string;
   readonly container: string;
@@ -16,9 +15,14 @@ export interface BlobListing {
   readonly modifiedAt: Instant;
 }
 
-/** Looks into the stores of dead letters and changes nothing there. Never rejects for the world. */
+/**
+ * Reads the stores of dead letters and changes nothing there. Never rejects because of a store's
+ * failure.
+ */
 export interface DeadLetterReader {
-  /** What lies right below a prefix, which is empty or ends with a slash; `next` as `after`. */
+  /**
+   * The entries right below a prefix, which is empty or ends with a slash; pass `next` as `after`.
+   */
   list(
     container: BlobContainer,
     page: { readonly prefix: string; readonly after: string | null },
@@ -46,14 +50,14 @@ export interface Listing {
 export interface NotRead {
   readonly kind: "notRead";
   readonly why: string;
-  /** There is no such blob or container; anything else may pass. */
+  /** There is no such blob or container; any other failure may be temporary. */
   readonly isMissing: boolean;
 }
 
-/** How often dead letters have been sent again; 0 for what is not known, or no more. */
+/** How often dead letters have been redriven; 0 for what is not known, or no longer. */
 export interface Redriven {
   redriven(keys: readonly string[]): Promise<readonly number[]>;
-  /** Durable when it resolves. A count never goes down; the latest are kept (redrive.ts). */
+  /** Durable when it resolves. A count never goes down; only the latest are kept (redrive.ts). */
   noteRedriven(notes: readonly RedrivenNote[]): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
-// Through the containers, the newest hour first, without listing what nobody asked for. Paths have
-// no leading zeros, so their order as text is not that of time; but every level of them is a span
-// of time. So the walk keeps the folders it has seen and opens the one that may hold the newest
-// blob: best first. A query for one day of one subscription lists four folders, whatever lies
-// beside them.
+// Walks through the containers, the newest hour first, without listing more than needed. Paths have
+// no leading zeros, so their text order is not their time order; but every level of a path is an
+// interval of time. So the walk keeps the folders it has seen and opens the one that may contain
+// the newest blob: best-first search. A query for one day of one subscription lists four folders,
+// however many there are beside them.
 //
-// Within an hour the order is that of the names, which is no order of time, and the same each time.
+// Within an hour the order is that of the names: not by time, but the same each time.
 
 import type { Instant } from "../ports.ts";
 import { Heap } from "./heap.ts";
@@ -15,10 +15,10 @@ export interface WalkQuery {
   readonly containers: readonly BlobContainer[];
   /** The first name of the path, in any letter case. */
   readonly subscription: string | null;
-  /** Both inclusive; null: no bound. */
+  /** Both inclusive; null: no limit. */
   readonly from: Instant | null;
   readonly to: Instant | null;
-  /** Blobs before this one have been seen; this one itself comes again. */
+  /** Blobs before this one have been seen; this one is returned again. */
   readonly after: Bookmark | null;
 }
 
@@ -27,10 +27,10 @@ export type Step =
       readonly kind: "blob";
       readonly container: BlobContainer;
       readonly blob: BlobListing;
-      /** Where the walk is, for a bookmark. */
+      /** The position of the walk, for a bookmark. */
       readonly until: Instant;
     }
-  /** A folder could not be listed; the walk goes on without it. */
+  /** A folder could not be listed; the walk continues without it. */
   | { readonly kind: "notRead"; readonly container: BlobContainer; readonly why: string };
 
 type Level = "name" | "year" | "month" | "day" | "hour" | "blob";
@@ -38,18 +38,20 @@ type Level = "name" | "year" | "month" | "day" | "hour" | "blob";
 interface Node {
   readonly container: BlobContainer;
   readonly level: Level;
-  /** How many names are in front of the date. */
+  /** How many names come before the date. */
   readonly names: number;
   readonly prefix: string;
-  /** A blob below it was written in this span, the end exclusive. */
+  /** A blob below it was written in this interval, the end exclusive. */
   readonly from: Instant;
   readonly until: Instant;
   readonly blob: BlobListing | null;
 }
 
-/** Namespaces have three names in front of the date. */
+/** Namespaces have three names before the date. */
 const namesMax = 3;
-/** Pages of one folder; with a thousand names a page more than any container should have. */
+/**
+ * Pages of one folder; with a thousand names per page this is more than any container should have.
+ */
 const pagesMax = 1_000;
 
 export async function* walkLetters(
@@ -87,7 +89,7 @@ export async function* walkLetters(
 
 const ever = { from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
 
-/** What is newest; folders before blobs of the same end, because they may hold some of them. */
+/** The newest; folders before blobs of the same end, because they may contain some. */
 function comesBefore(one: Node, other: Node): boolean {
   if (one.until !== other.until) return one.until > other.until;
   const isLeaf = ({ level }: Node) => level === "hour" || level === "blob";
@@ -115,7 +117,7 @@ async function* pagesOf(
   }
 }
 
-/** Null for what is no folder of letters. */
+/** Null for what is not a folder of dead letters. */
 function childOf(node: Node, name: string, { subscription }: WalkQuery): Node | null {
   const child = { ...node, prefix: `${node.prefix}${name}/` };
   if (node.level === "name") {
@@ -153,7 +155,7 @@ function blobOf(node: Node, blob: BlobListing): Node {
   return { ...node, level: "blob", from, until, blob };
 }
 
-/** Whether it can hold what is asked for and has not been seen. */
+/** Whether it can contain something that matches and has not been seen. */
 function isWanted(node: Node, { from, to, after }: WalkQuery): boolean {
   const span = node.blob === null ? node : writtenOf(node.blob);
   if (from !== null && span.until <= from) return false;

@@ -1,11 +1,11 @@
-// A dead letter read back: the text of a blob → its records, and of each the event that was given
-// up on and what became of it. The inverse of record.ts, and patient beyond it: whatever Azure
-// has written, or someone has copied about, is read as well. Such are one record that is no array,
-// a record to a line, a byte order mark, names in other letter case, times with more or fewer
-// digits, and the wrapping that namespaces use.
+// A dead letter read back: the text of a blob → its records, and of each the event and why it was
+// undeliverable. The inverse of record.ts, and more tolerant: everything Azure writes, or copying
+// tools make of it, is read as well: a single record without an array, one record per line, a byte
+// order mark, names in other letter case, times with more or fewer digits, and the wrapping that
+// namespaces use.
 //
-// Of the publisher's own nothing changes: an event is cut out of the record's text. What cannot be
-// read is told in words and never thrown, for one bad record must not hide its neighbours.
+// The publisher's text does not change: an event is cut out of the record's text. What cannot be
+// read is reported as a sentence and never thrown, because one bad record must not hide the others.
 
 import type { Instant } from "../ports.ts";
 import { findElements, findMembers } from "../text/json.ts";
@@ -19,7 +19,7 @@ export interface Letter {
   readonly id: string;
   readonly type: string;
   readonly subject: string;
-  /** The topic's ARM id, or the source of a CloudEvent; empty: it tells of none. */
+  /** The topic's ARM id, or the source of a CloudEvent; empty: it has none. */
   readonly source: string;
   readonly reason: string;
   readonly outcome: string;
@@ -30,14 +30,14 @@ export interface Letter {
 }
 
 export type LetterRecord = {
-  /** As it is written. */
+  /** As written. */
   readonly record: string;
 } & (
   | { readonly kind: "letter"; readonly letter: Letter }
   | { readonly kind: "unreadable"; readonly why: string }
 );
 
-/** What Azure's namespaces and its other tiers call the same; all in lower case. */
+/** The names that Azure's namespaces and other tiers use; all in lower case. */
 const remarkNames = {
   reason: ["deadletterreason"],
   attempts: ["deliveryattempts"],
@@ -47,7 +47,7 @@ const remarkNames = {
   lastAttemptAt: ["lastdeliveryattempttime", "deliveryattemptutc"],
 } as const;
 
-/** Members beside those of the event, by the tier of the service that writes them. */
+/** Members that are not the event's own, by the tier of the service that writes them. */
 const besideEvent = [
   ...["deadletterreason", "deliveryattempts", "lastdeliveryoutcome", "lasthttpstatuscode"],
   ...["publishtime", "lastdeliveryattempttime"],
@@ -55,7 +55,7 @@ const besideEvent = [
 const wrappingNames = ["deadletterproperties", "brokerproperties"];
 const besideWrapping = [...wrappingNames, "customdeliveryproperties"];
 
-/** By themselves in lower case. */
+/** Only these, in lower case. */
 const eventGridNames: ReadonlyMap<string, string> = new Map(
   [
     "id",
@@ -78,7 +78,7 @@ interface Part {
   readonly end: number;
 }
 
-/** Of a blob, in its order. */
+/** The records of a blob, in order. */
 export function readLetters(blob: string): readonly LetterRecord[] {
   const text = blob.replace(/^\uFEFF/, "");
   if (text.trim() === "") return [unreadable("", "The blob is empty.")];
@@ -90,7 +90,7 @@ export function readLetters(blob: string): readonly LetterRecord[] {
   );
 }
 
-/** A record to a line, as some tools that copy blobs write them. */
+/** One record per line, as some tools that copy blobs write them. */
 function readLines(text: string): readonly LetterRecord[] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
   const values = lines.map((line) => parse(line));
@@ -144,15 +144,15 @@ function readRecord(record: string, value: unknown): LetterRecord {
 const eventGridNeeds = ["id", "eventType", "eventTime"];
 const cloudEventNeeds = ["id", "source", "type"];
 
-/** The event of a namespace's record: a member of its own, or what is left beside the rest. */
+/** The event in a namespace's record: a member of its own, or the remaining members. */
 function unwrapped(record: string, parts: readonly Part[]): string {
   const event = find(parts, ["event"]);
   return event?.json.startsWith("{") === true ? event.json : without(record, parts, besideWrapping);
 }
 
 /**
- * The record's text up to what was added at its end, blanks and all. Where the service has put that
- * elsewhere, the members that are left are joined.
+ * The record's text up to what was added at its end, blanks included. If the service put that
+ * elsewhere, the remaining members are joined.
  */
 function without(record: string, parts: readonly Part[], names: readonly string[]): string {
   const isAdded = ({ lower }: Part) => names.includes(lower);
@@ -165,7 +165,7 @@ function without(record: string, parts: readonly Part[], names: readonly string[
   return `${record.slice(0, record.indexOf(",", last.end))}}`;
 }
 
-/** Names in the letter case of the schema; a member it does not know stays as it is. */
+/** Names in the letter case of the schema; unknown members stay as they are. */
 function asEventGrid(text: string, parts: readonly Part[]): string {
   const names = new Set(parts.map(({ name }) => name));
   const properName = ({ name, lower }: Part) => {
@@ -176,7 +176,10 @@ function asEventGrid(text: string, parts: readonly Part[]): string {
   return joined(parts.map((part) => ({ ...part, name: properName(part) })));
 }
 
-/** The service's own example has no version; without it nobody would know the event for one. */
+/**
+ * The service's own example has no version; without it the event would not be recognised as a
+ * CloudEvent.
+ */
 function asCloudEvent(text: string, parts: readonly Part[]): string {
   if (parts.some(({ name }) => name === "specversion")) return text;
   const name = "specversion";
@@ -204,7 +207,7 @@ function textOf(part: Part | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Also where it was written as a text. */
+/** Also when it was written as a string. */
 function countOf(part: Part | undefined): number | null {
   const value = part === undefined ? Number.NaN : Number(JSON.parse(part.json) || Number.NaN);
   return Number.isSafeInteger(value) && value >= 0 ? value : null;

@@ -1,9 +1,9 @@
-// The record written when we give up, exactly as Event Grid writes it, and the blob it goes into.
+// The record of an undeliverable event, exactly as Event Grid writes it, and the blob it goes into.
 // Imitates https://learn.microsoft.com/azure/event-grid/manage-event-delivery#dead-lettered-events.
 //
-// A record is the event as its subscriber would have got it, with what became of it beside its own
-// members (L-6, L-7). An event of a custom schema is wrapped, for its own members may have any name
-// (L-8). Everything of the publisher's is raw text, as in a delivery.
+// A record is the event as its subscriber would have got it, with the dead-letter members added to
+// its own (L-6, L-7). An event of a custom schema is wrapped, because its own members may have any
+// name (L-8). The publisher's part is raw text, as in a delivery.
 //
 // *Differs:* our times have milliseconds; the digits that the service has beyond them are zeros.
 
@@ -13,10 +13,10 @@ import { renderEvent } from "../schema/convert.ts";
 import { findMembers } from "../text/json.ts";
 import { longInstant } from "../text/time.ts";
 
-/** What a record tells of a delivery. */
+/** What a record says about a delivery. */
 export type GivenUp = Pick<Delivery, "event" | "last" | "reason">;
 
-/** Its life ended before it was sent: the word of the service for a destination left alone. */
+/** It expired before it was sent: the service's word for a destination under delayed delivery. */
 const neverSent = "Probation";
 
 const remarkNames = [
@@ -31,7 +31,7 @@ const remarkNames = [
 /** A member of the record: its name, and its value as JSON. */
 type Remark = readonly [name: string, json: string];
 
-/** Of one event, as JSON. */
+/** The record of one event, as JSON. */
 export function deadLetterOf(givenUp: GivenUp, schema: DeliverySchema): string {
   const { event } = givenUp;
   const remarks = remarksOn(givenUp);
@@ -86,8 +86,8 @@ function remarked(text: string, remarks: readonly Remark[]): string {
 }
 
 /**
- * A dead letter that someone published again, and that we gave up on again, has remarks already: as
- * a CloudEvent it keeps them as extensions, and no name may stand twice.
+ * When someone publishes a dead letter again and that one is undeliverable too, the event has
+ * dead-letter members already: a CloudEvent keeps them as extensions, and no name may occur twice.
  */
 function withoutRemarks(text: string): string {
   const members = findMembers(text, 0)?.members ?? [];

@@ -1,9 +1,8 @@
-// Sending a dead letter again: the event as the store will keep it, how fast, and how often. An
-// event that is redriven keeps its id, its time and its data, letter by letter; what dead-lettering
-// added is gone. To us it is a new event, with a system id and a life of its own, which begins when
-// it is sent again.
+// Sending a dead letter again: the event as the store will keep it, how fast, and how often. A
+// redriven event keeps its id, time and data unchanged; what dead-lettering added is removed. For
+// the broker it is a new event, with a new system id and a new time to live.
 //
-// The loop guard: how often an event has been sent again is kept beside the store's deliveries
+// The loop guard: how often an event has been redriven is kept beside the store's deliveries
 // (`Redriven` in letter-store.ts) and not in the record, whose bytes are Event Grid's. See decision
 // 0014.
 
@@ -16,21 +15,21 @@ import type { Letter } from "./letter.ts";
 export const redriveLimits = {
   perSecondDefault: 10,
   perSecondMax: 1_000,
-  /** An event that was sent again so often is left alone, unless someone insists. */
+  /** An event that was redriven this often is skipped, unless forced. */
   timesMax: 3,
-  /** What one redrive takes; the rest is for another. */
+  /** The most that one redrive covers; the rest is for another one. */
   lettersMax: 100_000,
   idsMax: 1_000,
   runningMax: 8,
-  /** Redrives that are remembered; the oldest that has ended is forgotten first. */
+  /** Redrives that are remembered; the oldest ended one is removed first. */
   keptMax: 100,
-  /** Events whose count is remembered; those noted longest ago are forgotten first. */
+  /** Events whose count is kept; those counted longest ago are removed first. */
   rememberedMax: 250_000,
   remarksMax: 20,
   sampleMax: 20,
 } as const;
 
-/** What the event becomes part of. */
+/** The topic and subscription that the event is stored for. */
 export interface RedriveGoal {
   /** Name of the topic or domain. */
   readonly topic: string;
@@ -38,7 +37,7 @@ export interface RedriveGoal {
   readonly inputSchema: InputSchema;
 }
 
-/** For a topic of a custom schema, an Event Grid record is the wrapping of an event (L-8). */
+/** On a topic of a custom schema, an Event Grid record wraps the original event (L-8). */
 export function eventOfLetter(
   letter: Letter,
   goal: RedriveGoal,
@@ -102,7 +101,7 @@ function joined(raw: ReadonlyMap<string, string>, names: readonly string[]): str
   return `{${members.join(",")}}`;
 }
 
-/** Ten turns a second at the most, so that a fast redrive shares its writes; never a burst. */
+/** At most ten steps a second, so that a fast redrive shares its writes; never a burst. */
 export function turnsOf(perSecond: number): { readonly together: number; readonly gapMs: number } {
   const together = Math.max(1, Math.ceil(perSecond / 10));
   return { together, gapMs: (together * 1_000) / perSecond };

@@ -1,16 +1,16 @@
 // What a profile lets a subscription choose (P-5, P-6, P-9, P-11, P-12). A setting that the profile
-// does not know is refused when it is written, because one that does nothing is a surprise kept for
-// later; so is a change of the profile under which a setting would come to do nothing.
+// does not support is refused when it is written, because a setting without effect is a surprise
+// later; so is a change of profile that would leave a setting without effect.
 //
-// Clients write some settings whether or not anyone chose them. What is worth as much as leaving it
-// out is turned into that before it comes here (`usualRetryPolicy`, and batches of one).
+// Clients always write some settings. Values that mean the same as leaving the setting out are
+// removed before this check (`usualRetryPolicy`, and batches of one).
 
 import type { RetryPolicy, SubscriptionTerms } from "../subscription.ts";
 import { type Profile, type ProfileName, profiles } from "./profile.ts";
 
-/** A setting that does nothing under the profile. */
+/** A setting that has no effect under the profile. */
 export interface UnusedSetting {
-  /** Where it may stand in Event Grid's shape: `retryPolicy.maxDeliveryAttempts`. */
+  /** Its path in Event Grid's shape: `retryPolicy.maxDeliveryAttempts`. */
   readonly members: readonly [string, ...string[]];
   /** Completes "the profile does not know". */
   readonly about: string;
@@ -59,7 +59,7 @@ const settings: readonly Setting[] = [
   },
 ];
 
-/** What of the terms the profile does not know, in the order of the table. */
+/** The settings that the profile does not support, in the order of the table. */
 export function unusedUnder(name: ProfileName, terms: Terms): readonly UnusedSetting[] {
   const profile = profiles[name];
   return settings
@@ -72,15 +72,15 @@ export function whyUnused(name: ProfileName, { about }: Pick<UnusedSetting, "abo
   return `the profile ${name} does not know ${about}`;
 }
 
-/** What the command line and the SDKs of Azure write where nobody chose anything. */
+/** What Azure's command line and SDKs write when nobody chose anything. */
 const writtenByClients: RetryPolicy = {
   maxDeliveryAttempts: 30,
   eventTimeToLiveMs: 1440 * 60_000,
 };
 
 /**
- * A policy without what means nothing: under a profile that gives no choice, its own limits and
- * those that clients always write are as good as none.
+ * A policy without what has no effect: under a profile that gives no choice, its own limits and the
+ * values that clients always write count as left out.
  */
 export function usualRetryPolicy(name: ProfileName, given: RetryPolicy): RetryPolicy {
   const { attemptsMax, ttlMs } = profiles[name];

@@ -8,7 +8,7 @@ function form(texts: readonly string[], policy: BatchPolicy | null): string[][] 
   return formBatches(texts, { policy, bytesOf: (text) => Buffer.byteLength(text) });
 }
 
-/** The body that travels, which is what a size is about. */
+/** The body that is sent, which is what a size is about. */
 function bodyBytes(batch: readonly string[]): number {
   return Buffer.byteLength(`[${batch.join(",")}]`);
 }

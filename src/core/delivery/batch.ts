@@ -1,13 +1,13 @@
-// Which events travel together (B-1 … B-5). The answer to a batch counts for all of it (B-3), so
-// a batch is nothing but a list; and nothing waits here for a batch to fill (B-2): it is given
-// what is there now.
+// Which events go into one request (B-1 … B-5). The answer to a batch counts for all of it (B-3),
+// so a batch is just a list; and nothing waits for a batch to fill (B-2): it is made from what is
+// due now.
 
 import { checkInteger, type Range } from "../text/check.ts";
 
 export interface BatchPolicy {
   /** Never exceeded. */
   readonly maxEvents: number;
-  /** Exceeded only by a single event that is larger, which then travels alone. */
+  /** Exceeded only by a single larger event, which is then sent alone. */
   readonly preferredBytes: number;
 }
 
@@ -17,7 +17,7 @@ export const batchRanges = {
 } as const satisfies Record<string, Range>;
 
 /**
- * B-4: what the setting that was not given takes. 64 kB is what Azure stores. *Differs:* Azure
+ * B-4: the default of the setting that was not given. 64 kB is what Azure stores. *Differs:* Azure
  * stores one event, under which a preferred size alone would do nothing; a hundred lets the size
  * decide for events of a usual size, and keeps what fails together small.
  */

@@ -1,4 +1,4 @@
-// Subscriptions may be given an end. From then on they get nothing new and are to be removed.
+// Subscriptions may have an end. From then on they get no new events and are to be deleted.
 
 import type { Instant } from "../ports.ts";
 import type { Subscription } from "../subscription.ts";

@@ -1,4 +1,4 @@
-// The law of pauses: they keep everything, age nothing, and are remembered within bounds.
+// Pauses keep everything, age nothing, and are remembered within limits.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ import { expire, explain } from "./retry.ts";
 
 const hourMs = 3_600_000;
 
-/** A course made of so many pauses, each after a while of running. */
+/** A subscription's flow after this many pauses, each after some time of running. */
 function courseOf(lengths: readonly { readonly ranMs: number; readonly pausedMs: number }[]) {
   let now = 0;
   let flowState: FlowState = runningFlow;

@@ -1,14 +1,15 @@
-// How a subscription is let run: on, held, or let go slowly. A pause keeps everything and ages
-// nothing: what waits for a paused subscription does not grow older, so that no pause, however
-// long, costs an event its life.
+// Whether a subscription runs, is paused or drains. A pause keeps everything and ages nothing: the
+// time to live of waiting events stands still, so that no pause, however long, makes an event
+// expire.
 //
 //   running   Everything is sent when it is due. Ends with a pause.
-//   paused    Nothing is sent to the subscriber; events go on coming in, and dead letters go on
-//             being written. Ends when an operator resumes or drains it.
-//   draining  As running, but with no more than so many events a second, until nothing is due any
-//             more: then it is running again by itself.
+//   paused    Nothing is sent to the subscriber; events are still accepted, and dead letters are
+//             still written. Ends when an operator resumes or drains it.
+//   draining  As running, but with a limited number of events a second, until nothing is due any
+//             more: then it runs again by itself.
 //
-// A law without a clock of its own. Who may say so, and how it is kept, is told elsewhere.
+// A pure function of its arguments, without a clock. Who may pause, and how it is stored, is
+// decided elsewhere.
 
 import type { Instant } from "../ports.ts";
 
@@ -23,7 +24,7 @@ export interface Pause {
   readonly until: Instant;
 }
 
-/** How a subscription runs now, and when it did not; the earliest pause first. */
+/** Whether a subscription runs now, and its past pauses; the earliest first. */
 export interface FlowState {
   readonly flow: Flow;
   readonly pauses: readonly Pause[];
@@ -31,13 +32,13 @@ export interface FlowState {
 
 export const runningFlow: FlowState = { flow: { kind: "running" }, pauses: [] };
 
-/** Remembered of one subscription; beyond that the oldest become one. */
+/** Pauses kept per subscription; beyond that the oldest are merged. */
 export const pausesMax = 64;
 
-/** Events a second that a drain may be told. */
+/** The rates that a drain may have, in events a second. */
 export const drainRange = { min: 0.01, max: 10_000 } as const;
 
-/** The same value when it is paused already: its first pause is what counts. */
+/** The same value when it is paused already: the first pause counts. */
 export function pause(flowState: FlowState, now: Instant): FlowState {
   if (flowState.flow.kind === "paused") return flowState;
   return { ...flowState, flow: { kind: "paused", since: now } };
@@ -48,17 +49,17 @@ export function goOn(flowState: FlowState, flow: Exclude<Flow, { kind: "paused" 
   return { flow, pauses: pausesUntil(flowState, now) } satisfies FlowState;
 }
 
-/** Every pause, the one under way as if it ended now. */
+/** Every pause, the current one as if it ended now. */
 function pausesUntil({ flow, pauses }: FlowState, now: Instant): readonly Pause[] {
   if (flow.kind !== "paused" || flow.since >= now) return pauses;
   const all = [...pauses, { from: flow.since, until: now }];
   const [first, second, ...rest] = all;
   if (all.length <= pausesMax || first === undefined || second === undefined) return all;
-  // What ran between the two counts as paused, which can only lengthen a life.
+  // The running time between the two counts as paused, which can only lengthen a time to live.
   return [{ from: first.from, until: second.until }, ...rest];
 }
 
-/** How much of the time from one instant to the other it was paused. */
+/** How much of the time between two instants it was paused. */
 export function heldMs(flowState: FlowState, from: Instant, now: Instant): number {
   const { flow, pauses } = flowState;
   if (flow.kind !== "paused" && pauses.length === 0) return 0;
@@ -70,8 +71,8 @@ export function heldMs(flowState: FlowState, from: Instant, now: Instant): numbe
 }
 
 /**
- * The latest instant since which so much time has passed, pauses not counted: what began then or
- * before is at least so old.
+ * The latest instant since which this much time has passed, pauses not counted: what began then or
+ * before is at least this old.
  */
 export function beganBefore(flowState: FlowState, ageMs: number, now: Instant): Instant {
   let at = now;

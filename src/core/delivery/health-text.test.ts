@@ -1,4 +1,4 @@
-// What people read of an endpoint's health says what the law did.
+// The texts about an endpoint's health say what the rules did.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

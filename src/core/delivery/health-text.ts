@@ -1,4 +1,4 @@
-// The health of an endpoint in words, for people: how it is, why it changed, and by which rules.
+// The health of an endpoint as text: its state, why it changed, and by which rules.
 
 import type { Instant } from "../ports.ts";
 import { isoInstant, wordsOfMs } from "../text/time.ts";
@@ -7,7 +7,7 @@ import type { Health, HealthRules } from "./health.ts";
 /** An operator's decision that nothing is to be sent to an endpoint. */
 export interface Closure {
   readonly at: Instant;
-  /** In the operator's words; empty when none were given. */
+  /** The operator's reason; empty when none was given. */
   readonly because: string;
 }
 
@@ -39,7 +39,7 @@ export function healthText(health: Health, closure: Closure | null): string {
   }
 }
 
-/** Why the one state became the other, by the law alone. */
+/** Why one state became the other, by the rules alone. */
 export function healthChangeText(before: Health, after: Health, rules: HealthRules): string {
   switch (after.kind) {
     case "healthy":

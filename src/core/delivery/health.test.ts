@@ -143,11 +143,11 @@ test("without the instant of its send, a result is taken for the latest send's",
   assert.equal(after(recovering, { kind: "failed", at: 31 * s }).kind, "unhealthy");
 });
 
-/** Somebody who asks the gate before each send and tells how it went, in any weather. */
+/** A sender that asks the gate before each send and reports every result, with random results. */
 class Sender {
   health: Health = healthyStart;
   now = 0;
-  /** When each send under way was begun. */
+  /** When each send in flight started. */
   readonly underWay: number[] = [];
   readonly rules: HealthRules;
 
@@ -155,7 +155,7 @@ class Sender {
     this.rules = rules;
   }
 
-  /** A due probe is sent whatever is still under way from before. */
+  /** A due probe is sent even while earlier sends are in flight. */
   mayBegin(): boolean {
     const open = gate(this.health, this.now);
     const isDue = this.health.kind === "unhealthy";
@@ -244,7 +244,7 @@ test("one probe at a time, and from any state successes lead back to health (H-2
           step(sender);
           seen.add(sender.health.kind);
         }
-        // Calm: what is under way succeeds, and then whatever may be sent does.
+        // Now everything succeeds: what is in flight, and then whatever may be sent.
         while (sender.underWay.length > 0) sender.finish(0, true);
         for (let sends = 0; sender.health.kind !== "healthy"; sends++) {
           assert.ok(sends <= rules.healthyAtOnce + 1, "it never gets well");

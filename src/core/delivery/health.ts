@@ -1,31 +1,31 @@
-// The health of one endpoint (H-1 … H-4): a fold over what its sends came to. Whoever sends asks
-// `gate` first, tells `sent` before a send and how it went after it, all in one process.
+// The health of one endpoint (H-1 … H-4): a fold over the results of its sends. A sender asks
+// `gate` first, applies `sent` before a send and its result after it, all in one process.
 //
-// A law without a clock of its own: instants come with the facts. It counts no attempts and knows
-// no deliveries, so waiting here costs none (H-3); and a state belongs to one endpoint, so that no
-// other is slowed by it (H-4). A profile without delayed delivery (P-10) does not use it.
+// A pure function without a clock: times come with the facts. It counts no attempts and knows no
+// deliveries, so waiting uses up none (H-3); and a state belongs to one endpoint, so that it slows
+// no other (H-4). A profile without delayed delivery (P-10) does not use it.
 
 import type { Instant } from "../ports.ts";
 
 /**
  * The four states, and what ends each.
  *
- * healthy     Everything may be sent. `failures` counts those in a row; a success sets it back to
+ * healthy     Everything may be sent. `failures` counts those in a row; a success resets it to
  *             none, and the tenth ends the state: unhealthy, for the first wait.
  *
- * unhealthy   Nothing may be sent before `until`; then one send may be, the probe, and telling of
- *             it ends the state: probing. Sends begun earlier may still come to an end: their
- *             failures say nothing new, but a success is a success, and ends the state:
+ * unhealthy   Nothing may be sent before `until`; then one send may be, the probe, and applying
+ *             `sent` ends the state: probing. Sends begun earlier may still end: their
+ *             failures change nothing, but a success ends the state:
  *             recovering.
  *
- * probing     The probe is under way, and nothing else may be sent until it is answered. Its
- *             failure: unhealthy again, for a longer wait; this alone lengthens the wait. Its
+ * probing     The probe is in flight, and nothing else may be sent until it is answered. Its
+ *             failure: unhealthy again, for a longer wait; only this lengthens the wait. Its
  *             success, or that of an earlier send: recovering. If it was not made after all:
  *             unhealthy, and due.
  *
- * recovering  As many sends as `atOnce` may be under way together: one, and one more with each
- *             success, which doubles them with every round, until the endpoint carries so many
- *             that it is healthy. The failure of a send begun in this state: unhealthy again, for
+ * recovering  As many sends as `atOnce` may be in flight together: one, and one more with each
+ *             success, which doubles them with every round, until at a limit the endpoint
+ *             is healthy. The failure of a send begun in this state: unhealthy again, for
  *             the wait it had.
  */
 export type Health =
@@ -36,20 +36,20 @@ export type Health =
       readonly kind: "recovering";
       readonly startedAt: Instant;
       readonly atOnce: number;
-      /** Kept for the case that it fails again. */
+      /** Kept in case it fails again. */
       readonly waitMs: number;
     };
 
 export const healthyStart: Health = { kind: "healthy", failures: 0 };
 
 export interface HealthRules {
-  /** So many failures in a row make an endpoint unhealthy (H-1). */
+  /** This many failures in a row make an endpoint unhealthy (H-1). */
   readonly failuresMax: number;
   readonly firstWaitMs: number;
   /** What a failed probe multiplies the wait by (H-2). */
   readonly growth: number;
   readonly waitMaxMs: number;
-  /** An endpoint that recovers is healthy once it may have so many sends at once. */
+  /** A recovering endpoint is healthy once it may have this many sends at once. */
   readonly healthyAtOnce: number;
 }
 
@@ -65,21 +65,21 @@ export const healthRules: HealthRules = {
 export type Gate =
   | {
       readonly kind: "open";
-      /** How many sends may be under way together; `Infinity`: health sets no limit. */
+      /** How many sends may be in flight together; `Infinity`: health sets no limit. */
       readonly atOnce: number;
     }
   | {
       readonly kind: "closed";
-      /** `Infinity`: until the probe under way is answered. */
+      /** `Infinity`: until the probe in flight is answered. */
       readonly until: Instant;
     };
 
 export type HealthFact =
-  /** Told before each send. */
+  /** Applied before each send. */
   | { readonly kind: "sent"; readonly at: Instant }
-  /** The send just told of was not made after all. */
+  /** The send just applied was not made after all. */
   | { readonly kind: "unsent" }
-  /** `sentAt`: the instant its `sent` named; without it, the send is taken for the latest. */
+  /** `sentAt`: the time given to its `sent`; without it, the latest send is assumed. */
   | { readonly kind: "succeeded"; readonly at: Instant; readonly sentAt?: Instant }
   | { readonly kind: "failed"; readonly at: Instant; readonly sentAt?: Instant };
 
@@ -121,7 +121,7 @@ export function fold(health: Health, fact: HealthFact, rules: HealthRules = heal
   }
 }
 
-/** For stories: how the endpoint was, in a few words. */
+/** For stories: the endpoint's health in a few words. */
 export function healthSentence(health: Health): string {
   switch (health.kind) {
     case "healthy":

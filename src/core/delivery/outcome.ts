@@ -1,18 +1,18 @@
-// What became of one send, as a value. The sink says what the world did; whether that is a success
-// is a law of the profile (P-1) and not the sink's business.
+// The outcome of one send, as a value. The sink reports what happened; whether that is a success is
+// decided by the profile (P-1), not by the sink.
 
 /** Why there was no answer. */
 export type Silence =
   /** No answer within the profile's wait (P-2). */
   | "timeout"
-  /** The connection was refused, reset or broken off. */
+  /** The connection was refused, reset or closed early. */
   | "connection"
   | "dns"
   | "tls"
-  /** We gave up ourselves, because the broker stops. */
+  /** We aborted it ourselves, because the broker stops. */
   | "canceled";
 
-/** A blob as its store knows it. */
+/** A blob in its store. */
 export interface Written {
   readonly container: string;
   readonly path: string;
@@ -29,18 +29,18 @@ export type Outcome =
       readonly retryAfterMs?: number;
       /** The first bytes of the answer, for people. */
       readonly excerpt?: string;
-      /** What a store calls it, for people: `ContainerNotFound`. */
+      /** The store's own error code: `ContainerNotFound`. */
       readonly detail?: string;
-      /** Event Grid's word for it, where the status alone does not tell: `Disabled`. */
+      /** Event Grid's name for it, where the status alone is not enough: `Disabled`. */
       readonly name?: string;
-      /** Of dead letters that a store has taken: where they are. */
+      /** For dead letters that were written: where they are. */
       readonly written?: Written;
     }
   | {
       readonly kind: "noReply";
       readonly why: Silence;
-      /** The system's own words, for people. */
+      /** The system's own message. */
       readonly detail?: string;
-      /** With `timeout`: what came after all until the late limit (P-3), or null. */
+      /** With `timeout`: the answer that came before the late limit (P-3), or null. */
       readonly late?: Promise<Outcome | null>;
     };

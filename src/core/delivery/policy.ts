@@ -1,5 +1,5 @@
-// How hard we try for one subscription: its own settings and its profile, resolved into one value
-// once, so that the laws of retry.ts have nothing left to look up or to default.
+// The retry policy of one subscription: its own settings and its profile, resolved once into one
+// value, so that retry.ts has nothing left to look up.
 
 import type { RetryPolicy, Subscription } from "../subscription.ts";
 import { checkInteger, type Range } from "../text/check.ts";
@@ -7,9 +7,9 @@ import { type DestinationKind, type Profile, profiles, retryRanges } from "./pro
 
 const minuteMs = 60_000;
 
-/** L-3: between giving up and the first write, to gather events into fewer blobs. */
+/** L-3: how long to wait before the first write, to put events into fewer blobs. */
 const deadLetterPauseMsDefault = 5 * 60_000;
-/** L-4: a dead-letter store that takes nothing for so long loses the event. */
+/** L-4: after a store has failed for this long, the dead letter is dropped. */
 const deadLetterLimitMsDefault = 4 * 3_600_000;
 
 export interface Policy {
@@ -18,25 +18,25 @@ export interface Policy {
   /** Null: without limit. */
   readonly attemptsMax: number | null;
   readonly ttlMs: number;
-  /** Whether what we give up on goes anywhere. */
+  /** Whether there is a dead-letter destination. */
   readonly deadLetter: boolean;
   readonly deadLetterPauseMs: number;
   readonly deadLetterLimitMs: number;
 }
 
-/** What holds for all subscriptions of a broker that do not say otherwise. */
+/** Limits for all subscriptions that do not set their own. */
 export interface PolicyDefaults {
-  /** E-1, and so only under a profile whose limits may be set for all. */
+  /** E-1: only under a profile whose limits may be set for all. */
   readonly attemptsMax?: number;
-  /** E-1, likewise. */
+  /** E-1: likewise. */
   readonly ttlMs?: number;
   readonly deadLetterPauseMs?: number;
   readonly deadLetterLimitMs?: number;
 }
 
 /**
- * The profile has the last word: a subscription's limits count where the profile gives it a choice,
- * and its dead-letter destination where the profile has dead letters.
+ * The profile decides: a subscription's limits count where the profile gives it a choice, and its
+ * dead-letter destination where the profile has dead letters.
  */
 export function policyOf(
   subscription: Pick<Subscription, "destination" | "retryPolicy" | "deadLetter">,
@@ -60,8 +60,8 @@ export function policyOf(
 }
 
 /**
- * R-5: a retry policy as someone wrote it, checked against the ranges of its profile. A member that
- * is absent or null takes the profile's default. `field` is where it stands, such as
+ * R-5: a retry policy as written, checked against the ranges of its profile. A member that is
+ * absent or null takes the profile's default. `field` is its path, such as
  * `properties.retryPolicy`. Refusal: InvalidSetting.
  */
 export function checkRetryPolicy(

@@ -1,10 +1,10 @@
 // The profiles: what the published descriptions of the service say at six points of its life, as
 // plain values. Each member is one row of the table in docs/profiles.md, named by its id.
 //
-// Nothing is decided here. What a profile does not know (batching, dead letters, limits of a
-// subscription) is refused when it is written (`allowance.ts`), and where it is met all the same,
-// because the profile has changed since, it is not done. P-13, that events survive a restart, is no
-// member: it is true of every profile and depends on the store alone.
+// Nothing is decided here. What a profile does not support (batching, dead letters, limits of a
+// subscription) is refused when it is written (`allowance.ts`); if the profile has changed since,
+// it has no effect. P-13, that events survive a restart, is no member: it is true of every profile
+// and depends on the store alone.
 
 import type { Range } from "../text/check.ts";
 
@@ -32,11 +32,11 @@ export interface Profile {
   readonly name: ProfileName;
   /** P-1: the only statuses that complete a delivery. */
   readonly succeeds: readonly number[];
-  /** P-2: how long an answer is waited for. */
+  /** P-2: how long to wait for an answer. */
   readonly waitMs: number;
   /** P-3: until when, counted from the send, a late success still counts; 0: it does not. */
   readonly lateMs: number;
-  /** P-4: the wait after the first failure, the second, and so on; the last step repeats. */
+  /** P-4: the waits after the first failure, the second, and so on; the last step repeats. */
   readonly scheduleMs: readonly number[];
   /** P-5: how long an event is tried. Without a range a subscription cannot choose. */
   readonly ttlMs: { readonly default: number; readonly range: Range | null };
@@ -44,15 +44,15 @@ export interface Profile {
   readonly attemptsMax: { readonly default: number | null; readonly range: Range | null };
   /** P-5, P-6, E-1: the broker's own settings may replace the two defaults. */
   readonly limitsForAll: boolean;
-  /** P-7: given up at the first such answer. */
+  /** P-7: never retried. */
   readonly neverRetried: Readonly<Record<DestinationKind, readonly FinalStatus[]>>;
   /** P-8: no retry sooner than this. */
   readonly smallestWaitMs: Readonly<Record<DestinationKind, SmallestWaits>>;
   /** P-9 */
   readonly batching: boolean;
-  /** P-10: the endpoint's health holds deliveries back (H-1). */
+  /** P-10: deliveries wait while the endpoint is unhealthy (H-1). */
   readonly delayedDelivery: boolean;
-  /** P-11: without it, what we give up on is dropped. */
+  /** P-11: without it, undeliverable events are dropped. */
   readonly deadLettering: boolean;
   /** P-12 */
   readonly deliveryHeaders: boolean;
@@ -62,15 +62,15 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** R-5: what a subscription may ask for, where it may ask at all. */
+/** R-5: what a subscription may set, where it may set anything. */
 export const retryRanges = {
   maxDeliveryAttempts: { min: 1, max: 30 },
   eventTimeToLiveInMinutes: { min: 1, max: 1440 },
 } as const satisfies Record<string, Range>;
 
 /**
- * The module on IoT Edge tells no bounds, and its own example asks for 50 attempts. These are
- * beyond what its schedule can use: a year of attempts every ten minutes would be 52,560.
+ * The IoT Edge module documents no limits, and its own example asks for 50 attempts. These are
+ * higher than its schedule can use: a year of attempts every ten minutes would be 52,560.
  */
 export const edgeRetryRanges = {
   maxDeliveryAttempts: { min: 1, max: 100_000 },
@@ -163,8 +163,8 @@ const iotEdge: Profile = {
 };
 
 /**
- * The newest description, later than 2023: a webhook that is not there may come back, so its 404 is
- * retried, though not at once. Everything else is as in `azure`.
+ * The newest description, later than 2023: a missing webhook may come back, so its 404 is retried,
+ * but not at once. Everything else is as in `azure`.
  */
 const azureLatest: Profile = {
   ...azure,

@@ -56,7 +56,7 @@ function waitOf(decision: Decision): number {
   return decision.kind === "retry" ? decision.wait.totalMs : Number.NaN;
 }
 
-/** Lets a delivery live until it ends, every send taking no time; the answer is its story. */
+/** Runs a delivery until it ends, with sends that take no time; returns its history. */
 function live(
   delivery: Standing,
   answer: (attempt: number) => Outcome,

@@ -1,8 +1,8 @@
-// What becomes of a delivery after a send, as one pure function: time and chance are arguments,
-// giving up is an answer like any other, and every number the answer rests on is part of it.
+// What happens to a delivery after a send, as one pure function: time and randomness are arguments,
+// giving up is a result like any other, and every number behind the result is part of it.
 //
-// Both stages are decided here, the way to the subscriber and the way to the dead letters.
-// Whether an endpoint should be left alone for a while is the law of health.ts.
+// Both stages are decided here: delivery to the subscriber and writing of dead letters. Whether an
+// endpoint is unhealthy is decided in health.ts.
 
 import type { Instant, Stage } from "../ports.ts";
 import { isoInstant, wordsOfMs } from "../text/time.ts";
@@ -15,37 +15,37 @@ export const additionShareMax = 0.1;
 /** … and below this. */
 export const additionMsMax = 60_000;
 
-/** An endpoint may ask for so long at a time: more, and one answer could use up an event's life. */
+/** The longest Retry-After that is respected: a longer one could use up an event's time to live. */
 export const retryAfterMsMax = 3_600_000;
 
-/** With these an endpoint says that it is overloaded, and so when it expects not to be. */
+/** With these statuses an endpoint says that it is overloaded, and may say for how long. */
 const heedsRetryAfter: readonly number[] = [429, 503];
 
-/** The schedule of a dead-letter store that does not take an event; the last step repeats. */
+/** The schedule for writes of a dead letter that fail; the last step repeats. */
 const deadLetterScheduleMs: readonly number[] = [10_000, 60_000, 300_000];
 
-/** Where a delivery stands when it is asked about. */
+/** The state of a delivery that is decided on. */
 export interface Standing {
   readonly stage: Stage;
   /** Sends made in this stage, the one just made included. */
   readonly attempts: number;
   /** When this stage began. */
   readonly since: Instant;
-  /** How much of the time since then does not count, because it was paused (flow.ts). */
+  /** How much of the time since then does not count because of pauses (flow.ts). */
   readonly heldMs?: number;
   readonly policy: Policy;
 }
 
-/** How the time until the next attempt came about. */
+/** How the wait until the next attempt was computed. */
 export interface Wait {
   /** Which step of the schedule, counted from one: the number of failures so far. */
   readonly step: number;
   readonly scheduleMs: number;
-  /** The smallest wait by status (P-8); the larger of the two counts (R-1). */
+  /** The minimum wait by status (P-8); the larger of the two counts (R-1). */
   readonly smallestMs: number;
   /** The status, or why there was none: `503`, `timeout`. */
   readonly smallestBecause: string;
-  /** What the endpoint asked for; as much of it as is allowed is a smallest wait, too. */
+  /** What the endpoint asked for; up to the limit it is a minimum wait, too. */
   readonly retryAfterMs?: number;
   readonly additionMs: number;
   readonly totalMs: number;
@@ -59,14 +59,14 @@ export type Reason =
 
 /** The numbers behind giving up, for `explain`. */
 export interface End {
-  /** The status, or why there was none; null when no attempt was made this time. */
+  /** The status, or why there was none; null when no attempt was made. */
   readonly saw: string | null;
   readonly attempts: number;
   readonly attemptsMax: number | null;
   /** Pauses not counted. */
   readonly aliveMs: number;
   readonly heldMs: number;
-  /** Time to live; in the second stage, how long a dead-letter store may be away. */
+  /** Time to live; in the second stage, how long a dead-letter store may fail. */
   readonly limitMs: number;
 }
 
@@ -88,7 +88,7 @@ export type Decision =
     }
   | { readonly kind: "drop"; readonly reason: Reason; readonly end: End };
 
-/** Only the first spelling is known from the service; the others follow its pattern. */
+/** Only the first name is known from the service; the others follow its pattern. */
 const finalReasons = {
   400: "UndeliverableDueToHttpBadRequest",
   401: "UndeliverableDueToHttpUnauthorized",
@@ -98,8 +98,8 @@ const finalReasons = {
 } as const satisfies Record<FinalStatus, string>;
 
 /**
- * To be asked after every send. `now` is the end of the attempt, from which waits count (R-1);
- * `chance` is in [0, 1). Time to live is deliberately not looked at (R-6): that is `expire`.
+ * Called after every send. `now` is the end of the attempt, from which waits count (R-1); `chance`
+ * is in [0, 1). Time to live is deliberately not checked here (R-6): see `expire`.
  */
 export function decide(
   delivery: Standing,
@@ -110,8 +110,8 @@ export function decide(
   const saw = sawOf(outcome);
   if (stage === "deadLetter") return decideDeadLetter(delivery, outcome, at);
   if (isSuccess(policy.profile, outcome)) return { kind: "delivered", saw, attempts };
-  // The service's own example of a dead letter is a 404 on the only attempt allowed, and names
-  // the limit as the reason: so where both hold, the limit comes first.
+  // The service's own example of a dead letter is a 404 on the only attempt allowed, and names the
+  // limit as the reason: so when both apply, the limit is the reason.
   if (policy.attemptsMax !== null && attempts >= policy.attemptsMax) {
     return giveUp(delivery, "MaxDeliveryAttemptsExceeded", saw, at.now);
   }
@@ -125,7 +125,7 @@ export function decide(
   return retry(delivery, { saw, schedule: policy.profile.scheduleMs, smallestMs, ...asked, ...at });
 }
 
-/** Under every profile: none of them speaks of it, and an endpoint that does knows best. */
+/** Under every profile: none of them mentions it, and an endpoint that sends it knows best. */
 function retryAfterIn(outcome: Outcome): Pick<Wait, "retryAfterMs"> {
   if (outcome.kind !== "answered" || !heedsRetryAfter.includes(outcome.status)) return {};
   const { retryAfterMs } = outcome;
@@ -133,9 +133,9 @@ function retryAfterIn(outcome: Outcome): Pick<Wait, "retryAfterMs"> {
 }
 
 /**
- * To be asked when an attempt is due, and only then (R-6): an event whose life has ended is given
- * up instead of sent, and so is one whose attempts are used up (R-5). Null: send it. The second
- * stage never ends before its first attempt, however long the broker itself was away.
+ * Called when an attempt is due, and only then (R-6): an event that has expired is undeliverable
+ * and not sent, and so is one whose attempts are used up (R-5). Null: send it. The second stage
+ * never ends before its first attempt, however long the broker was stopped.
  */
 export function expire(delivery: Standing, now: Instant): Decision | null {
   const { stage, attempts, since, heldMs = 0, policy } = delivery;
@@ -153,7 +153,7 @@ export function isSuccess(profile: Profile, outcome: Outcome): boolean {
   return outcome.kind === "answered" && profile.succeeds.includes(outcome.status);
 }
 
-/** Event Grid's word for an outcome, as dead letters carry it in `lastDeliveryOutcome`. */
+/** Event Grid's name for an outcome, as in the `lastDeliveryOutcome` of dead letters. */
 export function outcomeName(outcome: Outcome, profile: Profile = profiles.azure): string {
   if (outcome.kind === "noReply") return silenceNames[outcome.why];
   if (isSuccess(profile, outcome)) return "Delivered";
@@ -180,8 +180,8 @@ const statusNames: Readonly<Record<number, string>> = {
 };
 
 /**
- * The decision as one sentence for people. Built when someone reads it, not with every attempt.
- * `say` is for instants that are no dates.
+ * The decision as one sentence. Built when it is read, not with every attempt. `say` formats times
+ * that are not dates.
  */
 export function explain(decision: Decision, say: (at: Instant) => string = isoInstant): string {
   switch (decision.kind) {
@@ -215,7 +215,7 @@ function explainRetry(
   ].join("; ");
 }
 
-/** `3.1 s`: it is below a minute, and when the next attempt is due says it exactly. */
+/** `3.1 s`: it is below a minute; the exact value is in the time of the next attempt. */
 function inTenths(ms: number): string {
   return `${Math.floor(ms / 100) / 10} s`;
 }
@@ -249,7 +249,7 @@ function sayAttempts(count: number): string {
   return count === 1 ? "1 attempt" : `${count} attempts`;
 }
 
-/** L-4: a dead-letter store may say what it likes; only time ends the trying. */
+/** L-4: whatever a dead-letter store answers, only time ends the retries. */
 function decideDeadLetter(
   delivery: Standing,
   outcome: Outcome,
@@ -282,7 +282,7 @@ function retry(
   const { smallestMs, retryAfterMs } = why;
   const askedMs = Math.min(retryAfterMs ?? 0, retryAfterMsMax);
   const longerMs = Math.max(scheduleMs, smallestMs, askedMs);
-  // Whole milliseconds, rounded down, so that chance never reaches the bound.
+  // Whole milliseconds, rounded down, so that the addition never reaches its limit.
   const additionMs = Math.floor(why.chance * Math.min(longerMs * additionShareMax, additionMsMax));
   const totalMs = longerMs + additionMs;
   const { attemptsMax } = delivery.policy;
@@ -306,7 +306,7 @@ function retry(
   };
 }
 
-/** L-1, P-11: to the dead letters where there are any and it does not come from there. */
+/** L-1, P-11: dead-lettered if there is a destination and it is not a dead letter already. */
 function giveUp(delivery: Standing, reason: Reason, saw: string | null, now: Instant): Decision {
   const { attempts, since, heldMs = 0, policy } = delivery;
   const { attemptsMax, deadLetter, deadLetterPauseMs } = policy;
@@ -317,7 +317,7 @@ function giveUp(delivery: Standing, reason: Reason, saw: string | null, now: Ins
     : { kind: "drop", reason, end };
 }
 
-/** R-3, P-7: whether an answer is given up on at once. */
+/** R-3, P-7: whether an answer is never retried. */
 export function isFinal(policy: Policy, outcome: Outcome): boolean {
   return !isSuccess(policy.profile, outcome) && finalReason(policy, outcome) !== null;
 }

@@ -1,29 +1,29 @@
-// Signed deliveries: which secrets a subscription signs with, and how one follows another. A
-// receiver that has either the new secret or the one before it must be able to check every request
-// while the change is made, so several are in force and each request is signed with all of them.
-// Follows https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
+// Signed deliveries: which secrets a subscription signs with, and how they are rotated. During a
+// rotation a receiver that has the new or the old secret must be able to check every request, so
+// several are active and each request is signed with all of them. Follows
+// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
 //
-// A law without clock or cryptography: the signature itself is made in egress/http/signature.ts.
+// Pure, without clock or cryptography: the signature itself is made in egress/http/signature.ts.
 
 import type { Instant } from "../ports.ts";
 
 export interface SigningSecret {
   /** `whsec_` and the bytes of the key in base64. */
   readonly secret: string;
-  /** Null: until another one follows. Of the newest it always is. */
+  /** Null: until it is replaced. Always null for the newest. */
   readonly expiresAt: Instant | null;
 }
 
 /** The newest first; none: deliveries are not signed. */
 export type Signing = readonly SigningSecret[];
 
-/** In force at a time: a fourth takes the place of the oldest. */
+/** The most active secrets; a fourth replaces the oldest. */
 export const signingSecretsMax = 3;
 
-/** What the specification asks of a key. */
+/** What the specification requires of a key. */
 export const signingKeyBytes = { min: 24, max: 64 } as const;
 
-/** How long the secrets before a new one stay in force, unless it is said. */
+/** The default time for which older secrets stay active. */
 export const overlapMsDefault = 86_400_000;
 export const overlapMsMax = 30 * 86_400_000;
 
@@ -49,7 +49,7 @@ export function secretsInForce(signing: Signing, now: Instant): Signing {
   return signing.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
 }
 
-/** A new secret in front; those before it stay for the overlap, unless they end sooner. */
+/** A new secret in front; older ones stay for the overlap, unless they end sooner. */
 export function rotateSecrets(
   signing: Signing,
   { secret, overlapMs, now }: { secret: string; overlapMs: number; now: Instant },

@@ -1,4 +1,4 @@
-// Halving as a law: whoever spoils a batch is found alone, and nobody else pays for it.
+// Halving: a bad event of a batch is found, and no other event pays for it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

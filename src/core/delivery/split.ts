@@ -1,25 +1,24 @@
-// Finding the events that spoil a batch, where a subscription asks for it: a batch that is answered
-// with a code that is never retried goes out again in halves, and these in halves, until the event
-// that is to blame travels alone and is given up alone. The answer counts for every event of a
-// batch (B-3), so a half that is taken is delivered.
+// Finds the bad events of a batch, where a subscription asks for it: a batch that is answered with
+// a code that is never retried is sent again in halves, and these in halves, until the bad event is
+// alone and only that one is undeliverable. The answer counts for every event of a batch (B-3), so
+// a half that succeeds is delivered.
 //
-// What is remembered is how large a batch each event may travel in; nothing of it is kept on disk.
-// The halves of one failure are one attempt of each event in them, however many requests it takes:
-// innocent events do not use up their attempts because of their neighbours. The law asks only that
-// the memory is kept while the events are; when it is lost, halving begins anew.
+// Only the largest allowed batch of each event is remembered, in memory. The halves of one failure
+// are one attempt of each event in them, however many requests it takes: good events do not use up
+// attempts because of a bad one. When the memory is lost, halving starts over.
 
 import type { Stage } from "../ports.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Policy } from "./policy.ts";
 import { isFinal } from "./retry.ts";
 
-/** By event number: the largest batch it may travel in. */
+/** By event number: the largest batch it may be in. */
 export type SplitSizes = ReadonlyMap<number, number>;
 
-/** Events whose halves are remembered; beyond that the oldest begin anew. */
+/** How many events are remembered; beyond that the oldest start over. */
 export const splitSizesMax = 20_000;
 
-/** Whether a batch goes out again in halves instead of being given up. */
+/** Whether a batch is sent again in halves instead of being undeliverable. */
 export function isSplit(
   batch: { readonly size: number; readonly stage: Stage; readonly splitOnFailure: boolean },
   policy: Policy,
@@ -35,8 +34,8 @@ export function halfOf(size: number): number {
 }
 
 /**
- * How many of those in line may travel together with the first: those that stand with it and were
- * halved as far as it was. Events that are under no suspicion never join those that are.
+ * How many of the next events may go together with the first: those next to it that were halved as
+ * far. Events that are not suspected never join those that are.
  */
 export function togetherMax(line: readonly number[], sizes: SplitSizes): number {
   const [first] = line;

@@ -1,18 +1,18 @@
-// What becomes of a subscription while its endpoint is asked whether it wants our events: each step
-// is a decision with its reason, and each decision makes a new record, to be written in one piece.
+// What happens to a subscription during its handshake: each step is a decision with its reason, and
+// each decision makes a new record, which is written as a whole.
 //
 //   asking    `Creating` or `Updating`. The endpoint is asked, and asked again while it fails, for
-//             as long as we persist. Ends with its agreement, with an answer that says nothing
+//             as long as we persist. Ends with its agreement, with an answer that does not decide
 //             (awaiting), or with failure.
-//   awaiting  `AwaitingManualAction`. A person, or the endpoint in its own time, may call the
+//   awaiting  `AwaitingManualAction`. A person, or the endpoint later, may call the
 //             validation URL until the window ends. Ends with that call, or with failure.
-//   decided   `Succeeded` or `Failed`. A subscription that was in force before stays so by its old
+//   decided   `Succeeded` or `Failed`. A subscription that was active before keeps its old
 //             terms when the new ones fail, and is `Succeeded` again.
 //
 // The validation URL agrees while asking, too: an endpoint may call it before it answers us.
 //
 // *Differs:* Event Grid fails after a few attempts within a minute; we persist for longer, so that
-// an endpoint that is being deployed together with its subscription may come a little later.
+// an endpoint that is deployed together with its subscription may start a little later.
 
 import type { Instant } from "../ports.ts";
 import type {
@@ -27,20 +27,23 @@ import { wordsOfMs } from "../text/time.ts";
 import type { Finding } from "./question.ts";
 
 export interface HandshakeRules {
-  /** How long an endpoint may take over its answer. */
+  /** How long an endpoint may take to answer. */
   readonly waitMs: number;
-  /** From the end of the first asking to the next; each further wait is longer by `growth`. */
+  /**
+   * From the end of the first question to the next one; each further wait is multiplied by
+   * `growth`.
+   */
   readonly firstRetryMs: number;
   readonly growth: number;
-  /** From the beginning to the last asking of an endpoint that fails. */
+  /** From the beginning to the last question to an endpoint that fails. */
   readonly persistMs: number;
-  /** From the beginning to the last moment at which the validation URL may be called. */
+  /** From the beginning to the last time at which the validation URL may be called. */
   readonly windowMs: number;
   /** How many exchanges are kept. */
   readonly exchangesMax: number;
 }
 
-/** The service names the 30 and the 5 seconds, and the 10 minutes since 2024. */
+/** The service documents the 30 and the 5 seconds, and the 10 minutes since 2024. */
 export const handshakeRules: HandshakeRules = {
   waitMs: 30_000,
   firstRetryMs: 5_000,
@@ -55,7 +58,7 @@ export function newHandshake(
     readonly code: string;
     readonly now: Instant;
     readonly pending: SubscriptionTerms | null;
-    /** The one before, whose allowed rate holds for the terms in force. */
+    /** The previous one, whose allowed rate applies to the current terms. */
     readonly before: Handshake | null;
   },
   { windowMs }: HandshakeRules,
@@ -100,7 +103,7 @@ export function decideHandshake(
   }
 }
 
-/** The wait grows, and the last asking is at the very end of the time for which we persist. */
+/** The wait grows, and the last question is at the very end of the time allowed. */
 function askAgainAt(
   startedAt: Instant,
   last: { readonly asked: number; readonly lastAt: Instant; readonly rules: HandshakeRules },
@@ -115,10 +118,10 @@ export type HandshakeStep =
   | { readonly kind: "ask" }
   | { readonly kind: "rest"; readonly until: Instant }
   | { readonly kind: "decide"; readonly decision: HandshakeDecision }
-  /** Decided, or never begun. */
+  /** Decided, or never started. */
   | { readonly kind: "none" };
 
-/** What is next, from the record alone: so a restart goes on where it was. */
+/** What comes next, from the record alone: so a restart continues where it was. */
 export function nextStep(
   { state, handshake }: Pick<Subscription, "state" | "handshake">,
   { now, rules }: { readonly now: Instant; readonly rules: HandshakeRules },
@@ -137,12 +140,12 @@ export function nextStep(
   return at === null || at <= now ? { kind: "ask" } : { kind: "rest", until: at };
 }
 
-/** Whether it is still to be decided. */
+/** Whether it is still undecided. */
 export function isOpen(state: ProvisioningState): boolean {
   return state === "Creating" || state === "Updating" || state === "AwaitingManualAction";
 }
 
-/** The record that a decision makes. One write of it puts pending terms and state in force. */
+/** The record that a decision makes. One write makes pending terms and state active together. */
 export function applyDecision(
   { id: _id, revision: _revision, ...subscription }: Subscription & { handshake: Handshake },
   decision: HandshakeDecision,
@@ -184,7 +187,7 @@ export function applyDecision(
   }
 }
 
-/** What is asked about: the terms to come, or else those there are. */
+/** What the question is about: the pending terms, or else the current ones. */
 export function termsAsked({ handshake, ...subscription }: Subscription): SubscriptionTerms {
   return handshake?.pending ?? subscription;
 }

@@ -1,17 +1,20 @@
-// What the service itself asks and tells endpoints, as plain requests, and how their answers are
-// read. Two ways of asking, chosen by the delivery schema: an event with a code to be said back
+// Requests that the service itself makes to endpoints, as plain values, and how their answers are
+// read. There are two handshakes, chosen by the delivery schema: an event with a code to be
+// returned
 // (https://learn.microsoft.com/azure/event-grid/end-point-validation-event-grid-events-schema), and
-// the handshake of CloudEvents' web hooks, an OPTIONS whose headers ask and answer.
+// the handshake of CloudEvents' web hooks, an OPTIONS request with headers.
 //
-// A status is no consent: what counts is the code, or the header. When to ask again and what
-// becomes of the subscription is told in handshake.ts.
+// A status alone is not an agreement: what counts is the code, or the header. handshake.ts decides
+// when to ask again and what happens to the subscription.
 
 import type { Instant } from "../ports.ts";
 import type { Handshake, Subscription, SubscriptionTerms } from "../subscription.ts";
 import { type Headers, joinHeaders } from "../text/header-names.ts";
 import { isoInstant } from "../text/time.ts";
 
-/** A request of our own to an endpoint: the handshake before any event, the notice after all. */
+/**
+ * A request of our own to an endpoint: the handshake before any event, the notice after the last.
+ */
 export type Ask = (question: {
   readonly method: "POST" | "OPTIONS";
   readonly url: string;
@@ -21,7 +24,7 @@ export type Ask = (question: {
   readonly signal: AbortSignal;
 }) => Promise<EndpointAnswer>;
 
-/** Never thrown for something the world did. A redirect is an answer; a long body is cut. */
+/** Never rejects because of the endpoint. A redirect is an answer; a long body is cut. */
 export type EndpointAnswer =
   | {
       readonly kind: "answered";
@@ -30,32 +33,32 @@ export type EndpointAnswer =
       readonly headers: Readonly<Record<string, string | string[] | undefined>>;
       readonly body: string;
     }
-  /** `why` in words, without secrets. */
+  /** `why` is a sentence without secrets. */
   | { readonly kind: "noReply"; readonly why: string };
 
 export type Question = Omit<Parameters<Ask>[0], "waitMs" | "signal">;
 
-/** What an answer says. `why` is a sentence for people, without secrets. */
+/** What an answer means. `why` is a sentence without secrets. */
 export type Finding =
   | { readonly kind: "agreed"; readonly allowedRate: number | null; readonly why: string }
-  /** It is there and took our word without answering: a person may answer for it. */
+  /** It is there and accepted the question without answering it: a person may answer. */
   | { readonly kind: "heard"; readonly why: string }
   | { readonly kind: "failed"; readonly why: string };
 
-/** Who we say we are. An endpoint that checks it was written for the service. */
+/** The origin we name. Endpoints that check it were written for the service. */
 const origin = "eventgrid.azure.net";
 
 /**
  * Requests a minute that we ask for. High, because some endpoints grant what they are asked for,
- * and that is then kept.
+ * and that is then the limit.
  */
 const requestRate = 600_000;
 
-/** How a client called us, which its validation URL repeats. */
+/** The address a client used to reach us, which is repeated in the validation URL. */
 export interface CallerUrl {
   /** `scheme://host[:port]`. */
   readonly baseUrl: string;
-  /** Of the management API; absent: the client was none of Azure's. */
+  /** Of the management API; absent: the client was not one of Azure's. */
   readonly apiVersion?: string;
 }
 
@@ -63,7 +66,7 @@ const apiVersionDefault = "2025-02-15";
 
 const excerptCharsMax = 200;
 
-/** The URL that agrees in an endpoint's place. `id` proves it, `token` says whose it is. */
+/** The URL that agrees instead of the endpoint. `id` proves it, `token` says which subscription. */
 export function validationUrlOf(
   { id, name }: Pick<Subscription, "id" | "name">,
   { code, startedAt }: Handshake,
@@ -75,13 +78,13 @@ export function validationUrlOf(
 
 export interface Occasion {
   readonly name: string;
-  /** The terms that are asked about. */
+  /** The terms that the question is about. */
   readonly terms: SubscriptionTerms;
   /** Where their endpoint is. */
   readonly url: string;
   /** ARM id of the topic or domain. */
   readonly topicId: string;
-  /** For an event of our own. */
+  /** For an event made by the broker itself. */
   readonly eventId: string;
   readonly now: Instant;
 }
@@ -112,7 +115,7 @@ export function questionOf(
   };
 }
 
-/** What a webhook is told when its subscription is gone. Nobody waits for an answer. */
+/** The notice to a webhook when its subscription is deleted. The answer is not awaited. */
 export function deletionNoticeOf(occasion: Occasion, subscriptionArmId: string): Question {
   const { terms } = occasion;
   const type = "Microsoft.EventGrid.SubscriptionDeletedEvent";
@@ -135,7 +138,7 @@ const eventHeaders = {
   "aeg-data-version": "1",
 };
 
-/** A CloudEvent has no data version to speak of. */
+/** A CloudEvent has no data version. */
 const cloudEventHeaders = { "content-type": "application/cloudevents+json; charset=utf-8" };
 
 function headersOf(occasion: Occasion, eventType: string, body: Headers): Record<string, string> {
@@ -147,7 +150,7 @@ function headersOf(occasion: Occasion, eventType: string, body: Headers): Record
   });
 }
 
-/** The subscription's own headers, without which a guarded endpoint would not let us in (C-1). */
+/** The subscription's own headers, which a protected endpoint needs (C-1). */
 function staticHeaders({ headers }: SubscriptionTerms): Record<string, string> {
   const known = headers.flatMap((header) =>
     header.kind === "static" ? [[header.name, header.value] as const] : [],
@@ -169,7 +172,7 @@ function cloudEventBody(occasion: Occasion, type: string, data: unknown): string
   return JSON.stringify({ specversion: "1.0", id, source, type, time, datacontenttype, data });
 }
 
-/** What an endpoint's answer to a question comes to. */
+/** What an endpoint's answer to a question means. */
 export function judge(question: Question, code: string, answer: EndpointAnswer): Finding {
   const { method } = question;
   if (answer.kind === "noReply") {
@@ -181,20 +184,20 @@ export function judge(question: Question, code: string, answer: EndpointAnswer):
 type Answered = Extract<EndpointAnswer, { kind: "answered" }>;
 
 function judgeBody(code: string, { status, body }: Answered): Finding {
-  // Nor is a 202 accepted: it says that somebody will look at it later.
+  // A 202 is not accepted either: it says that the request will be looked at later.
   if (status !== 200) return failedWith("POST", status);
   const said = validationResponseIn(body);
   if (said === undefined) {
     return { kind: "heard", why: "The endpoint answered 200 without a validationResponse." };
   }
-  // Whoever reads the code as a GUID may write it in other letters.
+  // A code that was parsed as a GUID may be written differently.
   if (typeof said === "string" && said.trim().toLowerCase() === code.toLowerCase()) {
     return { kind: "agreed", allowedRate: null, why: "The endpoint said the code back." };
   }
   return { kind: "failed", why: "The endpoint answered with another code than it was sent." };
 }
 
-/** In practice the name is found in any letter case. */
+/** In practice the name occurs in any letter case. */
 function validationResponseIn(body: string): unknown {
   try {
     const value: unknown = JSON.parse(body.replace(/^\uFEFF/, ""));
@@ -227,7 +230,7 @@ function failedWith(method: string, status: number): Finding {
   return { kind: "failed", why: `Http ${method} request failed with response code ${status}.` };
 }
 
-/** Requests a minute; null for an asterisk, for nothing and for what is no number. */
+/** Requests a minute; null for an asterisk, for nothing and for what is not a number. */
 export function rateIn(header: string | string[] | undefined): number | null {
   const rate = /^\s*(\d{1,9})\s*$/.exec(textOf(header))?.[1];
   return rate === undefined || Number(rate) === 0 ? null : Number(rate);
@@ -237,7 +240,7 @@ function textOf(header: string | string[] | undefined): string {
   return typeof header === "string" ? header : (header?.join(",") ?? "");
 }
 
-/** An answer as people read it. */
+/** An answer as a readable text. */
 export function wordsOfAnswer(answer: EndpointAnswer): string {
   if (answer.kind === "noReply") return answer.why;
   const body = answer.body.replace(/\s+/g, " ").trim();

@@ -1,10 +1,12 @@
-// The subscriptions of one topic, prepared so that an event finds those that want it without asking
-// each: every subscription is filed under the values of its one most telling clause, an event looks
-// up its own values, and only who is found there is asked the whole filter.
+// The subscriptions of one topic, indexed so that an event finds those that match without
+// evaluating each: every subscription is filed under the values of its most selective clause, an
+// event looks up its own values, and only the subscriptions found there evaluate their whole
+// filter.
 //
-// Which clause tells most is guessed from the audience itself: the one whose values the fewest
-// others name. So a thousand subscriptions to one event type, each with a customer of its own, are
-// found by the customer. Who has no clause to be found by is asked for every event.
+// The most selective clause is estimated from the subscriptions themselves: the one whose values
+// the fewest others name. So a thousand subscriptions to one event type, each for another customer,
+// are found by the customer. Subscriptions without an indexable clause are evaluated for every
+// event.
 
 import type { Subscription, SubscriptionId } from "../subscription.ts";
 import { type Clause, clausesOf, holdAll, type Term, type ValuesTest } from "./filter/clause.ts";
@@ -16,29 +18,31 @@ export interface Audience {
   choose(values: EventValues): SubscriptionId[];
 }
 
-/** How often subscriptions with advanced filters were asked; outlives a change of the catalog. */
+/**
+ * How often subscriptions with advanced filters were evaluated; survives a change of the catalog.
+ */
 export type Evaluations = Map<SubscriptionId, { count: number }>;
 
 interface Candidate {
   readonly id: SubscriptionId;
   readonly matches: ValuesTest;
-  /** Of one with advanced filters. */
+  /** Of a subscription with advanced filters. */
   readonly asked: { count: number } | null;
 }
 
 type Value = string | number | boolean;
 
-/** A clause to be found by. */
+/** A clause that can be indexed. */
 type Handle = Clause & { readonly term: Term };
 
-/** All that is filed under the values of one key. */
+/** Everything filed under the values of one key. */
 interface KeyIndex {
   readonly key: Key;
   readonly equal: Map<Value, Candidate[]>;
   readonly beginning: Map<string, Candidate[]>;
 }
 
-/** The shelf as it is searched. */
+/** The index as it is searched. */
 interface Lookup {
   readonly key: Key;
   readonly equal: ReadonlyMap<Value, readonly Candidate[]>;
@@ -72,7 +76,7 @@ function isHandle(clause: Clause): clause is Handle {
   return clause.term !== null;
 }
 
-/** How many subscriptions one would share a value with, over all values of the clause. */
+/** How many subscriptions share a value with this one, over all values of the clause. */
 type Crowd = (handle: Handle) => number;
 
 function countCrowd(handles: readonly Handle[]): Crowd {
@@ -90,7 +94,7 @@ function countCrowd(handles: readonly Handle[]): Crowd {
   for (const texts of beginnings.values()) texts.sort();
   return ({ key, term }) => {
     let crowd = 0;
-    // A short beginning is shared with everything that begins with it.
+    // A short prefix is shared with everything that begins with it.
     if (term.kind === "begins") {
       const texts = beginnings.get(key.id) ?? [];
       for (const value of term.values) crowd += countWithin(texts, value);

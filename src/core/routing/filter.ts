@@ -1,20 +1,19 @@
-// Which events a subscription wants: event types, the subject's beginning and end, and the advanced
-// filters of Event Grid. All parts must agree. A filter is compiled once, when the subscription is
-// written; what its parts mean stands in filter/clause.ts.
+// Which events a subscription gets: event types, the subject's beginning and end, and the advanced
+// filters of Event Grid. All parts must match. A filter is compiled once; filter/clause.ts defines
+// its parts.
 //
-// An empty list of types and an empty beginning or end ask for nothing in particular and so match
-// everything, like leaving them out.
+// An empty list of types and an empty beginning or end match everything, like leaving them out.
 
 import type { EventFields } from "../event.ts";
 import { clausesOf, holdAll } from "./filter/clause.ts";
 import { openEventValues } from "./filter/event-values.ts";
 
 export interface Filter {
-  /** Null: all. Compared without regard to letter case. */
+  /** Null: all. Case-insensitive. */
   readonly includedEventTypes: readonly string[] | null;
   readonly subjectBeginsWith: string;
   readonly subjectEndsWith: string;
-  /** Concerns the two above. */
+  /** Applies to the two above. */
   readonly isSubjectCaseSensitive: boolean;
   readonly advanced: readonly AdvancedFilter[];
   /** Whether an advanced filter may look into an array: `enableAdvancedFilteringOnArrays`. */
@@ -39,7 +38,7 @@ export type TextOperator =
   | "StringNotEndsWith";
 export type PresenceOperator = "IsNullOrUndefined" | "IsNotNull";
 
-/** Both ends belong to it. */
+/** Both ends included. */
 export type NumberRange = readonly [from: number, to: number];
 
 export type AdvancedFilter = { readonly key: string } & (

@@ -123,7 +123,7 @@ test("a type listed twice, in other letters, brings the event once", () => {
   assert.deepEqual(directory.entry("orders")?.route(fields("pAID")), [1]);
 });
 
-/** Asks every filter in turn, in the words of the rules. */
+/** Evaluates every filter in turn, as the rules say. */
 function naiveRoute(catalog: Catalog, topicName: string, event: EventFields): number[] {
   const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
   return catalog.subscriptions

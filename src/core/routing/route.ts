@@ -44,7 +44,7 @@ export class Directory {
     for (const subscription of catalog.subscriptions) this.put(subscription);
   }
 
-  /** Without regard to letter case. */
+  /** Case-insensitive. */
   entry(topicName: string): DirectoryEntry | undefined {
     const group = this.#groups.get(foldCase(topicName));
     if (group === undefined || group.topic === null) return undefined;
@@ -89,7 +89,7 @@ export class Directory {
   }
 }
 
-/** Those who want one scope, and their audience and roll once they were needed. */
+/** The subscriptions of one scope, and their audience and roll once they are needed. */
 interface Scope {
   readonly subscriptions: Subscription[];
   readonly inactive: Subscription[];
@@ -139,7 +139,7 @@ function newScope(): Scope {
   return { subscriptions: [], inactive: [], audience: null, roll: null };
 }
 
-/** `above`: of a topic within a domain, those who want the whole domain. */
+/** `above`: for a topic within a domain, the subscriptions of the whole domain. */
 function rollOf(scope: Scope, above?: Scope): Roll {
   scope.roll ??= {
     members: [above, scope].flatMap((each) =>

@@ -2,8 +2,8 @@
 // headers and its data as the body, becomes a structured one.
 // Follows bindings/http-protocol-binding.md of https://github.com/cloudevents/spec, version 1.0.2.
 //
-// *Differs:* the service is said to take binary events with JSON data alone. Other data is taken
-// here too, and delivered as `data_base64`.
+// *Differs:* the service is said to accept binary events only with JSON data. Other data is
+// accepted here too, and delivered as `data_base64`.
 
 import type { Published } from "../event.ts";
 import { Refusal } from "../refusal.ts";
@@ -14,7 +14,7 @@ import { parseText, quoteName, type Reading } from "./reading.ts";
 
 type Headers = Request["headers"];
 
-/** The body of a request in the forms it may be wanted in, each made when it is asked for. */
+/** The body of a request in the forms it may be needed in, each made on demand. */
 export interface Content {
   readonly byteCount: number;
   /** Refusal: InputJsonInvalid, when it is not UTF-8. */
@@ -22,7 +22,7 @@ export interface Content {
   base64(): string;
 }
 
-/** In the order in which they are looked for. */
+/** In the order in which they are checked. */
 const requiredHeaders = ["ce-specversion", "ce-type", "ce-source", "ce-id"];
 
 /** Refusals: InvalidContentType, and those of each form. */
@@ -76,14 +76,14 @@ function readBinary(binary: Binary, reading: Reading): readonly Published[] {
     members.push(`"datacontenttype":${JSON.stringify(headers["content-type"])}`);
   }
   addContent(members, binary, reading);
-  // The body has been measured as it came; put together, with base64 in it, it may be longer.
+  // The body was measured as it came; with base64 in it, the event may be longer.
   const limits = { ...reading.limits, eventBytesMax: Infinity, requestBytesMax: Infinity };
   return readCloudEvents(`{${members.join()}}`, "single", { ...reading, limits });
 }
 
 function addAttribute(members: string[], header: string, value: Headers[string]): void {
   const name = header.slice("ce-".length);
-  // The content type is said by its own header, as the binding has it.
+  // The content type has its own header in the binding.
   if (name === "datacontenttype") return;
   if (!/^[a-z0-9]+$/.test(name) || name === "data") {
     throw refuseHeader(`has no attribute of the name of header ${quoteName(header)}`);
@@ -99,12 +99,12 @@ function addContent(members: string[], { content, mediaType }: Binary, reading: 
     return;
   }
   const text = content.text();
-  // Valid by itself; else it could end the member it is put into and begin others.
+  // Valid JSON by itself; otherwise it could end the member it is put into and begin others.
   parseText(text, reading.limits);
   members.push(`"data":${text}`);
 }
 
-/** Quotes are taken off and percent-encoding is undone once. */
+/** Quotes are removed and percent-encoding is undone once. */
 function decodeHeader(name: string, value: string): string {
   const quoted = /^"(.*)"$/.exec(value)?.[1];
   const plain = quoted === undefined ? value : quoted.replace(/\\(.)/g, "$1");
@@ -116,8 +116,8 @@ function decodeHeader(name: string, value: string): string {
 }
 
 /**
- * Bytes beyond ASCII, which Node gives as Latin-1, should have been encoded. Those who do not
- * bother send UTF-8, or Latin-1 indeed: the SDK for JavaScript does, as far as that goes.
+ * Bytes beyond ASCII, which Node gives as Latin-1, should have been encoded. Some clients send
+ * UTF-8, or Latin-1 as the SDK for JavaScript does.
  */
 function decodeBytes(text: string): string {
   const encode = (bytes: string) =>
@@ -129,7 +129,7 @@ function decodeBytes(text: string): string {
   }
 }
 
-/** `what` is said of the schema. */
+/** `what` names the schema. */
 function refuseHeader(what: string): Refusal {
   return new Refusal(
     "InvalidCloudEventHeader",

@@ -1,8 +1,8 @@
 // CloudEvents 1.0 in JSON: a publish as text, of one event or of an array → events, checked.
 // Follows spec.md and formats/json-format.md of https://github.com/cloudevents/spec, version 1.0.2.
 //
-// An event is kept as its publisher wrote it, letter by letter; `source` is theirs too. Only
-// attributes that are null, which means that they are not set, are left out.
+// An event is kept exactly as its publisher wrote it, `source` included. Only attributes that are
+// null, which means not set, are left out.
 
 import type { Published } from "../event.ts";
 import type { Refusal } from "../refusal.ts";
@@ -39,7 +39,7 @@ export function readCloudEvents(
   return places.map((place) => readEvent(place, reading));
 }
 
-/** In the service's words. */
+/** In the service's own wording. */
 function refuseToken(expected: string, received: string): Refusal {
   return refuseForm(schema, `Token Expected: ${expected}, Actual Token Received: ${received}.`);
 }
@@ -71,21 +71,21 @@ function readEvent(place: EventText, reading: Reading): Published {
 }
 
 /**
- * By the extension for distributed tracing. It tells where the event began, and the request's own
- * headers where it comes from: so they go first, and the event keeps its attributes either way.
+ * From the distributed tracing extension. It says where the event began, and the request's headers
+ * say where it comes from: so the headers win, and the event keeps its attributes either way.
  */
 function ownTrace({ value }: EventText): Trace | null {
   return value.traceparent === undefined ? null : readTrace(value.traceparent, value.tracestate);
 }
 
-/** What the specification wants to be there and not empty. */
+/** What the specification requires to be there and not empty. */
 function readSet(place: EventText, name: string, calledAs = name): string {
   const text = readOptional(place, name);
   if (text === undefined || text === "") throw refuseMissing(place, name, calledAs);
   return text;
 }
 
-/** How long a name is, is left to the publisher; the specification recommends twenty. */
+/** The length of a name is not limited; the specification recommends twenty. */
 const attributeNameRule = /^[a-z0-9]+$/;
 
 function checkMembers(place: EventText): void {
@@ -110,7 +110,7 @@ function checkMembers(place: EventText): void {
   }
 }
 
-/** Also what has been checked already passes here: it is a string. */
+/** What has been checked already passes here too: it is a string. */
 function checkExtension(place: EventText, name: string): void {
   if (!attributeNameRule.test(name)) {
     throw refuseField(

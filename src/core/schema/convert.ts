@@ -1,9 +1,8 @@
-// An event as its subscriber wants it: the text in the delivery schema, and what bodies and headers
-// look like around it.
+// An event in the schema that its subscriber wants: its text, and the body and headers around it.
 // Imitates https://learn.microsoft.com/azure/event-grid/event-schema and its neighbours.
 //
-// In its own schema an event is sent as it was kept, and nothing is parsed. Conversions put
-// together raw text, so that `data` arrives as it was published whatever the schema.
+// In its own schema an event is sent as stored, without parsing. Conversions assemble raw text, so
+// that `data` arrives as published whatever the schema.
 
 import type { DeliverySchema, Event, InputSchema } from "../event.ts";
 import { findMembers } from "../text/json.ts";
@@ -17,10 +16,11 @@ export interface Rendered {
   readonly dataVersion: string | null;
 }
 
-/** What a topic's events may be delivered as. The first is what they are when nobody asks. */
+/** The schemas in which a topic's events may be delivered. The first is the default. */
 export const deliverySchemasOf: Readonly<Record<InputSchema, readonly DeliverySchema[]>> = {
   EventGridSchema: ["EventGridSchema", "CloudEventSchemaV1_0"],
-  // To the Event Grid schema was possible until 2020. It would lose extensions and binary data.
+  // Conversion to the Event Grid schema was possible until 2020. It would lose extensions and
+  // binary data.
   CloudEventSchemaV1_0: ["CloudEventSchemaV1_0"],
   CustomEventSchema: ["CustomInputSchema", "EventGridSchema", "CloudEventSchemaV1_0"],
 };
@@ -41,9 +41,9 @@ export function renderEvent(event: Event, delivery: DeliverySchema): Rendered {
 }
 
 /**
- * Subscriptions that ask for another conversion are refused when they are written. Where such an
- * event is met all the same, because it waited while its topic was made anew with another schema,
- * it is sent as it was published: nothing else could be sent without losing a part of it.
+ * Subscriptions that ask for another conversion are refused when they are written. If such an event
+ * still occurs, because its topic was replaced by one with another schema while it waited, it is
+ * sent as published: anything else would lose a part of it.
  */
 function convert({ schema, text, envelope }: Event, delivery: DeliverySchema): string {
   if (schema === "EventGridSchema" && delivery === "CloudEventSchemaV1_0") {
@@ -78,7 +78,7 @@ function isEmpty(json: string | undefined): boolean {
   return json === undefined || json === '""';
 }
 
-/** Stays as it was written if it can; what is no time is left out, which CloudEvents allow. */
+/** Stays as written if possible; what is not a time is left out, which CloudEvents allow. */
 function timeOf(json: string | undefined): string {
   const time = json === undefined ? "" : (JSON.parse(json) as string);
   if (!isDateTime(time)) return "";
@@ -94,7 +94,7 @@ export function contentTypeOf(delivery: DeliverySchema, isBatched: boolean): str
     : "application/cloudevents+json; charset=utf-8";
 }
 
-/** An array, also of one; only a CloudEvent that is not batched goes by itself. */
+/** An array, also of one; only a CloudEvent that is not batched is sent by itself. */
 export function bodyOf(
   texts: readonly string[],
   delivery: DeliverySchema,

@@ -1,9 +1,9 @@
-// The custom schema: a publish of whatever JSON objects a publisher has → events, with an Event
-// Grid envelope that the topic's mapping makes of each. Imitates
+// The custom schema: a publish of arbitrary JSON objects → events, each with an Event Grid envelope
+// made by the topic's mapping. Imitates
 // https://learn.microsoft.com/azure/event-grid/input-mappings.
 //
-// The object itself is kept as it was written and is the `data` of what is delivered in another
-// schema. The envelope is made here, once, with what it has to make up.
+// The object itself is kept as written and becomes the `data` of deliveries in another schema. The
+// envelope is made here, once, with its generated values.
 
 import type { Event, Published } from "../event.ts";
 import { longInstant } from "../text/time.ts";
@@ -76,7 +76,7 @@ function findTime(place: EventText, { eventTime }: InputMapping): MappedText | u
   return time === found.text ? found : mappedText(time);
 }
 
-/** On a topic of its own, the mapping of `topic` has nothing to say: the topic is stamped. */
+/** On a topic, the mapping of `topic` has no effect: the topic is stamped. */
 function domainTopicOf(place: EventText, { topic }: InputMapping): string {
   const found = findMapped(place, topic);
   if (found === undefined || found.text === "") throw refuseUnmapped(place, "topic", topic);

@@ -34,7 +34,7 @@ test("every date and time becomes RFC 3339 and means the same", () => {
       const wanted = toRfc3339(text);
       assert.ok(isRfc3339(wanted), wanted);
       assert.equal(toRfc3339(wanted), wanted);
-      // Date understands RFC 3339 alone, so the offset is taken off by hand.
+      // Date only understands RFC 3339, so the offset is removed first.
       const [, sign = "+", hours = "0", minutes = "0"] =
         /([+-])(\d\d):?(\d\d)?$/.exec(offset) ?? [];
       const offsetMs = Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000;

@@ -1,11 +1,11 @@
-// Dates and times as publishers write them. Event Grid asks for a zone and is otherwise generous;
-// CloudEvents ask for RFC 3339, which is narrower. Texts stay texts: a time is checked and passed
-// on as it was written, with all its digits.
+// Dates and times as publishers write them. Event Grid requires a zone and is otherwise tolerant;
+// CloudEvents require RFC 3339, which is stricter. A time is checked and passed on as written, with
+// all its digits.
 
 const dateRule = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T/i;
 /**
- * Seconds may be missing and the zone may do without its colon, because
- * `date +%Y-%m-%dT%H:%M:%S%z`, the way of the service's own examples, does.
+ * Seconds and the colon of the zone may be missing, as in the output of `date
+ * +%Y-%m-%dT%H:%M:%S%z`, which the service's own examples use.
  */
 const timeRule =
   /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$/i;
@@ -20,7 +20,7 @@ export function isRfc3339(text: string): boolean {
   return /:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text.slice(16)) && isDateTime(text);
 }
 
-/** What RFC 3339 asks for is added; a text that has it all stays as it is. */
+/** What RFC 3339 requires is added; a text that has it all stays as it is. */
 export function toRfc3339(dateTime: string): string {
   if (isRfc3339(dateTime)) return dateTime;
   const [, minutes, seconds = ":00", hours, rest = "00"] =

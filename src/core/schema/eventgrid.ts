@@ -1,7 +1,7 @@
 // The Event Grid schema: a publish as text → events, checked and stamped.
 //
-// Imitates https://learn.microsoft.com/azure/event-grid/event-schema. What is kept is put together
-// from the publisher's raw text, so nothing inside `data` changes on its way.
+// Imitates https://learn.microsoft.com/azure/event-grid/event-schema. The stored text is assembled
+// from the publisher's raw text, so nothing inside `data` changes.
 
 import type { Published } from "../event.ts";
 import { Refusal } from "../refusal.ts";
@@ -55,8 +55,8 @@ function readEvent(place: EventText, reading: Reading, topicStamp: string): Publ
       publishedAt: reading.publishedAt,
       schema,
       dataVersion,
-      // Without data there is null in its place, because official clients refuse to read an event
-      // that has no member of that name.
+      // Without data, null is written, because official clients refuse to read an event without
+      // that member.
       text:
         `{"id":${asText(raw.id)},"topic":${stamp},"subject":${raw.subject},"data":${raw.data || "null"}` +
         `,"eventType":${raw.eventType},"eventTime":${time === eventTime ? raw.eventTime : JSON.stringify(time)}` +
@@ -94,8 +94,8 @@ interface RawMembers {
 }
 
 /**
- * The members of the schema as they were written. Others are dropped: the schema is not extensible,
- * and a subscriber who checks it would refuse what we pass on.
+ * The members of the schema as written. Others are dropped: the schema is not extensible, and a
+ * subscriber that validates would refuse them.
  */
 function rawMembers(text: string, span: ObjectSpan): RawMembers {
   const raw = { id: "", subject: "", data: "", eventType: "", eventTime: "", dataVersion: "" };
@@ -113,7 +113,7 @@ function rawMembers(text: string, span: ObjectSpan): RawMembers {
   return raw;
 }
 
-/** The domain topic that an event is for; null outside of domains. */
+/** The domain topic of an event; null outside of domains. */
 function checkTopic(place: EventText, reading: Reading): string | null {
   if (reading.isDomain) {
     const name = readRequired(place, "topic");
@@ -123,7 +123,7 @@ function checkTopic(place: EventText, reading: Reading): string | null {
   const { topicArmId } = reading;
   const { topic } = place.value;
   if (topic === undefined || topic === null || topic === topicArmId) return null;
-  // A foreign topic is answered like a key that does not open this one, as the service does.
+  // A foreign topic gets the same answer as a wrong key, as in the service.
   throw new Refusal(
     "Unauthorized",
     `The event at index ${place.index} is not for this topic: 'topic' must be left out or be ` +

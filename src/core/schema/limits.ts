@@ -1,7 +1,8 @@
-// How much one publish may carry, whatever its schema. The numbers are those Event Grid documents.
+// How much one publish may contain, whatever its schema. The numbers are those of Event Grid's
+// documentation.
 //
 // *Differs:* the real service lets somewhat more through than it says (1,536,000 bytes per request
-// were measured); we hold to what is written.
+// were measured); we use the documented limit.
 
 import { Refusal } from "../refusal.ts";
 
@@ -10,7 +11,7 @@ export interface PublishLimits {
   /** One event, as the publisher wrote it in UTF-8. */
   readonly eventBytesMax: number;
   readonly requestBytesMax: number;
-  /** Objects and arrays within each other, the event itself being the first. */
+  /** Nesting of objects and arrays, the event itself being the first level. */
   readonly depthMax: number;
 }
 
@@ -18,8 +19,8 @@ export const publishLimits: PublishLimits = {
   eventsMax: 5000,
   eventBytesMax: 1_048_576,
   requestBytesMax: 1_048_576,
-  // The service says nothing. Four times what .NET reads before it gives up, so no subscriber
-  // misses anything, and little enough for whoever walks through an event by calling itself.
+  // The service documents no limit. Four times the default of .NET's reader, so no subscriber
+  // misses anything, and small enough for recursive functions.
   depthMax: 256,
 };
 

@@ -1,10 +1,9 @@
 // The input schema mapping of a topic or domain: where in a publisher's own JSON the members of an
-// Event Grid event are to be found.
-// Imitates https://learn.microsoft.com/azure/event-grid/input-mappings.
+// Event Grid event are. Imitates https://learn.microsoft.com/azure/event-grid/input-mappings.
 //
-// A source field is the name of a member, or names with dots between them for what lies deeper; a
-// member whose own name has the dots in it goes first. Values are found in the text and not in the
-// parsed event, so that 1.0 stays 1.0 and no name can reach into a prototype.
+// A source field is the name of a member, or a path with dots; a member whose own name contains the
+// dots goes first. Values are found in the text and not in the parsed event, so that 1.0 stays 1.0
+// and no name can reach into a prototype.
 
 import { findMembers, type Member, type ObjectSpan } from "../text/json.ts";
 import { type EventText, quoteName, refuseField, refuseShape } from "./reading.ts";
@@ -13,7 +12,7 @@ export interface SourceField {
   readonly sourceField: string | null;
 }
 
-/** The default is taken when there is no source field, or the event lacks it. */
+/** The default is used when there is no source field, or the event lacks it. */
 export interface SourceFieldOrDefault extends SourceField {
   readonly defaultValue: string | null;
 }
@@ -27,7 +26,7 @@ export interface InputMapping {
   readonly dataVersion: SourceFieldOrDefault;
 }
 
-/** What a topic has that asks for no mapping. */
+/** What a topic without a mapping has. */
 export const noMapping: InputMapping = {
   id: { sourceField: null },
   topic: { sourceField: null },
@@ -37,7 +36,7 @@ export const noMapping: InputMapping = {
   dataVersion: { sourceField: null, defaultValue: null },
 };
 
-/** A text, and how it is written in JSON: as the publisher did, where it is theirs. */
+/** A text, and its JSON form: the publisher's, where it is theirs. */
 export interface MappedText {
   readonly text: string;
   readonly json: string;
@@ -48,9 +47,8 @@ export function mappedText(text: string): MappedText {
 }
 
 /**
- * What the event has at that field; undefined when it has nothing there, or null. Numbers and truth
- * values count as the texts they are written as: an order's number is as good an id as any.
- * Refusal: InputJsonInvalid, for an object or an array.
+ * The event's value at that field; undefined when it is missing or null. Numbers and booleans are
+ * used as text: an order number can be an id. Refusal: InputJsonInvalid, for an object or an array.
  */
 export function findMapped(place: EventText, { sourceField }: SourceField): MappedText | undefined {
   if (sourceField === null) return undefined;
@@ -84,7 +82,7 @@ export function refuseUnmapped(place: EventText, name: string, { sourceField }: 
   );
 }
 
-/** Where in the text of an object a field's value stands; undefined when it has none there. */
+/** Where in the text of an object a field's value is; undefined when it is missing. */
 export function findField(text: string, span: ObjectSpan, path: string): Member | undefined {
   const whole = lastNamed(span, path);
   if (whole !== undefined || !path.includes(".")) return whole;
@@ -100,7 +98,7 @@ export function findField(text: string, span: ObjectSpan, path: string): Member 
   return member;
 }
 
-/** Of equal names the last counts, as it does for every parser that lets them pass. */
+/** Of equal names the last one counts, as in every parser that accepts them. */
 function lastNamed({ members }: ObjectSpan, name: string): Member | undefined {
   return members.findLast((member) => member.name === name);
 }

@@ -1,4 +1,4 @@
-// A text → the events in it, whatever the schema; of a CloudEvent in its structured forms alone.
+// A text → the events in it, whatever the schema; CloudEvents only in structured form.
 
 import type { InputSchema, Published } from "../event.ts";
 import { readCloudEvents } from "./cloudevents.ts";

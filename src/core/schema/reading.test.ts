@@ -10,7 +10,7 @@ import { readEventGridEvents } from "./eventgrid.ts";
 import { publishLimits } from "./limits.ts";
 import { noMapping } from "./mapping.ts";
 
-/** What every reader makes of bad input. Each has a good event with room for one more member. */
+/** How every reader handles bad input. Each has a good event with room for one more member. */
 interface Reader {
   readonly name: string;
   readonly read: (text: string) => ReturnType<typeof readEventGridEvents>;
@@ -62,7 +62,7 @@ for (const { name, read, eventWith } of readers) {
       refusalOf(() => read(eventWith(objects))),
       /nested too deep/,
     );
-    // A long text is looked at before it is parsed, so that it is not the parser who complains.
+    // A long text is checked before it is parsed, so that the parser is not the one to refuse it.
     assert.match(
       refusalOf(() => read("[".repeat(1_000_000))),
       /nested too deep/,

@@ -1,12 +1,12 @@
-// What the readers of all schemas share: a publish as text → the objects in it, each with its place
-// in the text, checked for what any event must be. Parse or refuse, never guess: one event that
-// will not do refuses the whole request.
+// What the readers of all schemas share: a publish as text → the objects in it, each with its
+// position in the text, checked for what any event must have. Parse or refuse, never guess: one bad
+// event refuses the whole request.
 //
-// Refusals say which event and which field, and of a value only its shape, because events may hold
+// Refusals name the event and the field, but of a value only its type, because events may hold
 // secrets and refusals are logged.
 //
 // *Differs:* the service ends its error texts with a sentence about whom to report them to. Ours
-// carry the request's id in `x-ms-request-id` alone, and say more about what is wrong.
+// have the request's id only in `x-ms-request-id`, and say more about what is wrong.
 
 import type { InputSchema } from "../event.ts";
 import type { Instant } from "../ports.ts";
@@ -24,19 +24,19 @@ export interface Reading {
   readonly topic: string;
   /** Of the topic, or of the domain. */
   readonly topicArmId: string;
-  /** By the rules of the module on IoT Edge, which ask for other members (module.ts). */
+  /** By the rules of the IoT Edge module, which requires other members (module.ts). */
   readonly asModule?: boolean;
-  /** Every event then says which of the domain's topics it is for. */
+  /** Then every event says which topic of the domain it is for. */
   readonly isDomain: boolean;
   readonly mapping: InputMapping | null;
   readonly publishedAt: Instant;
-  /** That of the request; null: it has none, and an event may still have its own. */
+  /** That of the request; null: it has none, but an event may have its own. */
   readonly trace: Trace | null;
   readonly systemId: () => string;
   readonly limits: PublishLimits;
 }
 
-/** An event as parsed; which of its members are there is still to be seen. */
+/** An event as parsed; which members it has is not checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface EventText {
@@ -47,7 +47,7 @@ export interface EventText {
   readonly schema: InputSchema;
 }
 
-/** What a refusal of one event must know. */
+/** What a refusal of one event needs. */
 export type EventIndex = Pick<EventText, "schema" | "index">;
 
 /** The schemas as the service calls them in headers and errors; the last name is ours. */
@@ -57,7 +57,9 @@ export const schemaNames: Readonly<Record<InputSchema, string>> = {
   CustomEventSchema: "CustomEvent",
 };
 
-/** Shorter texts do not keep the parser long, however deep they are: 60 ms were measured. */
+/**
+ * Shorter texts do not keep the parser busy for long, however deep they are: 60 ms were measured.
+ */
 const shortCharsMax = 262_144;
 
 /** Refusals: InputJsonInvalid, PayloadTooLarge. */
@@ -77,9 +79,8 @@ export function parseText(text: string, limits: PublishLimits): unknown {
 }
 
 /**
- * The events of a parsed text. A bare object counts as an array of one, which is what whoever sends
- * it means. An empty array is an empty list of events and is accepted: there is nothing in it that
- * could be refused, and a publisher who flushes a buffer that happens to be empty has made no
+ * The events of a parsed text. A single object counts as an array of one. An empty array is
+ * accepted as an empty list of events: a publisher that flushes an empty buffer has made no
  * mistake. Refusals: InputJsonInvalid, PayloadTooLarge.
  */
 export function findEvents(
@@ -98,7 +99,7 @@ export function findEvents(
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
     throw refuseShape({ schema, index }, "the event", "an object", value);
   });
-  // From here on every element is an object, which is what findObjects relies on.
+  // From here on every element is an object; findObjects relies on it.
   const spans = findObjects(text, limits.depthMax);
   if (spans === null) throw refuseDepth(limits);
   return spans.map((span, index) => {
@@ -111,7 +112,7 @@ export function findEvents(
   });
 }
 
-/** A name that stands twice means two things; whichever we took, someone would expect the other. */
+/** A duplicate name is ambiguous: whichever value we took, someone would expect the other. */
 function checkNames(place: EventText): void {
   const { members } = place.span;
   if (members.length === Object.keys(place.value).length) return;
@@ -122,7 +123,7 @@ function checkNames(place: EventText): void {
   }
 }
 
-/** Null counts as not given, because clients write it for what they leave out. */
+/** Null counts as left out, because clients write it that way. */
 export function readOptional(place: EventText, name: string): string | undefined {
   const text = place.value[name];
   if (typeof text === "string") return text;
@@ -151,7 +152,7 @@ export function armIdOf({ topicArmId }: Reading, domainTopic: string | null): st
   return domainTopic === null ? topicArmId : `${topicArmId}/topics/${domainTopic}`;
 }
 
-/** The engine's own words may quote the text, so only the place is taken from them. */
+/** The engine's message may quote the text, so only the position is taken from it. */
 function placeOf(error: unknown): string {
   const words = error instanceof Error ? error.message : "";
   if (words === "Unexpected end of JSON input") return ": it ends too early";
@@ -159,14 +160,14 @@ function placeOf(error: unknown): string {
   return place === null ? "" : ` (line ${place[1]}, column ${place[2]})`;
 }
 
-/** Counts bytes only where the number of characters does not settle it. */
+/** Counts bytes only if the number of characters is not enough to decide. */
 function isLonger(text: string, start: number, end: number, bytesMax: number): boolean {
   const length = end - start;
   if (length > bytesMax) return true;
   return length * 3 > bytesMax && countUtf8Bytes(text, start, end) > bytesMax;
 }
 
-/** `calledAs`: what the service calls the property, where that is not its name. */
+/** `calledAs`: the service's name for the property, if it is different. */
 export function refuseMissing(place: EventText, name: string, calledAs = name): Refusal {
   return new Refusal(
     "InputJsonInvalid",
@@ -205,12 +206,12 @@ function refuseDepth({ depthMax }: PublishLimits): Refusal {
   );
 }
 
-/** A number in a setting may be shown; one in someone's event may not. */
+/** A number in a setting may be shown; one in an event may not. */
 export function shapeWithoutContent(value: unknown): string {
   return typeof value === "number" ? "a number" : shapeOf(value);
 }
 
-/** Names of members are the publisher's, so a strange one is not repeated. */
+/** Names of members come from the publisher, so an unusual one is not repeated. */
 export function quoteName(name: string): string {
   return /^[\w$.-]{1,64}$/.test(name) ? `'${name}'` : "a member's name";
 }

@@ -1,6 +1,6 @@
-// What the chronicle keeps, as laws: how notes become an entry, what state they leave a delivery
-// in, which entries may be forgotten and when, and which a search finds. Every body of the
-// chronicle follows them; stories are told from entries in story.ts.
+// What the chronicle keeps, as pure functions: how notes become an entry, which state they leave a
+// delivery in, which entries may be removed and when, and which a search finds. Both
+// implementations of the chronicle use them; story.ts makes stories from entries.
 
 import type { DeliveryState } from "../api/views.ts";
 import type { Event, InputSchema } from "../event.ts";
@@ -14,36 +14,36 @@ import type { AcceptedNote, KeptNote, Roll, Seat, StoryNote } from "./note.ts";
 import { domainTopicIn, recallFields } from "./recall.ts";
 
 /**
- * Remembers what became of each event, for people. It is told and never asked on the path of an
- * event, and it may forget: the store is the truth, and a chronicle that fails slows nobody.
+ * Keeps the story of each event, for people. The path of an event only writes to it and never reads
+ * it, and notes may be lost: the store is the truth, and a failing chronicle slows nothing.
  */
 export interface Chronicle {
-  /** Returns at once and never throws. Whatever is noted is found by the next look. */
+  /** Returns at once and never throws. What was noted is visible to the next read. */
   note(note: StoryNote): void;
-  /** Told every note as it is made. The answer ends it. */
+  /** Called with every note as it is made. The result ends it. */
   listen(listener: (note: StoryNote) => void): () => void;
   /**
-   * The latest first. A page may be shorter than asked for, and even empty, though there is a next
-   * one. Refusals: InvalidSetting (`after`), Unavailable.
+   * The latest first. A page may be short, and even empty, and still have a next one. Refusals:
+   * InvalidSetting (`after`), Unavailable.
    */
   search(query: EventQuery): Promise<{
     readonly found: readonly Listed[];
-    /** To be given as `after`; null: there is no more. */
+    /** Pass it as `after`; null: there is no more. */
     readonly next: string | null;
   }>;
-  /** By our id, or the latest with that id of the publisher's. Refusal: Unavailable. */
+  /** By our id, or the latest with this publisher's id. Refusal: Unavailable. */
   find(id: string): Promise<Entry | null>;
-  /** What was noted before is kept. */
+  /** What was noted before is written first. */
   close(): Promise<void>;
 }
 
-/** All that is given must hold. */
+/** All given conditions must hold. */
 export interface EventQuery {
   /** Ours or the publisher's. */
   readonly id?: string;
-  /** Stands somewhere in the subject; with `*` for anything, the whole of it. */
+  /** A part of the subject; with `*` as a wildcard, the whole of it. */
   readonly subject?: string;
-  /** The whole type; `*` stands for anything. */
+  /** The whole type; `*` is a wildcard. */
   readonly type?: string;
   readonly topic?: string;
   readonly subscription?: string;
@@ -66,11 +66,11 @@ export interface Head {
   readonly subject: string;
   readonly type: string;
   readonly acceptedAt: Instant;
-  /** The store's number; null: it was not stored, for nobody wanted it. */
+  /** The store's number; null: it was not stored, because nothing matched. */
   readonly number: number | null;
 }
 
-/** What else is kept of an event. */
+/** The other parts that are kept of an event. */
 export interface Particulars {
   readonly schema: InputSchema;
   readonly bytes: number;
@@ -93,22 +93,25 @@ export interface DeliveryNotes extends Seat {
   readonly notes: readonly KeptNote[];
 }
 
-/** One of those who were asked, as it was then. */
+/** A subscription that was considered, as it was then. */
 export interface Member {
   readonly subscription: SubscriptionId;
   readonly name: string;
   readonly domainTopic: string | null;
   readonly filter: Filter;
-  /** Why it got nothing whatever it wanted; null: it was in force. */
+  /** Why it got nothing, whatever its filter; null: it was active. */
   readonly whyNot: string | null;
 }
 
 /** All that is kept of one event. */
 export interface Entry extends Head, Particulars {
   readonly passages: readonly DeliveryNotes[];
-  /** Kept while someone did not want it, so that it can be told why; null: gone, or not needed. */
+  /**
+   * Kept while some subscription did not match, so that the filter can be explained; null: removed,
+   * or not needed.
+   */
   readonly text: string | null;
-  /** Those who were asked; null: all of them wanted it, or nobody knows any more. */
+  /** The subscriptions that were considered; null: all matched, or it is no longer known. */
   readonly roll: readonly Member[] | null;
 }
 
@@ -116,7 +119,7 @@ export interface Listed extends Head {
   readonly fates: readonly Fate[];
 }
 
-/** For whatever was accepted before anyone took notes, or just before a crash. */
+/** For events accepted before notes were taken, or just before a crash. */
 export const acceptedUnseen = "unknown";
 
 export function seatOf(subscription: Subscription): Seat {
@@ -145,7 +148,7 @@ export function memberOf(roll: Roll, id: SubscriptionId): Subscription | undefin
   return made.get(id);
 }
 
-/** Whether someone was asked and did not want it. */
+/** Whether a subscription did not match. */
 export function hasUnmatched({ to, roll }: AcceptedNote): boolean {
   return to.length < roll.members.length;
 }
@@ -160,7 +163,7 @@ export function particularsOf(
   return { schema, bytes, acceptedWith, traceparent, dataVersion, envelope };
 }
 
-/** The head of an event of whose acceptance no note was kept. */
+/** The head of an event whose acceptance was not noted. */
 export function headOf(event: Event, number: number | null): Head {
   const fields = recallFields(event);
   return {
@@ -200,9 +203,9 @@ export function isOpen(state: DeliveryState): boolean {
 }
 
 /**
- * Which are forgotten first. `settled`: delivered wherever it was wanted, or wanted by nobody; goes
- * when it is old, or when room is needed. `givenUp`: goes only when room is needed and nothing
- * settled is left. `open`: never goes.
+ * Which are removed first. `settled`: delivered to all matching subscriptions, or nothing matched;
+ * removed when it is old, or when space is needed. `givenUp`: removed only when space is needed and
+ * nothing settled is left. `open`: never removed.
  */
 export type Rank = "settled" | "givenUp" | "open";
 
@@ -217,12 +220,12 @@ export function rankOf(states: Iterable<DeliveryState>): Rank {
 
 // Searching.
 
-/** What a page may ask for. */
+/** What a page may contain. */
 export const searchRange = { min: 1, max: 500 } as const;
 
 export interface Cursor {
   readonly at: Instant;
-  /** The chronicle's own number of the entry, which tells apart what came in one millisecond. */
+  /** The chronicle's own number of the entry, for entries of the same millisecond. */
   readonly place: number;
 }
 
@@ -239,7 +242,7 @@ export function readCursor(text: string): Cursor {
   return { at: Number.parseInt(at, 36), place: Number.parseInt(place, 36) };
 }
 
-/** Whether a search finds it; where it stands in the order is not looked at. */
+/** Whether a search finds it, whatever its position in the order. */
 export function isFound(query: EventQuery): (listed: Listed) => boolean {
   const subject = query.subject === undefined ? null : wordTest(query.subject, "within");
   const type = query.type === undefined ? null : wordTest(query.type, "whole");
@@ -262,7 +265,7 @@ export function isFound(query: EventQuery): (listed: Listed) => boolean {
   };
 }
 
-/** Without regard to letter case. With `*`, which stands for anything, the whole must fit. */
+/** Case-insensitive. With the wildcard `*` the whole must match. */
 function wordTest(pattern: string, without: "within" | "whole"): (text: string) => boolean {
   const folded = foldCase(pattern);
   if (!folded.includes("*")) {
@@ -274,7 +277,7 @@ function wordTest(pattern: string, without: "within" | "whole"): (text: string) 
   return (text) => fits(foldCase(text), parts);
 }
 
-/** Whether the parts stand in the text in their order, the first and the last at its ends. */
+/** Whether the parts occur in the text in order, the first and the last at its ends. */
 function fits(text: string, parts: readonly string[]): boolean {
   const first = parts[0] ?? "";
   const last = parts.at(-1) ?? "";
@@ -294,7 +297,7 @@ export interface Retention {
   readonly bytesMax: number;
 }
 
-/** For whoever asks for what is not there. */
+/** For requests of what does not exist. */
 export function sayRetention({ keptMs, bytesMax }: Retention, now: Instant): string {
   const megabytes = Math.round(bytesMax / 1_048_576);
   const since = isoInstant(Math.max(0, now - keptMs));

@@ -1,10 +1,10 @@
-// Failures as the service's diagnostic logs tell them, for whoever has tools that read those: one
-// record with a category, an operation and a flat list of what is known as its message. Imitates
+// Failures in the form of the service's diagnostic logs, for tools that read those: one record with
+// a category, an operation and a flat list of values as its message. Imitates
 // https://learn.microsoft.com/azure/event-grid/monitor-push-reference#schemas.
 //
-// *Differs:* what has no meaning here is told as the service tells it when it is not set; URLs are
-// told without their query, which may hold a secret; of a refused publish nothing is told of the
-// events in it. Event bodies are never told.
+// *Differs:* what has no meaning here has the value that the service writes when it is not set;
+// URLs have no query, which may contain a secret; for a refused publish its events are not
+// described. Event bodies are never included.
 
 import { explain } from "../delivery/retry.ts";
 import type { DeliverySchema, Event } from "../event.ts";
@@ -26,7 +26,7 @@ export interface FailureRecord {
   readonly message: string;
 }
 
-/** An attempt that failed, or an event that was given up before its attempt was made. */
+/** An attempt that failed, or an event that expired before its attempt was made. */
 export function deliveryFailure(note: AttemptedNote | EndedNote, topic: Topic): FailureRecord {
   const { subscription, delivery } = note;
   const { event } = delivery;
@@ -69,7 +69,7 @@ export function deliveryFailure(note: AttemptedNote | EndedNote, topic: Topic): 
 
 export interface RefusedPublish {
   readonly at: Instant;
-  /** Null: nobody knows which was meant. */
+  /** Null: the topic is not known. */
   readonly topic: Topic | null;
   readonly code: string;
   readonly reason: string;
@@ -99,7 +99,7 @@ const deliverySchemaNames: Readonly<Record<DeliverySchema, string>> = {
   CustomInputSchema: schemaNames.CustomEventSchema,
 };
 
-/** More would be a body in disguise. */
+/** A longer text could be a body. */
 const valueCharsMax = 1_024;
 
 function listed(pairs: readonly (readonly [string, string | number])[]): string {
@@ -127,7 +127,9 @@ interface EventFacts {
   readonly time: Instant | null;
 }
 
-/** What the event says of itself, as its publisher wrote it or as the topic's mapping made it. */
+/**
+ * What the event says about itself, as its publisher wrote it or as the topic's mapping made it.
+ */
 function factsIn({ text, envelope }: Event): EventFacts {
   const source = envelope ?? text;
   const members = findMembers(source, 0)?.members ?? [];

@@ -1,8 +1,8 @@
-// Notes: what the rooms tell the chronicle, as it happens and by reference, so that telling costs
-// next to nothing; and notes as they are kept, in plain values that can cross threads and time.
+// Notes: what the rooms report to the chronicle, as it happens and by reference, so that it costs
+// next to nothing; and notes as they are stored, as plain values that can be sent to a thread.
 //
-// A note speaks of one event. Nothing is decided from notes: whoever loses some loses a story and
-// no event.
+// A note is about one event. Nothing is decided from notes: losing some loses a story, never an
+// event.
 
 import type { DeadLetterLocation } from "../api/views.ts";
 import type { Outcome } from "../delivery/outcome.ts";
@@ -11,7 +11,7 @@ import type { Event } from "../event.ts";
 import type { Delivery, Instant, Stage } from "../ports.ts";
 import type { Subscription, SubscriptionId } from "../subscription.ts";
 
-/** Those who were asked whether they want an event; the same value until one of them changes. */
+/** The subscriptions considered for an event; the same value until one of them changes. */
 export interface Roll {
   readonly members: readonly Subscription[];
 }
@@ -27,9 +27,11 @@ export interface AcceptedNote {
   readonly domainTopic: string | null;
   /** `key1`, `key2`, `sas key1`, `bearer`, `none`, `notice`, `redrive`. */
   readonly acceptedWith: string;
-  /** The store's, by which its ledger is asked; null: nobody wanted it, and it was not stored. */
+  /**
+   * The store's number, for lookups in its ledger; null: nothing matched, and it was not stored.
+   */
   readonly number: number | null;
-  /** Those of the roll who want it. */
+  /** Those of the roll that match. */
   readonly to: readonly SubscriptionId[];
   readonly roll: Roll;
 }
@@ -41,13 +43,13 @@ export interface Attempt {
   readonly startedAt: Instant;
   readonly endedAt: Instant;
   readonly outcome: Outcome;
-  /** Event Grid's word for the outcome. */
+  /** Event Grid's name for the outcome. */
   readonly outcomeName: string;
-  /** It came after we had stopped waiting for it (R-4). */
+  /** It came after the wait for the answer had ended (R-4). */
   readonly isLate: boolean;
-  /** How many events travelled together. */
+  /** How many events were in the request. */
   readonly batch: number;
-  /** How the endpoint was when it was sent, in words. */
+  /** The endpoint's health when it was sent, as text. */
   readonly health: string;
 }
 
@@ -56,11 +58,11 @@ export interface AttemptedNote extends Attempt {
   readonly subscription: Subscription;
   readonly delivery: Delivery;
   readonly decision: Decision;
-  /** False: another send had taken its place meanwhile, and the decision had no effect. */
+  /** False: a later send had replaced it, and the decision had no effect. */
   readonly counts: boolean;
 }
 
-/** Ended, or sent on to the dead letters, without an attempt. */
+/** Ended, or moved on to the dead letters, without an attempt. */
 export interface EndedNote {
   readonly kind: "ended";
   readonly at: Instant;
@@ -69,11 +71,11 @@ export interface EndedNote {
   readonly decision: "deadLetter" | "drop";
   readonly reason: string;
   readonly words: string;
-  /** When the dead letter is to be written. */
+  /** When the dead letter will be written. */
   readonly nextDueAt: Instant | null;
 }
 
-/** What a person did about a delivery: hastened, skipped or sent it again. */
+/** What an operator did to a delivery: hastened, skipped or redrove it. */
 export interface SteeredNote {
   readonly kind: "steered";
   readonly at: Instant;
@@ -83,12 +85,12 @@ export interface SteeredNote {
   readonly nextDueAt: Instant | null;
 }
 
-/** Whatever waited for a subscription has been dropped: it is gone, or someone skipped it. */
+/** All waiting deliveries of a subscription were dropped: it was deleted, or skipped. */
 export interface ClearedNote {
   readonly kind: "cleared";
   readonly at: Instant;
   readonly subscription: SubscriptionId;
-  /** In this stage alone; null: in both. */
+  /** Only in this stage; null: in both. */
   readonly stage: Stage | null;
   /** Only events up to this number of the store's; null: all. */
   readonly through: number | null;
@@ -96,14 +98,14 @@ export interface ClearedNote {
   readonly words: string;
 }
 
-/** Found waiting in the store after a crash; of its past nothing may be known. */
+/** Found waiting in the store after a crash; its past may not be known. */
 export interface RecalledNote {
   readonly kind: "recalled";
   readonly subscription: Subscription;
   readonly delivery: Pick<Delivery, "id" | "event" | "stage">;
 }
 
-/** Held to be waiting after a crash, and not found in the store. */
+/** Was thought to be waiting after a crash, and not found in the store. */
 export interface LostNote {
   readonly kind: "lost";
   readonly at: Instant;
@@ -121,7 +123,7 @@ export type StoryNote =
   | RecalledNote
   | LostNote;
 
-/** A subscription as stories name it. */
+/** A subscription as named in stories. */
 export interface Seat {
   readonly subscription: SubscriptionId;
   readonly topic: string;
@@ -130,7 +132,7 @@ export interface Seat {
   readonly endpoint: string;
 }
 
-/** An attempt as it is kept. */
+/** An attempt as stored. */
 export interface KeptAttempt {
   readonly kind: "attempted";
   readonly stage: Stage;
@@ -144,7 +146,7 @@ export interface KeptAttempt {
   readonly isLate: boolean;
   readonly batch: number;
   readonly decision: Decision["kind"];
-  /** Null for what a success says of itself. */
+  /** Null for what follows from a success. */
   readonly words: string | null;
   readonly nextDueAt: Instant | null;
   readonly reason: string | null;
@@ -170,7 +172,7 @@ export interface KeptSteer {
   readonly nextDueAt: Instant | null;
 }
 
-/** Its end was never noted: all we know is that it waits no more. */
+/** Its end was never noted: it is only known that it no longer waits. */
 export interface KeptLoss {
   readonly kind: "lost";
   readonly at: Instant;
@@ -178,7 +180,7 @@ export interface KeptLoss {
 
 export type KeptNote = KeptAttempt | KeptEnd | KeptSteer | KeptLoss;
 
-/** What is kept of an answer, for people. */
+/** How much is kept of an answer. */
 const excerptCharsMax = 512;
 
 export function keepAttempt(note: AttemptedNote): KeptAttempt {

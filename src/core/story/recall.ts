@@ -1,11 +1,11 @@
-// An event that was kept as text, read again: what filters saw of it when it was published. Kept
-// text is our own writing, so nothing is checked here.
+// Reads a stored event again: what filters saw of it when it was published. We wrote the stored
+// text ourselves, so nothing is checked here.
 
 import type { Event, EventFields } from "../event.ts";
 
 export type Recalled = Pick<Event, "schema" | "dataVersion" | "text" | "envelope">;
 
-/** Refuses nothing: what is not there is empty. */
+/** Refuses nothing: what is missing is empty. */
 export function recallFields({ schema, dataVersion, text, envelope }: Recalled): EventFields {
   const parsed = objectIn(text);
   const outer = envelope === null ? parsed : objectIn(envelope);
@@ -21,7 +21,7 @@ export function recallFields({ schema, dataVersion, text, envelope }: Recalled):
   };
 }
 
-/** The domain topic in the resource id that events of the Event Grid schema carry, or null. */
+/** The domain topic in the resource id of events of the Event Grid schema, or null. */
 export function domainTopicIn(armId: string): string | null {
   return /\/domains\/[^/]+\/topics\/([^/]+)$/i.exec(armId)?.[1] ?? null;
 }

@@ -1,5 +1,5 @@
-// One event's story, told from what the chronicle keeps and from what is true now. Pure: whoever
-// asks brings both. Where the two disagree the store is right, and the story says what is missing.
+// One event's story, from what the chronicle keeps and from the current state. Pure: the caller
+// passes both in. If the two disagree the store is right, and the story says what is missing.
 
 import type {
   AttemptView,
@@ -23,15 +23,15 @@ import {
 import { type AcceptedNote, type AttemptedNote, type KeptAttempt, keepAttempt } from "./note.ts";
 import { recallFields } from "./recall.ts";
 
-/** What is true now of one delivery. */
+/** The current state of one delivery. */
 export interface Live {
-  /** As it waits in the store; null: it does not. */
+  /** As it waits in the store; null: it does not wait. */
   readonly waiting: Seen | null;
-  /** Whether its subscription is still there. */
+  /** Whether its subscription still exists. */
   readonly isSubscribed: boolean;
-  /** Why nothing is sent though it is due, in words. */
+  /** Why nothing is sent though it is due, as text. */
   readonly held: string | null;
-  /** When its life ends; null: not known, or without end. */
+  /** When it expires; null: not known, or never. */
   readonly expiresAt: Instant | null;
   readonly attemptsMax: number | null;
 }
@@ -76,7 +76,7 @@ function summaryOf({ event, id, topic, subject, type, acceptedAt }: Head) {
   return { event, id, topic, subject, type, acceptedAt: isoInstant(acceptedAt) };
 }
 
-/** What was just accepted, as those who watch see it. */
+/** A newly accepted event, for live watchers. */
 export function summaryOfNote(note: AcceptedNote): EventSummary {
   const { event, id, subject, type, at, to, roll } = note;
   return {
@@ -90,7 +90,7 @@ export function summaryOfNote(note: AcceptedNote): EventSummary {
   };
 }
 
-/** An attempt as those who watch see it. */
+/** An attempt, for live watchers. */
 export function attemptOfNote(note: AttemptedNote): AttemptView {
   return tellAttempt(keepAttempt(note));
 }
@@ -133,7 +133,7 @@ function tellDelivery(passage: DeliveryNotes, live: Live | undefined): DeliveryS
   };
 }
 
-/** With the last one as the store knows it, where no note of it was kept. */
+/** With the last one from the store, if no note of it was kept. */
 function attemptsOf({ notes }: DeliveryNotes, last: LastAttempt | null): AttemptView[] {
   const kept = notes.filter((note) => note.kind === "attempted");
   const views = kept.map(tellAttempt);
@@ -184,7 +184,7 @@ function endOf({ notes }: DeliveryNotes): Instant | null {
   return last.kind === "attempted" ? last.at + last.durationMs : last.at;
 }
 
-/** Why we gave up, also when its dead letter has been written since. */
+/** Why it is undeliverable, also after its dead letter was written. */
 function reasonOf({ notes, state }: DeliveryNotes): string | null {
   if (state === "delivered") return null;
   const end = notes.findLast(
@@ -208,7 +208,7 @@ function tellUnmatched(entry: Entry): Story["unmatched"] {
     .map((member) => ({ subscription: nameIn(member), ...whyNot(member, fields) }));
 }
 
-/** Within a domain the same name may stand under several of its topics. */
+/** Within a domain the same name may occur under several of its topics. */
 function nameIn({ name, domainTopic }: Member): string {
   return domainTopic === null ? name : `${domainTopic}/${name}`;
 }

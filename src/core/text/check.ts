@@ -1,7 +1,7 @@
-// How a value that someone gave us is refused: the field, the shape of what was given, and what is
-// allowed, in the same words whether it came by HTTP, in a file or as an option.
+// How an invalid value is refused: the field, the type of what was given, and what is allowed, in
+// the same words for HTTP, files and options.
 //
-// The shape never repeats a text, which may be a secret; a number or a truth value is shown.
+// A text is never repeated, because it may be a secret; a number or a boolean is shown.
 
 import { Refusal } from "../refusal.ts";
 
@@ -26,7 +26,7 @@ export function checkInteger(value: unknown, field: string, range: Range): numbe
   });
 }
 
-/** What a value looks like, for a sentence: `the number 31`, `a text of 5 characters`. */
+/** A value's type, for a sentence: `the number 31`, `a text of 5 characters`. */
 export function shapeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return `an array of ${value.length}`;

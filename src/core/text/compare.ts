@@ -1,15 +1,15 @@
-// Comparing without regard to letter case.
+// Case-insensitive comparison.
 
 /**
- * One spelling for all letter cases. Upper case, because what becomes of a letter does not depend
- * on its neighbours there, as it does with a final sigma in lower case: so the beginning of a text
- * folds to the beginning of the folded text.
+ * One form for all letter cases. Upper case, because there the result for a letter does not depend
+ * on its neighbours, as it does for a final sigma in lower case: so a prefix of a text folds to a
+ * prefix of the folded text.
  */
 export function foldCase(text: string): string {
   return text.toUpperCase();
 }
 
-/** Whether two names are the same to Azure, which does not look at letter case. */
+/** Whether two names are the same to Azure, which is case-insensitive. */
 export function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }

@@ -111,7 +111,7 @@ test("depth costs no stack", () => {
   assert.equal(find(text)[0]?.members[0]?.end, text.length - 1);
 });
 
-/** How deep the brackets of a text stand, in the plainest way. */
+/** The nesting depth of a text, computed in the simplest way. */
 function depthOf(text: string): number {
   const brackets = text.replace(/"(?:\\.|[^"\\])*"/g, "").replace(/[^[\]{}]/g, "");
   let depth = 0;

@@ -1,12 +1,12 @@
-// Where things stand in a JSON text: the objects of a publish and the raw text of their members.
+// Positions in a JSON text: the objects of a publish and the raw text of their members.
 //
-// A parsed value cannot be written back as it was: 1.0 becomes 1, 12345678901234567890 loses its
-// last digits, escapes change. So an event is put together from slices of the publisher's own text,
-// and this file finds the slices. It assumes a text that JSON.parse has accepted and checks nothing
-// again; that is what makes it a single pass with no stack. Deliberately absent: values, errors.
-// Only isNestedDeeper takes any text at all.
+// Writing a parsed value back changes it: 1.0 becomes 1, 12345678901234567890 loses its last
+// digits, escapes change. So an event is assembled from slices of the publisher's own text, and
+// this file finds the slices. It assumes a text that JSON.parse has accepted and checks nothing
+// again; so it is a single pass without a stack. Deliberately absent: values, errors. Only
+// isNestedDeeper takes any text.
 
-/** A member of an object: its name with escapes resolved, and where its value's text stands. */
+/** A member of an object: its name with escapes resolved, and the position of its value's text. */
 export interface Member {
   readonly name: string;
   readonly start: number;
@@ -16,7 +16,7 @@ export interface Member {
 export interface ObjectSpan {
   readonly start: number;
   readonly end: number;
-  /** In the order of the text; a name that stands twice is listed twice. */
+  /** In the order of the text; a duplicate name is listed twice. */
   readonly members: readonly Member[];
 }
 
@@ -52,7 +52,7 @@ export function findObjects(text: string, depthMax = Infinity): readonly ObjectS
   return objects;
 }
 
-/** The members of the object whose opening brace stands at `start`; null as above. */
+/** The members of the object whose opening brace is at `start`; null as above. */
 export function findMembers(text: string, start: number, depthMax = Infinity): ObjectSpan | null {
   const members: Member[] = [];
   let at = skipBlank(text, start + 1);
@@ -70,7 +70,7 @@ export function findMembers(text: string, start: number, depthMax = Infinity): O
   return { start, end: at + 1, members };
 }
 
-/** Where the elements of a valid array stand, whatever they are. */
+/** The positions of the elements of a valid array, whatever they are. */
 export function findElements(text: string): readonly Pick<Member, "start" | "end">[] {
   const elements: { start: number; end: number }[] = [];
   let at = skipBlank(text, skipBlank(text, 0) + 1);
@@ -84,7 +84,7 @@ export function findElements(text: string): readonly Pick<Member, "start" | "end
 }
 
 /**
- * Whether brackets stand deeper than that in any text, valid or not. To be asked of a long one
+ * Whether brackets are nested deeper than that in any text, valid or not. Checked for a long text
  * before it is parsed: half a million brackets cost the parser half a second.
  */
 export function isNestedDeeper(text: string, depthMax: number): boolean {
@@ -127,10 +127,10 @@ function skipBlank(text: string, start: number): number {
   return at;
 }
 
-/** In place of an end. */
+/** Instead of an end. */
 const tooDeep = -1;
 
-/** Where the value that begins here ends: the place after its last character. */
+/** Where the value that begins here ends: the position after its last character. */
 function endOfValue(text: string, start: number, depthMax: number): number {
   const first = text.charCodeAt(start);
   if (first === quote) return endOfString(text, start);
@@ -173,7 +173,7 @@ function endOfString(text: string, start: number): number {
   return end + 1;
 }
 
-/** A quote is escaped when an odd number of backslashes stands before it. */
+/** A quote is escaped when an odd number of backslashes comes before it. */
 function isEscaped(text: string, at: number): boolean {
   let before = at - 1;
   while (text.charCodeAt(before) === backslash) before -= 1;

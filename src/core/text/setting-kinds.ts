@@ -1,6 +1,6 @@
-// Kinds of settings: how each is read from text, and what is allowed, in the words that both the
-// manual and a refusal use. All settings arrive as text, whether by option, environment or file,
-// so that one value has one meaning.
+// Kinds of settings: how each is read from text, and what is allowed, in the words of both the
+// manual and a refusal. All settings arrive as text, whether by option, environment or file, so
+// that one value has one meaning.
 
 import type { Instant } from "../ports.ts";
 import type { Range } from "./check.ts";
@@ -16,11 +16,11 @@ export interface Kind<T> {
 
 export interface Address {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
 }
 
-/** A kind whose parser says undefined for what is not allowed. */
+/** A kind whose parser returns undefined for what is not allowed. */
 function kind<T>(allowed: string, read: (text: string) => T | undefined): Kind<T> {
   return {
     allowed,
@@ -36,7 +36,7 @@ export function oneOf<const T extends string>(words: readonly T[]): Kind<T> {
   return kind(listed(words), (text) => words.find((word) => word === text));
 }
 
-/** As other programs write it: `Strict` is as good as `strict`. */
+/** As other programs write it: `Strict` is the same as `strict`. */
 export function oneOfAnyCase<const T extends string>(words: readonly T[]): Kind<T> {
   const { allowed, parse } = oneOf(words);
   return { allowed, parse: (text, field) => parse(text.toLowerCase(), field) };
@@ -47,7 +47,7 @@ export function onOrOff(): Kind<boolean> {
   return { allowed, parse: (text, field) => parse(text, field) === "on" };
 }
 
-/** As other programs write it: `True` is as good as `true`. */
+/** As other programs write it: `True` is the same as `true`. */
 export function trueOrFalse(): Kind<boolean> {
   return kind("true or false", (text) => {
     const lower = text.toLowerCase();
@@ -68,7 +68,7 @@ export function seconds(range: Range): Kind<number> {
   return { allowed: `${allowed} (seconds)`, parse: (text, field) => parse(text, field) * 1_000 };
 }
 
-/** `max` is the longest allowed, as it is written. */
+/** `max` is the longest allowed, as written. */
 export function duration(max: string): Kind<number> {
   const allowed = `an ISO 8601 duration such as PT30S, at most ${max}`;
   return {
@@ -92,7 +92,7 @@ export function path(allowed = "a path"): Kind<string> {
   return kind(allowed, (text) => (text.includes("\u0000") ? undefined : text));
 }
 
-/** Any text that fits the rule. */
+/** Any text that matches the rule. */
 export function text(allowed: string, rule: RegExp): Kind<string> {
   return kind(allowed, (given) => (rule.test(given) ? given : undefined));
 }
@@ -108,7 +108,7 @@ export function address(): Kind<Address | null> {
   });
 }
 
-/** Written with commas between; a setting of this kind may also be given several times. */
+/** Separated by commas; a setting of this kind may also be given several times. */
 export function listOf<T>({ allowed, parse }: Kind<T>): Kind<readonly T[]> {
   return {
     allowed: `${allowed}, or several with commas between`,

@@ -17,7 +17,7 @@ function refused(act: () => unknown): string {
   assert.fail("it was accepted");
 }
 
-/** A clock whose alarms ring when the test says so. */
+/** A clock whose alarms ring when the test decides. */
 function handClock(): Clock & { readonly alarms: Set<() => void> } {
   const alarms = new Set<() => void>();
   return {

@@ -1,6 +1,6 @@
-// Lengths and points of time as people write and read them, and waiting on whatever clock there is.
-// Only what ISO 8601 says without a calendar is understood: a month has no fixed length, so it is
-// refused and not guessed.
+// Durations and times as people write and read them, and waiting on a given clock. Of ISO 8601 only
+// what needs no calendar is understood: a month has no fixed length, so it is refused and not
+// guessed.
 
 import type { Clock, Instant } from "../ports.ts";
 import { refuseValue } from "./wording.ts";
@@ -35,7 +35,7 @@ const hourMs = 3_600_000;
 const minuteMs = 60_000;
 const secondMs = 1_000;
 
-/** Longer is a slip of the pen, and instants stay within what a Date can hold. */
+/** Longer is a mistake, and times stay within what a Date can hold. */
 const durationMsMax = 36_525 * dayMs;
 
 /** Milliseconds of a duration such as `PT30S`. Refusal: InvalidSetting, naming `field`. */
@@ -79,7 +79,7 @@ export function parseInstant(text: string, field: string): Instant {
   return at;
 }
 
-/** NaN for a day or an hour that does not exist, which Date would silently carry over. */
+/** NaN for a day or an hour that does not exist, which Date would silently roll over. */
 function instantOf(parts: RegExpExecArray): number {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts
     .slice(1, 7)
@@ -123,7 +123,7 @@ const units: readonly (readonly [string, number])[] = [
   ["ms", 1],
 ];
 
-/** A length of time in its two largest units, cut and not rounded: `23 h 58 min`. */
+/** A duration in its two largest units, cut and not rounded: `23 h 58 min`. */
 export function wordsOfMs(ms: number): string {
   let left = Math.floor(Math.abs(ms));
   const words: string[] = [];

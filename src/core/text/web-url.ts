@@ -1,5 +1,5 @@
-// URLs of endpoints as someone wrote them. They are kept letter by letter, so that whoever compares
-// what they wrote with what is shown finds no difference; what a URL means is read when it is used.
+// URLs of endpoints, kept exactly as written, so that what is shown is what was written; they are
+// parsed when they are used.
 
 export const urlCharactersMax = 2_048;
 
@@ -9,7 +9,7 @@ export function urlWords(schemes: string): string {
   return `${url}, without user name, password and fragment`;
 }
 
-/** Null for what is no such URL. Blanks and line ends, which parsers drop, are in none. */
+/** Null if it is not such a URL. Blanks and line ends, which parsers drop, are not allowed. */
 export function readWebUrl(value: unknown): URL | null {
   if (typeof value !== "string" || value.length > urlCharactersMax) return null;
   if (/[\s\p{Cc}]/u.test(value)) return null;

@@ -1,6 +1,6 @@
 // Refusals of settings and of names, in the form of check.ts: the field, what is allowed and what
 // was found. A setting's short text is shown, because an operator wants to see what was read; what
-// may be a secret is described by its shape alone.
+// may be a secret is described by its type only.
 
 import { Refusal } from "../refusal.ts";
 import { shapeOf } from "./check.ts";
@@ -8,7 +8,7 @@ import { shapeOf } from "./check.ts";
 /** Longer values are cut: an error is one line. */
 const shownCharactersMax = 60;
 
-/** The value itself where it is text, cut when long; else its shape. Not for secrets. */
+/** The value itself if it is text, cut when long; otherwise its type. Not for secrets. */
 export function shownAs(value: unknown): string {
   if (typeof value !== "string" || value === "") return shapeOf(value);
   return value.length <= shownCharactersMax
@@ -31,7 +31,7 @@ export function refuseValue(wrong: {
   return new Refusal("InvalidSetting", words, { target: wrong.field });
 }
 
-/** The refusal of a name we do not know. `what` is what it would have been: "option". */
+/** The refusal of an unknown name. `what` is what it would have been: "option". */
 export function refuseName(wrong: {
   readonly what: string;
   readonly name: string;
@@ -50,12 +50,12 @@ export function refuseName(wrong: {
   );
 }
 
-/** And not words such as `the request`. */
+/** Not words such as `the request`. */
 function isPath(where: string | undefined): boolean {
   return where !== undefined && !where.includes(" ");
 }
 
-/** The known name that was probably meant, or null when none is near. */
+/** The known name that was probably meant, or null if none is similar. */
 export function nearest(name: string, known: readonly string[]): string | null {
   const wanted = name.toLowerCase();
   let best: string | null = null;
@@ -68,13 +68,13 @@ export function nearest(name: string, known: readonly string[]): string | null {
     }
   }
   if (best !== null || wanted.length < 3) return best;
-  // Half a name is as good a hint as a misspelt one.
+  // The beginning of a name counts as a hint, too.
   return known.find((candidate) => candidate.toLowerCase().startsWith(wanted)) ?? null;
 }
 
-/** Letters to insert, drop, change or swap with their neighbour to turn one word into the other. */
+/** The number of letters to insert, drop, change or swap to turn one word into the other. */
 function editDistance(from: string, to: string): number {
-  // Names are short; what is not a name is not worth comparing.
+  // Names are short; a longer text is not worth comparing.
   if (Math.abs(from.length - to.length) > shownCharactersMax) return Number.POSITIVE_INFINITY;
   let before: number[] = [];
   let above: number[] = Array.from({ length: to.length + 1 }, (_, column) => column);
@@ -102,7 +102,7 @@ function at(line: readonly number[], column: number): number {
 }
 
 // The members of an object that someone wrote: the known ones, and a refusal for any other, because
-// a setting that is silently ignored is a surprise kept for later.
+// a silently ignored setting is a surprise later.
 
 export type Members = Readonly<Record<string, unknown>>;
 

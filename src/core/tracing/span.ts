@@ -1,29 +1,29 @@
 // What is recorded of a publish and of an attempt, in the words of OpenTelemetry's conventions for
 // messaging and HTTP (https://opentelemetry.io/docs/specs/semconv/messaging/). Neither the query of
-// a URL nor anything of an event but its id is told.
+// a URL nor anything of an event but its id is recorded.
 //
 // An attempt is a child of the publish it follows from, however much later it is made. A batch of
-// events from several traces cannot be a child of all: it begins a trace of its own, linked to
-// each.
+// events from several traces cannot be a child of all of them: it starts a trace of its own, linked
+// to each.
 
 import type { Outcome } from "../delivery/outcome.ts";
 import type { Delivery, Instant, Stage } from "../ports.ts";
 import { endpointOf, type Subscription } from "../subscription.ts";
 import { isSameTrace, sharedTrace, type Trace } from "./trace.ts";
 
-/** Records what happened as spans, where somebody collects them. */
+/** Records what happened as spans, if there is a collector. */
 export interface Tracer {
   begin(span: SpanDraft): Span;
 }
 
 export interface SpanDraft {
   readonly name: string;
-  /** `server`: somebody asked us; `client`: we asked somebody. */
+  /** `server`: a request to us; `client`: a request from us. */
   readonly kind: "server" | "client";
   readonly startedAt: Instant;
-  /** Null: a trace of its own begins. */
+  /** Null: it starts a trace of its own. */
   readonly parent: Trace | null;
-  /** What else it comes from. */
+  /** Other spans it follows from. */
   readonly links: readonly Trace[];
   readonly attributes: SpanAttributes;
 }
@@ -31,9 +31,9 @@ export interface SpanDraft {
 export type SpanAttributes = Readonly<Record<string, string | number>>;
 
 export interface Span {
-  /** For whatever follows from it. */
+  /** For spans that follow from it. */
   readonly trace: Trace;
-  /** Once. `error`: what went wrong in a word; null: nothing. */
+  /** Called once. `error`: an error name; null: none. */
   end(
     at: Instant,
     how: { readonly error: string | null; readonly attributes?: SpanAttributes },
@@ -47,7 +47,7 @@ const linksMax = 128;
 const system = { "messaging.system": "eventgrid" };
 
 export interface PublishSpan {
-  /** Null where there is no such topic: anyone may ask for names that do not exist. */
+  /** Null if there is no such topic: clients may ask for any name. */
   readonly topic: string | null;
   readonly startedAt: Instant;
   readonly parent: Trace | null;
@@ -102,7 +102,7 @@ export function attemptSpan(attempt: AttemptSpan): SpanDraft {
   };
 }
 
-/** What is learned by the end of an attempt. */
+/** What is known at the end of an attempt. */
 export function attemptEnd(outcome: Outcome, name: string, isDelivered: boolean) {
   const attributes: SpanAttributes =
     outcome.kind === "answered" ? { "http.response.status_code": outcome.status } : {};

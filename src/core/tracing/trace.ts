@@ -1,11 +1,10 @@
 // The trace context that a publisher sends along, as W3C's Trace Context has it
 // (https://www.w3.org/TR/trace-context/): which trace a request belongs to and who its parent is.
-// It is kept with the event and sent with every attempt, so that a receiver's spans hang on those
-// of the publisher.
+// It is kept with the event and sent with every attempt, so that a receiver's spans belong to the
+// publisher's trace.
 //
-// What is malformed is ignored, as that specification asks: a trace is for people who look, and no
-// reason to refuse an event. Deliberately absent: making contexts of our own. Whoever records spans
-// does that (runtime/telemetry.ts).
+// Malformed values are ignored, as the specification asks: a trace is no reason to refuse an event.
+// Deliberately absent: making new contexts, which runtime/telemetry/ does.
 
 /** Bounded by what `readTrace` lets in. */
 export interface Trace {
@@ -15,12 +14,12 @@ export interface Trace {
   readonly state: string | null;
 }
 
-/** What those who pass a state on have to keep at least; and here at most. */
+/** What every participant has to pass on at least; here also the maximum. */
 export const traceStateCharsMax = 512;
 const entriesMax = 32;
-/** Longer entries are the first to go. */
+/** Longer entries are removed first. */
 const longEntryChars = 128;
-/** Of a version we do not know, with what it may add at the end. */
+/** Of an unknown version, with what it may add at the end. */
 const parentCharsMax = 256;
 
 const parentRule = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-[!-~]*)?$/;
@@ -28,7 +27,7 @@ const keyRule =
   /^(?:[a-z][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13})$/;
 const valueRule = /^[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
 
-/** Null unless there is a parent, and one that is well formed. A state that is not is left out. */
+/** Null unless there is a valid parent. An invalid state is left out. */
 export function readTrace(parent: unknown, state: unknown): Trace | null {
   if (typeof parent !== "string" || !isParent(parent)) return null;
   return { parent, state: typeof state === "string" ? readState(state) : null };
@@ -60,7 +59,7 @@ function trimBlanks(text: string): string {
   return text.replace(/^[ \t]+|[ \t]+$/g, "");
 }
 
-/** The newest stand in front, so that it is the oldest who go, but for the long ones. */
+/** The newest are in front, so the oldest are removed first, after the long ones. */
 function shorten(entries: readonly string[]): string | null {
   const kept = [...entries];
   const isTooLong = () => kept.join(",").length > traceStateCharsMax;
@@ -80,7 +79,10 @@ export function traceFields(trace: Trace | null | undefined): Readonly<Record<st
 
 const noFields: Readonly<Record<string, string>> = Object.freeze({});
 
-/** That of all, or null: a request has one parent, and to choose one event's would be a lie. */
+/**
+ * The common one of all events, or null: a request has one parent, and choosing one event's would
+ * be wrong.
+ */
 export function sharedTrace(traces: readonly (Trace | null)[]): Trace | null {
   const [first = null, ...others] = traces;
   return first !== null && others.every((other) => isSameTrace(first, other)) ? first : null;

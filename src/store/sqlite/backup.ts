@@ -1,12 +1,12 @@
-// A copy of the embedded store while it is in use, and putting one in the place of a store.
+// Copies the embedded store while it is in use, and restores it from a copy.
 //
-// The copy is made by SQLite itself, a few pages at a time. It brings pages that change meanwhile
-// up to date: when it is done it is the store as of that moment, whole. It appears under its name
-// only then. Rounds are run between two steps and never during one: SQLite refuses a step while a
+// The copy is made by SQLite itself, a few pages at a time. Pages that change meanwhile are
+// updated: when it is done, it is the complete store as of that moment. Only then does it get its
+// name. Rounds are run between two steps and never during one: SQLite refuses a step while a
 // transaction is open, and Node reports a first step that was refused as "not an error".
 //
-// Restoring is for a broker that is not running. What was there before is kept beside it. A crash
-// in the middle leaves the one store or the other under the store's name, never none or a part.
+// Restoring is for a stopped broker. The previous store is kept beside it. After a crash in the
+// middle there is one store or the other under the store's name, never none or a part.
 
 import {
   closeSync,
@@ -34,8 +34,8 @@ const pagesPerStep = 512;
 export const storeFile = "store.db";
 
 /**
- * `betweenSteps` is the only time until the copy is made at which the database may be written to;
- * when it throws, there is no copy.
+ * Only within `betweenSteps` may the database be written to until the copy is made; when it throws,
+ * there is no copy.
  */
 export async function copyStore(
   database: DatabaseSync,
@@ -54,15 +54,15 @@ export async function copyStore(
 }
 
 /**
- * Puts a copy in the place of the store of a data folder. Answers with where the former store is
- * now; null: there was none. Refusal: InvalidSetting, when the copy is no whole store, or when the
- * folder's store is in use, or when it is there and `replaces` is false.
+ * Replaces the store of a data folder with a copy. Returns the path of the previous store; null:
+ * there was none. Refusal: InvalidSetting, when the copy is not a complete store, or when the
+ * folder's store is in use, or when there is one and `replaces` is false.
  */
 export function restoreStore(given: {
   readonly from: string;
   readonly folder: string;
   readonly replaces: boolean;
-  /** Told apart from former ones by this. */
+  /** Makes the names of previous stores unique. */
   readonly stamp: string;
 }): { readonly former: string | null } {
   const { from, folder, replaces, stamp } = given;
@@ -81,7 +81,7 @@ export function restoreStore(given: {
   makePrivateFile(draft);
   copyFileSync(from, draft);
   sync(draft);
-  // The former store gets a second name, so that there is one under the first at every moment.
+  // The previous store gets a second name, so that there is one under the first at every moment.
   if (former !== null) linkSync(path, former);
   renameSync(draft, path);
   sync(folder);
@@ -96,10 +96,7 @@ function sync(path: string): void {
   closeSync(file);
 }
 
-/**
- * Of a store that no broker has open; null: there is none, or it is in use. `isDeep`: every page
- * and every index is compared, which takes as long as reading the file.
- */
+/** For a store that no broker has open; null: there is none, or it is in use. */
 export function lookAtStore(path: string, isDeep = false): StoreFacts | null {
   const broken = whyBroken(path);
   const versionKnown = migrations.length;
@@ -125,7 +122,7 @@ function checkCopy(path: string): void {
   if (!existsSync(path) || !statSync(path).isFile()) {
     throw new Refusal("InvalidSetting", `there is no file ${path}`);
   }
-  // Looking at a copy must leave nothing beside it.
+  // Checking a copy must leave no files beside it.
   const database = new DatabaseSync(`file:${encodeURI(path)}?immutable=1`, { readOnly: true });
   try {
     const verdict = only(database, "PRAGMA integrity_check");
@@ -149,8 +146,8 @@ function refuseCopy(path: string, cause?: unknown): Refusal {
 }
 
 /**
- * Also takes what a crash has left in the store's log into its file: it must not be read into
- * another store. A damaged store keeps its log for itself, under a name of its own. Refusal:
+ * Also moves what a crash has left in the store's log into its file: it must not get into another
+ * store. A damaged store keeps its log for itself, under a name of its own. Refusal:
  * InvalidSetting.
  */
 function checkUnused(path: string, former: string): void {

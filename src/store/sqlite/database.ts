@@ -1,5 +1,5 @@
-// The embedded store's file: how it is opened, brought up to date and asked about itself, and which
-// of its errors are the disk's. The stories have a file of their own (story/statements.ts).
+// The embedded store's file: how it is opened, migrated and measured, and which of its errors are
+// disk errors. The stories have a file of their own (story/statements.ts).
 
 import { DatabaseSync } from "node:sqlite";
 import { Refusal } from "../../core/refusal.ts";
@@ -10,7 +10,7 @@ export interface SqliteOptions {
   /** A file, or `:memory:`. */
   readonly path: string;
   readonly cacheKilobytes?: number;
-  /** The file grows to so many pages of 4 KiB at most; beyond that it counts as a full disk. */
+  /** The file grows to at most this many pages of 4 KiB; beyond that the disk counts as full. */
   readonly pagesMax?: number;
 }
 
@@ -19,7 +19,7 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
   if (path !== ":memory:") makePrivateFile(path);
   const database = new DatabaseSync(path);
   try {
-    // Set before the first table is made, or not at all.
+    // Can only be set before the first table is created.
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
@@ -35,7 +35,7 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
   } catch (error) {
     database.close();
     if (!isDiskError(error)) throw error;
-    // No mistake in the settings: the reason may pass, and trying again helps.
+    // Not an invalid setting: the other broker may be about to stop, and trying again helps.
     throw new Refusal("Unavailable", whyNotOpened(path, error), { cause: error });
   }
 }
@@ -59,7 +59,7 @@ function whyNotOpened(path: string, error: Error): string {
   );
 }
 
-/** Runs the steps that the file has not seen yet. Refusal: InvalidSetting, begun with `who`. */
+/** SQLITE_ERROR, CONSTRAINT, MISMATCH, MISUSE and RANGE: the statement was wrong. */
 export function migrate(database: DatabaseSync, steps: readonly string[], who: string): void {
   const version = pragma(database, "user_version");
   if (version > steps.length) {
@@ -76,7 +76,7 @@ export function pragma(database: DatabaseSync, name: string): number {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] as number;
 }
 
-/** SQLITE_ERROR, CONSTRAINT, MISMATCH, MISUSE and RANGE: what was asked of it was wrong. */
+/** SQLite's own errors are disk errors, except for a few; anything else is a bug of ours. */
 const bugCodes: readonly number[] = [1, 19, 20, 21, 25];
 
 /** SQLite's own errors are about the disk, but for a few; anything else is a bug of ours. */

@@ -1,6 +1,6 @@
-// The three verbs of the embedded store, append, claim and settle, within the round that the engine
-// (engine.ts) has begun. Leases are given and taken back in lines, deliveries and events are rows;
-// whatever may fail is undone by the engine, rows and lines together.
+// The three operations of the embedded store, append, claim and settle, within the engine's round
+// (engine.ts). Leases are in memory (leases.ts), deliveries and events are rows; on failure the
+// engine undoes both together.
 
 import type { Event } from "../../core/event.ts";
 import type {
@@ -19,7 +19,7 @@ import { type Push, stageNumber, stageOf } from "./round.ts";
 import { deliveryOf } from "./row.ts";
 import type { SqlRow, Statements } from "./statements.ts";
 
-/** What the engine lends to the parts that change what waits. */
+/** What the engine gives to the parts that change deliveries. */
 export interface QueueDeps {
   readonly statements: Statements;
   readonly lines: Leases;
@@ -27,7 +27,7 @@ export interface QueueDeps {
   readonly tell: Tell;
 }
 
-/** What the round under way has to say when it is on disk. */
+/** What the current round reports once it is on disk. */
 export interface Tell {
   push(push: Push): void;
   wake(queue: Queue, dueAt: Instant): void;
@@ -41,7 +41,7 @@ export class Deliveries {
   #eventsMade: number;
   #leasesMade: number;
 
-  /** Numbers are given out above `from`. */
+  /** Numbers are assigned above `from`. */
   constructor(deps: QueueDeps, from: number) {
     this.#statements = deps.statements;
     this.#lines = deps.lines;
@@ -141,8 +141,8 @@ export class Deliveries {
   }
 
   /**
-   * Moves the frontier behind what is held at the head of the queue. In steady state that is all
-   * there is, leased as it came in: to look at its places alone is cheaper than to read its events.
+   * Moves the frontier behind the leased head of the queue. In steady state that is the whole
+   * queue, leased on arrival: reading only positions is cheaper than reading events.
    */
   #passHeld(queue: Queue, line: QueueLeases, now: Instant): void {
     for (const place of this.#places(queue, line)) {
@@ -185,7 +185,7 @@ export class Deliveries {
     }) as Iterable<SqlRow>;
   }
 
-  /** The first row nobody holds, or the end of the first lease. */
+  /** The first row without a lease, or the end of the first lease. */
   #nextDueAt(queue: Queue, line: QueueLeases): Instant | null {
     let next = line.earliestEnd();
     for (const place of this.#places(queue, line)) {
@@ -203,7 +203,7 @@ export class Deliveries {
     if (lines === undefined) return false;
     const line = lines.find((one) => one.held.has(event));
     if (line === undefined) {
-      // Nobody holds it: only a late answer to its latest settlement may still count (R-4).
+      // Not leased: only a late answer to its latest settlement may still count (R-4).
       if (settlement.kind === "back") return false;
       const row = this.#statements.fence.get(event, subscription);
       if (row?.fence !== settlement.lease) return false;

@@ -1,5 +1,5 @@
-// The embedded store against the contract of every store, in memory and on a file, and what is
-// its own: its file, its schema, its indexes, and the claims that stay standing.
+// The embedded store against the contract of every store, in memory and on a file, and what only it
+// has: its file, schema, indexes and standing claims.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -251,7 +251,7 @@ test("a store that is never idle drops what a removed subscription left", async 
   let appends = 0;
   const over = Promise.withResolvers<void>();
   store.onWake(() => {
-    // Asked for before the round has ended, as a dispatcher does: something always waits.
+    // Claimed before the round has ended, as a dispatcher does: something always waits.
     if (count !== null || appends > 100) over.resolve();
     else void store.append(routedTo([other], `busy-${appends++}`), startAt);
   });

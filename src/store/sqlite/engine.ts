@@ -1,14 +1,14 @@
-// The embedded store's engine: plain synchronous code over one SQLite file. A round of
-// operations is one transaction; the front (front.ts) gathers what is waiting into rounds, so
-// that many publishes share one fsync. What each operation does is told in the parts: the three
-// verbs in deliveries.ts, topics and subscriptions in registry.ts, and so on.
+// The embedded store's engine: plain synchronous code over one SQLite file. A round of operations
+// is one transaction; the front (front.ts) collects waiting operations into rounds, so that many
+// publishes share one fsync. The operations are in the parts: append, claim and settle in
+// deliveries.ts, topics and subscriptions in registry.ts, and so on.
 //
 // May assume: it alone has the file open (it locks it). Deliberately absent: retry, health,
 // time. Due times, leases and decisions come in as values.
 //
-// The crash line: before COMMIT nothing of a round has happened; after it everything has, even
-// if the answer never arrives. Leases are not on disk: after a crash everything due can be
-// claimed at once.
+// On a crash: before COMMIT nothing of a round has happened; after it everything has, even if the
+// answer never arrives. Leases are not on disk: after a crash everything due can be claimed at
+// once.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Instant, Queue } from "../../core/ports.ts";
@@ -26,7 +26,7 @@ import { prepare, type Statements } from "./statements.ts";
 import { SqliteSteering } from "./steering.ts";
 import { Sweep } from "./sweep.ts";
 
-/** Numbers given out between two openings; see `openings` in schema.ts. */
+/** Numbers reserved between two openings; see `openings` in schema.ts. */
 export const numbersPerOpening = 2 ** 32;
 
 export class SqliteEngine {
@@ -67,11 +67,11 @@ export class SqliteEngine {
     for (const id of this.#register.ids()) lines.add(id);
   }
 
-  /** Never throws for what the disk did: every operation gets its answer. */
+  /** Never throws because of the disk: every operation gets its result. */
   run(ops: readonly Op[]): Round {
     const whole = this.#try(ops);
     if (!(whole instanceof Error)) return whole;
-    // A disk that has no room for new events may still have room to settle old ones.
+    // A disk without room for new events may still have room to settle old ones.
     const brings = ["append", "noteRedriven", "sweep"];
     const isLeft = ops.map((op) => brings.includes(op.kind));
     const rest = ops.filter((_, index) => !isLeft[index]);
@@ -101,8 +101,8 @@ export class SqliteEngine {
       this.#database.exec("BEGIN IMMEDIATE");
       const answers = ops.map((op, index) => this.#answer(op, index));
       this.#tally.write();
-      // Whatever reads the disk comes before COMMIT: after it the round has happened and may not
-      // fail.
+      // Everything that reads the disk comes before COMMIT: after it the round has happened and may
+      // not fail.
       const sweep = this.#sweep.isDue(this.#roundsMade);
       this.#database.exec("COMMIT");
       this.#lines.keep();
@@ -118,7 +118,7 @@ export class SqliteEngine {
     }
   }
 
-  /** A rollback that fails has ended the transaction all the same; one that has not is a bug. */
+  /** A rollback that fails has ended the transaction anyway; if it has not, it is a bug. */
   #rollBack(): void {
     try {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");

@@ -1,4 +1,4 @@
-// The front of the embedded store: rounds, their bounds and their end.
+// The front of the embedded store: rounds, their limits and their end.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -147,7 +147,7 @@ const done = { kind: "done", value: undefined } as const;
 const failed = { kind: "failed", reason: "disk I/O error" } as const;
 const quietRound = { pushes: [], wakes: [], changed: null, dropped: [], sweep: false };
 
-/** An engine that answers when it is told to. */
+/** An engine that answers when the test decides. */
 class SlowEngine implements Engine {
   readonly rounds: (readonly Op[])[] = [];
   isClosed = false;
@@ -166,7 +166,7 @@ class SlowEngine implements Engine {
     this.isClosed = true;
   }
 
-  /** Resolves when so many rounds have come. */
+  /** Resolves when this many rounds have come. */
   runs(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#onRun = () => {

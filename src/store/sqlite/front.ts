@@ -1,6 +1,6 @@
-// The front of the embedded store: it speaks the ports and gathers what is waiting into rounds.
-// While one round is being written, the next one fills; so one fsync serves as many publishes,
-// claims and settlements as came meanwhile.
+// The front of the embedded store: it implements the ports and collects waiting operations into
+// rounds. While one round is being written, the next one fills; so one fsync serves as many
+// publishes, claims and settlements as came meanwhile.
 //
 // The engine behind it may live on a thread of its own (openThread) or in this one (openInline,
 // for simulation).
@@ -31,7 +31,10 @@ import type { Subscription, SubscriptionDraft, SubscriptionId } from "../../core
 import type { Topic, TopicDraft } from "../../core/topic.ts";
 import type { Op, OpResult, Push, Round } from "./round.ts";
 
-/** Runs a round and answers every operation in it. Rejects only when it is gone for good. */
+/**
+ * Runs a round and returns a result for every operation in it. Rejects only when it is gone for
+ * good.
+ */
 export interface Engine {
   run(ops: readonly Op[]): Promise<Round>;
   close(): Promise<void>;
@@ -42,9 +45,9 @@ export interface FrontOptions {
   readonly activity: Activity;
   readonly clock: Clock;
   /**
-   * How long a round waits for company: publishes while others publish too, and settlements, for
-   * which nobody waits. A lone publish never does. 0: no round ever waits, which a clock that
-   * stands still needs.
+   * How long a round waits for more operations: publishes while others publish too, and
+   * settlements, which nobody waits for. A lone publish never waits. 0: no round ever waits, which
+   * a virtual clock needs.
    */
   readonly gatherMs: number;
   /** Characters of events waiting for the disk, beyond which publishes are refused. */
@@ -52,7 +55,7 @@ export interface FrontOptions {
   readonly retryAfterMs: number;
 }
 
-/** A round of so many operations has company enough. */
+/** A round of this many operations does not wait for more. */
 const fullRound = 64;
 
 interface Waiting {
@@ -65,14 +68,14 @@ export class FrontStore implements WholeStore {
   readonly #options: FrontOptions;
   #waiting: Waiting[] = [];
   #waitingChars = 0;
-  /** How many of those waiting are appends, and how many settlements. */
+  /** How many of the waiting operations are appends, and how many settlements. */
   #appends = 0;
   #settles = 0;
   #isRunning = false;
   #isClosed = false;
-  /** Whether publishes of several callers have just come together. */
+  /** Whether several callers have just published together. */
   #isCrowded = false;
-  /** Ends a wait for company. */
+  /** Ends the wait for more operations. */
   #hurry: (() => void) | null = null;
   #callOffSweep: () => void = () => {};
   readonly #wakeListeners: ((wake: Wake) => void)[] = [];
@@ -187,7 +190,7 @@ export class FrontStore implements WholeStore {
     this.#droppedListeners.push(listener);
   }
 
-  /** What was asked before is still answered; what is asked after is refused. */
+  /** Earlier operations are still carried out; later ones are refused. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     const last = this.#do({ kind: "counts" }).catch(() => {});
@@ -211,7 +214,7 @@ export class FrontStore implements WholeStore {
     });
   }
 
-  /** Whether more may come for the round that is being gathered, and nobody minds. */
+  /** Whether more may come for this round, and waiting hurts nobody. */
   #isWorthWaiting(): boolean {
     const { length } = this.#waiting;
     if (this.#isClosed || length >= fullRound) return false;
@@ -233,7 +236,7 @@ export class FrontStore implements WholeStore {
   async #run(): Promise<void> {
     this.#isRunning = true;
     const end = this.#options.activity.begin("inside");
-    // Whatever is asked in this same turn joins the first round.
+    // Everything that is called in this same turn joins the first round.
     await undefined;
     let sweep = false;
     /** Whether a round has just been written: a publish that came meanwhile was not alone. */
@@ -242,7 +245,8 @@ export class FrontStore implements WholeStore {
       await this.#gather();
       const waiting = this.#waiting;
       this.#waiting = [];
-      // Sweeping rides along, so that it costs no round of its own and a busy store is swept, too.
+      // Sweeping is part of other rounds, so that it costs no round of its own and a busy store is
+      // swept, too.
       const ops: Op[] = waiting.map(({ op }) => op);
       if (sweep) ops.push({ kind: "sweep" });
       this.#isCrowded = this.#appends > 1 || (isNext && this.#appends > 0);
@@ -264,7 +268,7 @@ export class FrontStore implements WholeStore {
   }
 
   /**
-   * A disk that would not: without this, an idle store would not be swept until it is used again.
+   * After a disk failure: without this, an idle store would not be swept until it is used again.
    */
   #sweepLater(): void {
     if (this.#isClosed) return;
@@ -293,9 +297,9 @@ export class FrontStore implements WholeStore {
   }
 
   /**
-   * Of each queue at most two wakes: one that brings deliveries, and one that tells of others. In
-   * one they could not be told apart, and the others would wait until someone asks. Pushed
-   * deliveries get their events from here, where they still are.
+   * At most two wakes per queue: one that brings deliveries, and one that announces others. In one
+   * wake they could not be distinguished, and the others would wait for the next claim. Pushed
+   * deliveries get their events from here, where they still are in memory.
    */
   *#wakesOf(waiting: readonly Waiting[], round: Round): Iterable<Wake> {
     const pushed = new Map<SubscriptionId, { dueAt: Instant; deliveries: Delivery[] }>();

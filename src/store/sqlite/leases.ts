@@ -1,7 +1,6 @@
-// A line: what the embedded store remembers, in memory, of one queue. Which deliveries are
-// leased is known here and nowhere else, so that a claim writes nothing; the store is open in
-// one process only, and when that ends, its leases end with it. Everything a round changes here
-// can be undone, because its transaction may fail.
+// What the embedded store keeps in memory of one queue. Leases are only here, so that a claim
+// writes nothing; the store is open in one process only, and its leases end with it. Everything a
+// round changes here can be undone, because its transaction may fail.
 
 import type { Instant, Queue, Want } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
@@ -15,12 +14,12 @@ export interface Hold {
 export interface Standing {
   readonly room: number;
   readonly charsRoom: number;
-  /** It has got nothing yet, and so takes one event of any size. */
+  /** It has nothing yet, and so takes one event of any size. */
   readonly isEmpty: boolean;
   readonly leaseMs: number;
 }
 
-/** A place in the order of a queue: by due time, then by event. */
+/** A position in a queue: by due time, then by event. */
 export interface QueuePosition {
   readonly dueAt: Instant;
   readonly event: number;
@@ -30,7 +29,7 @@ export class QueueLeases {
   /** By event number, in the order of leasing. */
   readonly held = new Map<number, Hold>();
   standing: Standing | null = null;
-  /** Every row up to here is held, so that a claim may start looking behind it. */
+  /** Every row up to here is leased, so that a claim can start behind it. */
   frontier: QueuePosition | null = null;
   readonly #journal: (readonly [event: number, before: Hold | undefined])[] = [];
 
@@ -40,7 +39,7 @@ export class QueueLeases {
     this.held.set(event, hold);
   }
 
-  /** A hold that has ended is none, but its lease may still be settled. */
+  /** An ended lease does not hold its delivery, but may still be settled. */
   isHeld(event: number, now: Instant): boolean {
     const hold = this.held.get(event);
     return hold !== undefined && hold.until > now;
@@ -53,12 +52,12 @@ export class QueueLeases {
     this.held.delete(event);
   }
 
-  /** Something free now stands here: the frontier may not lie beyond it. */
+  /** Something here is free now: the frontier may not be beyond it. */
   free(place: QueuePosition): void {
     if (this.frontier !== null && !isBefore(this.frontier, place)) this.frontier = null;
   }
 
-  /** Ends leases' protection: what is held until now or before can be claimed again. */
+  /** Ends leases: what is held until now or before can be claimed again. */
   lookBack(now: Instant): void {
     for (const hold of this.held.values()) {
       if (hold.until <= now) {
@@ -101,7 +100,7 @@ export class QueueLeases {
     this.#journal.length = 0;
   }
 
-  /** The round is not on disk: as if it had never been. */
+  /** The round is not on disk: everything is undone. */
   undo(): void {
     for (const [event, before] of this.#journal.reverse()) {
       if (before === undefined) this.held.delete(event);
@@ -117,8 +116,8 @@ function isBefore(a: QueuePosition, b: QueuePosition): boolean {
   return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.event < b.event);
 }
 
-// The lines of all queues there are, and which of them the round under way has touched: those are
-// kept with it or undone with it.
+// The leases of all queues, and which queues the current round has touched: these are kept or
+// undone with it.
 
 export type LeasePair = readonly [deliver: QueueLeases, deadLetter: QueueLeases];
 
@@ -126,7 +125,7 @@ export class Leases {
   readonly #pairs = new Map<SubscriptionId, LeasePair>();
   readonly #touched = new Set<QueueLeases>();
 
-  /** A line in each stage of the subscription, unless it has them. */
+  /** Adds both stages of the subscription, unless they exist. */
   add(id: SubscriptionId): void {
     if (!this.#pairs.has(id)) this.#pairs.set(id, [new QueueLeases(), new QueueLeases()]);
   }
@@ -147,7 +146,7 @@ export class Leases {
     return this.#pairs.get(queue.subscription)?.[queue.stage === "deliver" ? 0 : 1];
   }
 
-  /** Before a lease of it changes. */
+  /** Called before a lease changes. */
   touch(line: QueueLeases): QueueLeases {
     this.#touched.add(line);
     return line;
@@ -159,7 +158,7 @@ export class Leases {
     this.#touched.clear();
   }
 
-  /** The round is not on disk: as if it had never been. */
+  /** The round is not on disk: everything is undone. */
   undo(): void {
     for (const line of this.#touched) line.undo();
     this.#touched.clear();

@@ -1,5 +1,5 @@
-// Looking and counting in the embedded store (the port Ledger), within the round that the engine
-// (engine.ts) has begun. What waits for a removed subscription is not seen any more.
+// Reading and counting in the embedded store (the port Ledger), within the engine's round
+// (engine.ts). Deliveries of a deleted subscription are not shown.
 
 import type { DeliveryId, Queue, QueueCount, Seen } from "../../core/ports.ts";
 import type { Leases } from "./leases.ts";
@@ -8,7 +8,7 @@ import { stageNumber, stageOf } from "./round.ts";
 import { deliveryOf } from "./row.ts";
 import type { Statements } from "./statements.ts";
 
-/** A queue of so many is sorted to be shown; a longer one is picked out from among all. */
+/** A queue up to this size is sorted to be shown; a longer one is filtered from all deliveries. */
 const fewWaitingMax = 10_000;
 
 export class SqliteLedger {

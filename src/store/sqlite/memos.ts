@@ -1,5 +1,5 @@
 // Small records in the embedded store: the notes of the port Notebook, and how often dead letters
-// have been sent again (the port Redriven).
+// have been redriven (the port Redriven).
 
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
 import { redriveLimits } from "../../core/deadletter/redrive.ts";

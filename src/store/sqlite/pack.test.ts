@@ -1,4 +1,4 @@
-// What crosses between threads comes out as it went in.
+// What is sent between threads comes out unchanged.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,7 +1,7 @@
-// Rounds as they cross between threads. Copying objects costs a name for every member of every
-// object; packed into one flat list, an event costs its text and a few numbers. Only what there
-// is much of is packed: appends, settlements, and what came of them. Measured: this takes three
-// quarters off the cost of a crossing.
+// Rounds as they are sent between threads. Copying objects costs a name for every member of every
+// object; packed into one flat list, an event costs its text and a few numbers. Only the frequent
+// ones are packed: appends, settlements, and their results. Measured: this takes three quarters off
+// the cost of a crossing.
 
 import type { InputSchema } from "../../core/event.ts";
 import type { LastAttempt, Routed, Settlement, Stage } from "../../core/ports.ts";
@@ -43,7 +43,7 @@ function packSettlement(flat: Flat, settlement: Settlement): void {
   flat.push(at, stage, since, attempts, last, reason);
 }
 
-/** Takes values off a flat list in the order they were put on. */
+/** Takes values from a flat list in the order they were added. */
 class Reader {
   readonly #flat: Flat;
   #place = 0;
@@ -116,7 +116,7 @@ function takeSettlement(from: Reader): Settlement {
   };
 }
 
-/** A round whose commonest answers are a letter each, and whose pushes are numbers only. */
+/** A round whose most common results are a letter each, and whose pushes are numbers only. */
 export interface PackedRound {
   readonly round: Omit<Round, "answers" | "pushes">;
   readonly answers: readonly (OpResult | "done" | "counted" | number)[];

@@ -1,5 +1,5 @@
-// How many wait in each queue. What a round adds and takes away is summed up first, so that it is
-// one write for a queue and not one for a delivery.
+// How many deliveries wait in each queue. The changes of a round are summed up first, so that there
+// is one write per queue and not one per delivery.
 
 import type { Queue } from "../../core/ports.ts";
 import { stageNumber } from "./round.ts";
@@ -30,7 +30,7 @@ export class QueueCounts {
     this.#deltas.clear();
   }
 
-  /** What was not written goes with its round. */
+  /** What was not written is undone with its round. */
   clear(): void {
     this.#deltas.clear();
   }

@@ -1,5 +1,5 @@
-// Topics and subscriptions in the embedded store (the port Registry), within the round that the
-// engine (engine.ts) has begun. A record is kept as JSON beside the few members it is found by.
+// Topics and subscriptions in the embedded store (the port Registry), within the engine's round
+// (engine.ts). A record is stored as JSON beside the few members it is looked up by.
 
 import type { Catalog, RecordNames } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
@@ -18,13 +18,13 @@ import type { Sweep } from "./sweep.ts";
 export class SqliteRegistry {
   readonly #statements: Statements;
   readonly #sweep: Sweep;
-  /** Never from a record's own: one made anew may not be at a revision it had before. */
+  /** Never from a record's own: a recreated one must not have a revision it had before. */
   #revisionsMade: number;
   readonly #topics = new Set<string>();
   readonly #written = new Set<SubscriptionId>();
   readonly #removed = new Set<SubscriptionId>();
 
-  /** Revisions are given out above `from`. */
+  /** Revisions are assigned above `from`. */
   constructor(statements: Statements, sweep: Sweep, from: number) {
     this.#statements = statements;
     this.#sweep = sweep;
@@ -36,14 +36,14 @@ export class SqliteRegistry {
     for (const names of [this.#topics, this.#written, this.#removed]) names.clear();
   }
 
-  /** The records that the round under way has written or removed; null: none. */
+  /** The records that the current round has written or deleted; null: none. */
   get changed(): RecordNames | null {
     const { size } = this.#topics;
     if (size + this.#written.size + this.#removed.size === 0) return null;
     return { topics: [...this.#topics], subscriptions: [...this.#written, ...this.#removed] };
   }
 
-  /** After a round that is on disk: leases are kept for all queues there are, and no others. */
+  /** After a round that is on disk: there are leases for exactly the existing queues. */
   redraw(lines: Leases): void {
     for (const id of this.#written) lines.add(id);
     for (const id of this.#removed) lines.remove(id);
@@ -119,7 +119,7 @@ function subscriptionIn(row: SqlRow): Subscription {
   return { ...record, id: row.id as number, revision: row.revision as number };
 }
 
-/** Under the roof of a domain each of its topics has names of its own. A name has no slash. */
+/** Within a domain each of its topics has names of its own. A name has no slash. */
 function nameInTopic({ domainTopic, name }: SubscriptionDraft): string {
   return domainTopic === null ? name : `${domainTopic}/${name}`;
 }

@@ -1,5 +1,5 @@
-// What passes between the front of the embedded store and its engine: a round of operations that
-// share one transaction, and what came of them. Plain values only, because the two may live on
+// What is exchanged between the front of the embedded store and its engine: a round of operations
+// that share one transaction, and their results. Plain values only, because the two may live on
 // different threads.
 
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
@@ -59,11 +59,11 @@ export type Op =
   /** One small step of cleaning up. */
   | { readonly kind: "sweep" };
 
-/** What became of one operation. */
+/** The result of one operation. */
 export type OpResult =
   | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "refused"; readonly code: RefusalCode; readonly reason: string }
-  /** The disk would not; nothing of the operation has happened. */
+  /** The disk failed; nothing of the operation has happened. */
   | { readonly kind: "failed"; readonly reason: string };
 
 /** A delivery leased to a standing claim by the append that brought it. */
@@ -81,9 +81,9 @@ export interface Round {
   readonly answers: readonly OpResult[];
   readonly pushes: readonly Push[];
   readonly wakes: readonly { readonly queue: Queue; readonly dueAt: Instant }[];
-  /** Topics and subscriptions that were written or removed; null: none. */
+  /** Topics and subscriptions that were written or deleted; null: none. */
   readonly changed: RecordNames | null;
-  /** Removed subscriptions whose last delivery has been dropped. */
+  /** Deleted subscriptions whose last delivery has been dropped. */
   readonly dropped: readonly { readonly subscription: SubscriptionId; readonly count: number }[];
   /** There is more to clean up: sweep again when nothing else waits. */
   readonly sweep: boolean;

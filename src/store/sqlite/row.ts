@@ -1,4 +1,4 @@
-// A delivery and its event as SQLite has them, in one row → as everybody else has them.
+// Converts a delivery and its event from SQLite's row.
 
 import type { InputSchema } from "../../core/event.ts";
 import type { Seen } from "../../core/ports.ts";

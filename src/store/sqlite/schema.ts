@@ -1,6 +1,5 @@
-// The embedded store's tables, as the history of how they came to be. A data folder is brought
-// up to date by running what it has not seen yet, each step in a transaction of its own; steps
-// are never edited.
+// The embedded store's tables, as a list of migration steps. A data folder is migrated by running
+// the steps it has not had yet, each step in a transaction of its own; steps are never edited.
 
 export const migrations: readonly string[] = [
   `

@@ -1,6 +1,6 @@
 // Every SQL statement of the embedded store, by name. Each transition of a delivery is one
-// statement, so that there is no in-between to crash in. Each lookup follows an index to what it
-// wants: no scan, and but for one no sort.
+// statement, so that a crash leaves no state in between. Each lookup uses an index: no scan, and
+// except for one no sort.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
@@ -25,7 +25,9 @@ export function prepare(database: DatabaseSync) {
          AND (d.due_at, d.event) > (:fromDueAt, :fromEvent)
        ORDER BY d.due_at, d.event`,
     ),
-    /** What began at or before :since and is due: the untried by due time, the others by age. */
+    /**
+     * What began at or before :since and is due: the untried ones by due time, the others by age.
+     */
     dueAndOld: sql(
       `SELECT ${columns} FROM (
          SELECT * FROM (
@@ -63,8 +65,8 @@ export function prepare(database: DatabaseSync) {
        AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event = ?)`,
     ),
 
-    // Looking and counting.
-    /** The one that sorts: no index is worth its writes for what only people look at. */
+    // Reading and counting.
+    /** The one that sorts: an index would cost writes for what only people look at. */
     waitingFew: sql(
       `SELECT ${columns} FROM (
          SELECT event, subscription FROM deliveries INDEXED BY deliveries_due
@@ -74,7 +76,7 @@ export function prepare(database: DatabaseSync) {
        CROSS JOIN deliveries d ON d.event = place.event AND d.subscription = place.subscription
        CROSS JOIN events e ON e.number = d.event`,
     ),
-    /** Walks all deliveries in the order of events; the `+` keeps the other indexes out of it. */
+    /** Goes through all deliveries in the order of events; the `+` keeps other indexes out. */
     waitingMany: sql(
       `SELECT ${columns} FROM deliveries d CROSS JOIN events e ON e.number = d.event
        WHERE +d.subscription = :subscription AND +d.stage = :stage AND d.event > :after
@@ -95,7 +97,10 @@ export function prepare(database: DatabaseSync) {
        WHERE subscription = ? AND stage = ? AND (attempts > 0 OR due_at > since)
        ORDER BY since LIMIT 1`,
     ),
-    /** The untried are due since they came, the others later: no other is found before :before. */
+    /**
+     * Untried deliveries are due since they came, the others later: no other is found before
+     * :before.
+     */
     oldestUntried: sql(
       `SELECT since FROM deliveries INDEXED BY deliveries_due
        WHERE subscription = :subscription AND stage = :stage AND due_at < :before
@@ -119,7 +124,7 @@ export function prepare(database: DatabaseSync) {
        WHERE subscription = ? AND stage = ? AND due_at > ? LIMIT ?`,
     ),
     putDueAt: sql("UPDATE deliveries SET due_at = ? WHERE event = ? AND subscription = ?"),
-    /** Of so many events, which has this id; and the last of them. */
+    /** Of this many events, which has this id; and the last of them. */
     findEvent: sql(
       `SELECT max(number) AS last, max(CASE WHEN system_id = :systemId THEN number END) AS found,
          count(*) AS seen
@@ -135,7 +140,7 @@ export function prepare(database: DatabaseSync) {
     ),
     removeNote: sql("DELETE FROM notes WHERE kind = ? AND key = ?"),
 
-    // What was sent again.
+    // Redrives.
     redriven: sql("SELECT times FROM redriven WHERE key = ?"),
     noteRedriven: sql("INSERT OR REPLACE INTO redriven (key, times) VALUES (?, ?)"),
     forgetRedriven: sql(

@@ -1,5 +1,5 @@
 // The embedded store's part in steering (the port of that name): what an operator drops or makes
-// due, a little at a time, within the round that the engine (engine.ts) has begun.
+// due, a little at a time, within the engine's round (engine.ts).
 
 import type { Instant, Queue } from "../../core/ports.ts";
 import type { SkipStep } from "../../core/steering.ts";
@@ -9,7 +9,7 @@ import type { QueueCounts } from "./queue-counts.ts";
 import { stageNumber } from "./round.ts";
 import type { Statements } from "./statements.ts";
 
-/** Rows that one step changes, and events that one step looks at. */
+/** Rows that one step changes, and events that one step reads. */
 const steerRowsMax = 500;
 const findRowsMax = 20_000;
 
@@ -29,8 +29,8 @@ export class SqliteSteering {
   }
 
   /**
-   * Walks through the queue in its order. What is settled meanwhile may come to stand behind the
-   * walk; so it is walked through again, until nothing more is found.
+   * Goes through the queue in order. Deliveries settled meanwhile may move behind the current
+   * position; so it goes through again, until nothing more is found.
    */
   skip(queue: Queue, step: SkipStep | null): { dropped: number; next: SkipStep | null } {
     const line = this.#touched(queue);
@@ -107,7 +107,7 @@ export class SqliteSteering {
     return { event, next: isOver ? null : (row?.last as number) };
   }
 
-  /** The line of a queue that is there; what is changed in it is undone with the round. */
+  /** The leases of an existing queue; changes are undone with the round. */
   #touched(queue: Queue): QueueLeases | undefined {
     const line = this.#lines.find(queue);
     return line && this.#lines.touch(line);

@@ -1,4 +1,4 @@
-// Cleaning up behind removed subscriptions, and giving free pages back to the disk: a little at a
+// Cleaning up after deleted subscriptions, and giving free pages back to the disk: a little at a
 // time, in rounds of their own, so that a publish waits for one step at most.
 
 import type { DatabaseSync } from "node:sqlite";
@@ -9,7 +9,7 @@ import type { Statements } from "./statements.ts";
 
 const sweepRowsMax = 200;
 const sweepPagesMax = 200;
-/** Free pages are given back to the disk when they are as many, and more than half the file. */
+/** Free pages are given back when there are this many, and more than half the file is free. */
 const freePagesMin = 16_384;
 const roundsBetweenLooks = 512;
 
@@ -25,7 +25,7 @@ export class Sweep {
     this.#removing = statements.firstRemoval.get() !== undefined;
   }
 
-  /** What waits for this subscription is to go. */
+  /** The deliveries of this subscription are to be dropped. */
   add(subscription: SubscriptionId): void {
     this.#statements.addRemoval.run(subscription);
     this.#removing = true;
@@ -39,7 +39,7 @@ export class Sweep {
     return this.#removing || this.#shrinking;
   }
 
-  /** Answers when it has dropped the last of what waited for a subscription. */
+  /** Returns true when it has dropped the last delivery of a subscription. */
   step(): Round["dropped"][number] | null {
     const removal = this.#statements.firstRemoval.get();
     if (removal === undefined) {

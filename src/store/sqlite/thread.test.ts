@@ -1,4 +1,4 @@
-// The embedded store on its thread: the contract, and what becomes of a thread that ends.
+// The embedded store on its thread: the contract, and what happens when the thread ends.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -12,18 +12,18 @@ import { type PackedRound, packOps, packRound, unpackOps, unpackRound } from "./
 import type { Round } from "./round.ts";
 import { checkSeal, Seal } from "./seal.ts";
 
-/** By this the thread knows that it is ours, and not just any worker that loads this file. */
+/** Marks the thread as ours, not just any worker that loads this file. */
 const role = "posthorn.store";
 
 type FromThread =
   | { readonly kind: "open" }
   | { readonly kind: "refused"; readonly code: RefusalCode; readonly reason: string }
   | { readonly kind: "round"; readonly round: PackedRound }
-  /** `reason`: null when the copy is there, else why not. */
+  /** `reason`: null when the copy is made, otherwise why not. */
   | { readonly kind: "backedUp"; readonly reason: string | null };
 
 export interface StoreThread extends Engine {
-  /** Refusal: Conflict, while another is being made. Rejects when the disk would not. */
+  /** Refusal: Conflict, while another is being made. Rejects when the disk fails. */
   backUp(path: string): Promise<void>;
 }
 

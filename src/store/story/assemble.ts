@@ -1,4 +1,4 @@
-// An entry put together again from what was written of it at different times.
+// An entry assembled from what was written about it at different times.
 
 import type {
   DeliveryNotes,
@@ -13,7 +13,7 @@ import { noteOf } from "./pack.ts";
 
 /** What is written at one time, as JSON. */
 export interface Written {
-  /** Where they were told: the last are right. */
+  /** If an entry was reported several times: the last one is right. */
   readonly particulars?: Particulars;
   readonly seats: readonly Seat[];
   readonly notes: readonly (readonly [SubscriptionId, Parameters<typeof noteOf>[0]])[];

@@ -1,9 +1,9 @@
-// The stories' engine: plain synchronous code over one SQLite file, like the store's, but written
-// for the opposite bargain. A batch of notes is one transaction that nobody waits for, and a crash
-// may lose the last of them.
+// The stories' engine: plain synchronous code over one SQLite file, like the store's, but with the
+// opposite trade-off. A batch of notes is one transaction that nobody waits for, and a crash may
+// lose the latest.
 //
-// Events that were settled within one batch are written once and never looked at again; later notes
-// of the others are added as parts. Forgetting and clearing go in small steps, with every batch.
+// Events that were settled within one batch are written once and never read again; later notes of
+// the others are added as parts. Removing old entries goes in small steps, with every batch.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Instant } from "../../core/ports.ts";
@@ -30,30 +30,30 @@ export interface StoryOptions {
   /** A file, or `:memory:`. */
   readonly path: string;
   readonly retention: Retention;
-  /** What a search looks through at most before it answers with what it has found so far. */
+  /** The most entries a search reads before it returns what it has found so far. */
   readonly lookedThroughMax?: number;
 }
 
 const lookedThroughMaxUsual = 100_000;
-/** Rows that go, or are cleared, in one step. */
+/** Rows that are removed or cleared in one step. */
 const stepRowsMax = 1_000;
-/** The store's numbers grow, so that the greatest is among the latest. */
+/** The store's numbers grow, so the greatest is among the latest. */
 const entriesLookedBack = 10_000;
 
-/** What a call leaves behind. */
+/** The result of a call. */
 export interface Aftermath {
-  /** Of what was given up on, so many had to be forgotten. */
+  /** How many undeliverable events had to be removed. */
   readonly cut: number;
-  /** There is more to forget or to clear: another step is due. */
+  /** There is more to remove or to clear: another step is due. */
   readonly more: boolean;
-  /** Rolls that nothing refers to any more, by the numbers of the process that told of them. */
+  /** Rolls that nothing refers to any more, by the numbers of the process that reported them. */
   readonly rolls: readonly number[];
 }
 
 export class StoryEngine {
-  /** False: whoever had it open before did not close it, or nobody had. */
+  /** False: it was not closed properly, or was never open. */
   readonly wasClosed: boolean;
-  /** The latest event of the store's that was known when it was opened; 0: none. */
+  /** The store's latest event that was known when it was opened; 0: none. */
   readonly lastStored: number;
   readonly #database: DatabaseSync;
   readonly #statements: StoryStatements;
@@ -62,14 +62,14 @@ export class StoryEngine {
   readonly #oblivion: Forgetting;
   readonly #look: Look;
   #entriesMade: number;
-  /** Not yet carried out, or not to the end. */
+  /** Not carried out yet, or not completely. */
   #clearances: { readonly note: ClearedNote; readonly from: Cursor }[] = [];
 
   constructor({ path, retention, lookedThroughMax = lookedThroughMaxUsual }: StoryOptions) {
     const database = openStories(path);
     const opened = "UPDATE closings SET is_closed = 0 WHERE is_closed = 1";
     this.wasClosed = database.prepare(opened).run().changes === 1;
-    // Of earlier processes: nobody can name them any more.
+    // Of earlier processes: nothing can refer to them any more.
     database.exec("DELETE FROM rolls WHERE texts <= 0");
     const statements = prepareStories(database);
     const ids = new Ids(statements);
@@ -103,7 +103,7 @@ export class StoryEngine {
     });
   }
 
-  /** One more step of forgetting and clearing. */
+  /** One more step of removing and clearing. */
   step(now: Instant): Aftermath {
     return this.#transact(() => this.#step(now, stepRowsMax));
   }
@@ -140,7 +140,7 @@ export class StoryEngine {
     return { cut, more: more || isClearing };
   }
 
-  /** What is told of after it was settled, as seldom happens, is looked for longer. */
+  /** What is reported after its event was settled, which is rare, takes longer to find. */
   #keep(telling: EventNotes): void {
     const { event, head, isAccepted } = telling;
     const unsettled = this.#statements.unsettled.get(event) as SqlRow | undefined;

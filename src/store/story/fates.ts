@@ -1,5 +1,5 @@
-// The fates of an event's deliveries, as they stand in one column: `|12:w:billing|13:d:shop|`. So a
-// list of events is read from one table, and a search can look for a name or a state in it.
+// The states of an event's deliveries, in one column: `|12:w:billing|13:d:shop|`. So a list of
+// events is read from one table, and a search can look for a name or a state in it.
 
 import type { DeliveryState } from "../../core/api/views.ts";
 import { type Fate, isOpen, type Listed, type Rank, rankOf } from "../../core/story/chronicle.ts";
@@ -25,7 +25,7 @@ const statesByLetter = new Map(
 
 const ranks: readonly Rank[] = ["settled", "givenUp", "open"];
 
-/** As it is written; 0 is settled. */
+/** As written; 0 is settled. */
 export function rankIn(fates: Fates): number {
   return ranks.indexOf(rankOf([...fates.values()].map(({ state }) => state)));
 }
@@ -64,7 +64,7 @@ export function listedOf(row: SqlRow): Listed {
   };
 }
 
-/** What was done about deliveries, applied in order; the answer is what is to be written of it. */
+/** What happened to deliveries, applied in order; the result is what has to be written. */
 export function applyActs(fates: Fates, acts: readonly Act[]): WrittenParts {
   const seats = new Map<SubscriptionId, string>();
   const notes: string[] = [];
@@ -73,7 +73,7 @@ export function applyActs(fates: Fates, acts: readonly Act[]): WrittenParts {
     if (known === undefined && act.seat === null) continue;
     if (act.kind === "seat" && known !== undefined) continue;
     if (act.kind === "lost" && (known === undefined || !isOpen(known.state))) continue;
-    // Its endpoint may be another one by now.
+    // Its endpoint may have changed since.
     if (act.seat !== null) seats.set(act.subscription, act.seat.json);
     const name = known?.name ?? act.seat?.name ?? "";
     const state = act.state === "" ? (known?.state ?? "waiting") : act.state;

@@ -1,5 +1,5 @@
-// Forgetting, a little at a time: what is old and settled, then for want of room what is settled,
-// then what was given up on, the oldest of each first; never what is open
+// Removes entries, a little at a time: what is old and settled, then for lack of space what is
+// settled, then undeliverable events, the oldest of each first; never what is open
 // (core/story/chronicle.ts).
 
 import type { DatabaseSync } from "node:sqlite";
@@ -10,7 +10,7 @@ import type { Ids } from "./ids.ts";
 import type { Rolls } from "./rolls.ts";
 import type { SqlRow, StoryStatements } from "./statements.ts";
 
-/** How often it is looked whether room enough has been made. */
+/** How often to check whether there is enough space. */
 const rowsBetweenLooks = 100;
 const vacuumPagesMax = 500;
 
@@ -27,7 +27,7 @@ export interface OblivionDeps {
 export class Forgetting {
   readonly #deps: OblivionDeps;
   readonly #pageBytes: number;
-  /** Behind it everything settled has been forgotten. */
+  /** Everything settled before it has been removed. */
   #floor: Cursor = beginning;
 
   constructor(deps: OblivionDeps) {
@@ -35,7 +35,7 @@ export class Forgetting {
     this.#pageBytes = pragma(deps.database, "page_size");
   }
 
-  /** Something settled may lie behind what has been looked through. */
+  /** Something settled may be before the current position. */
   heed({ at, place }: Cursor): void {
     const { at: floorAt, place: floorPlace } = this.#floor;
     if (at < floorAt || (at === floorAt && place <= floorPlace)) {
@@ -43,12 +43,12 @@ export class Forgetting {
     }
   }
 
-  /** The transaction has failed: what was forgotten is there again. */
+  /** The transaction has failed: what was removed is there again. */
   undo(): void {
     this.#floor = beginning;
   }
 
-  /** `cut`: how many went of what was given up on. */
+  /** `cut`: how many undeliverable events were removed. */
   step(now: Instant, rowsMax: number): { readonly cut: number; readonly more: boolean } {
     const { database, retention } = this.#deps;
     const settled = this.#forgetSettled(now, rowsMax);
@@ -66,7 +66,7 @@ export class Forgetting {
     return used * this.#pageBytes > retention.bytesMax;
   }
 
-  /** How many were looked through. */
+  /** How many were checked. */
   #forgetSettled(now: Instant, rowsMax: number): number {
     const before = now - this.#deps.retention.keptMs;
     let isFull = this.#isFull();
@@ -85,7 +85,7 @@ export class Forgetting {
     return looked;
   }
 
-  /** Mostly none: then one row is looked at. */
+  /** Usually none: then one row is read. */
   #oldest(before: Instant, isFull: boolean, rowsMax: number): SqlRow[] {
     const { after } = this.#deps.statements;
     const { at, place } = this.#floor;

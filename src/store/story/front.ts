@@ -1,6 +1,6 @@
-// The front of the stories: it speaks the port, packs notes as they are made and sends them over in
-// batches, a few times a second. Nobody waits for them. When the disk cannot follow, what succeeded
-// is the first to be left out (pack.ts), and it is told how much.
+// The front of the stories: it implements the port, packs notes as they are made and sends them to
+// the engine in batches, a few times a second. Nobody waits for them. When the disk cannot keep up,
+// successes are left out first (pack.ts), and their number is logged.
 
 import type { Activity, Clock, Instant, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
@@ -22,16 +22,16 @@ export type StoryAsk =
   | { readonly kind: "search"; readonly query: EventQuery }
   | { readonly kind: "find"; readonly id: string };
 
-/** Whoever carries out what is asked, one after the other. */
+/** Carries out calls one after the other. */
 export interface StoryLink {
-  /** What is known from before: see `StoryEngine`. */
+  /** What is known from the last run: see `StoryEngine`. */
   readonly wasClosed: boolean;
   readonly lastStored: number;
-  /** Where a damaged file was moved to; null: there was none. */
+  /** Rejects when it failed; then nothing of it has happened. */
   readonly setAside: string | null;
-  /** Rejects when it could not be done; nothing of it has happened then. */
+  /** Earlier calls are still carried out. */
   ask(ask: StoryAsk): Promise<unknown>;
-  /** What was asked before is still done. */
+  /** How long notes are collected; 0: not at all, which a virtual clock needs. */
   close(): Promise<void>;
 }
 
@@ -40,13 +40,16 @@ export interface StoryFrontOptions {
   readonly clock: Clock;
   readonly activity: Activity;
   readonly log: Log;
-  /** How long notes are gathered; 0: not at all, which a clock that stands still needs. */
+  /** This many notes do not wait for more. */
   readonly gatherMs: number;
 }
 
 /** So many notes do not wait for others. */
 const fullBatch = 2_000;
-/** What may wait for the disk. */
+/**
+ * If it was closed properly everything is known; otherwise each note of an earlier event introduces
+ * it again.
+ */
 const packLimits = { notesMax: 50_000, charsMax: 32 * 1_048_576 };
 
 export class StoryFront implements Chronicle {
@@ -63,7 +66,7 @@ export class StoryFront implements Chronicle {
   constructor(options: StoryFrontOptions) {
     this.#options = options;
     const { link, clock } = options;
-    // Who closed it knew everything; else what came before is introduced with each of its notes.
+    // After a while, so that many share one transaction; at the latest with the next read.
     this.#packer = new Packer(packLimits, link.wasClosed ? Number.NEGATIVE_INFINITY : clock.now());
   }
 
@@ -99,7 +102,7 @@ export class StoryFront implements Chronicle {
     await this.#options.link.close();
   }
 
-  /** After a while, so that many share one transaction; at the latest when someone looks. */
+  /** Writes what there is, or does a step of removal. Returns whether there is more to do. */
   #await(): void {
     const { clock, gatherMs } = this.#options;
     this.#isAwaited = true;
@@ -124,7 +127,7 @@ export class StoryFront implements Chronicle {
     if (this.#packer.size > 0 && !this.#isClosed) this.#await();
   }
 
-  /** Writes what there is, or takes a step of forgetting. Whether there is more to do. */
+  /** Logged once until it recovers: with a full disk every batch fails. */
   async #write(): Promise<boolean> {
     const { link, clock, log } = this.#options;
     const now = clock.now();

@@ -1,4 +1,4 @@
-// A batch of notes, sorted by the event they are about: what the engine has to write of each.
+// A batch of notes, grouped by event: what the engine has to write for each.
 
 import type { DeliveryState } from "../../core/api/views.ts";
 import type { Head } from "../../core/story/chronicle.ts";
@@ -6,26 +6,26 @@ import type { ClearedNote } from "../../core/story/note.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { type Batch, type PackedSeat, Reader } from "./pack.ts";
 
-/** What is told of one delivery. */
+/** What is reported about one delivery. */
 export interface Act {
-  /** `seat`: it is there, in this state, if nothing was known of it. `lost`: if it was open. */
+  /** `seat`: it exists, in this state, if nothing was known about it. `lost`: if it was open. */
   readonly kind: "seat" | "note" | "lost";
   readonly subscription: SubscriptionId;
   readonly seat: PackedSeat | null;
-  /** Empty: as it was. */
+  /** Empty: unchanged. */
   readonly state: DeliveryState | "";
-  /** As it is written. */
+  /** As written. */
   readonly note: string | null;
 }
 
-/** What is told of one event. */
+/** What is reported about one event. */
 export interface EventNotes {
   readonly event: string;
   head: Head | null;
-  /** As they are written. */
+  /** As written. */
   particulars: string | null;
   isAccepted: boolean;
-  /** The number of the roll in the process that tells of it; 0: all of it wanted the event. */
+  /** The number of the roll in the process that reports it; 0: all of it matched the event. */
   roll: number;
   text: string | null;
   readonly acts: Act[];

@@ -1,11 +1,11 @@
-// Finding an event by one of its ids: hashes, filed in bins of consecutive entries, as the table
-// `ids` in schema.ts tells. Ours and the publisher's lie in the same bins.
+// Finding an event by one of its ids: hashes, filed in bins of consecutive entries, as in the table
+// `ids` in schema.ts. Our ids and the publisher's are in the same bins.
 
 import type { SqlRow, StoryStatements } from "./statements.ts";
 
 /** How many entries share a bin. */
 const binEntries = 8_192;
-/** Of one id; a publisher may give the same to all. */
+/** Of one id; a publisher may use the same one for all events. */
 const namedMax = 10_000;
 
 export class Ids {
@@ -52,7 +52,7 @@ function binOf(entry: number): number {
   return Math.floor(entry / binEntries);
 }
 
-/** FNV-1a over 32 bits: two ids with one hash cost a look more. */
+/** FNV-1a over 32 bits: two ids with one hash only cost another comparison. */
 function hashOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let place = 0; place < id.length; place++) {

@@ -1,5 +1,5 @@
-// Looking into the stories: one of them whole, or many as a list. A search walks an index from the
-// latest back, asks SQLite to leave out what cannot be meant, and judges the rest by the law
+// Reading stories: a whole one, or many as a list. A search goes through an index from the latest
+// back, lets SQLite leave out what cannot match, and checks the rest by the rules
 // (core/story/chronicle.ts).
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
@@ -34,7 +34,7 @@ const end: Cursor = { at: Number.MAX_SAFE_INTEGER, place: 0 };
 
 export class Look {
   readonly #deps: LookDeps;
-  /** By their text. Few shapes of searches are ever asked for. */
+  /** By their text. There are only a few kinds of searches. */
   readonly #searches = new Map<string, StatementSync>();
 
   constructor(deps: LookDeps) {

@@ -1,5 +1,5 @@
-// The chronicle in memory: the model, and what a broker has whose store keeps nothing either. It is
-// written to be read as the specification of the port.
+// The chronicle in memory: the reference implementation, and what a broker with a memory store
+// uses. It can be read as the specification of the port.
 //
 // Bounded like any other: by age and by an estimate of its size, the least needed first
 // (core/story/chronicle.ts).
@@ -48,7 +48,7 @@ import {
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { Watchers } from "./watchers.ts";
 
-/** What an entry and a note take, about, beside their texts. */
+/** The approximate size of an entry and a note, without their texts. */
 const entryBytes = 600;
 const noteBytes = 300;
 const notesBetweenSweeps = 256;
@@ -66,7 +66,7 @@ interface Kept {
 export interface MemoryChronicleOptions {
   readonly clock: Pick<Clock, "now">;
   readonly retention: Retention;
-  /** Told when something that was given up on had to be forgotten, for want of room. */
+  /** Called when undeliverable events had to be removed for lack of space. */
   readonly onCut: (count: number) => void;
 }
 
@@ -224,7 +224,7 @@ export class MemoryChronicle implements Chronicle {
     }
   }
 
-  /** What is known already stays as it is: the store is asked again when it is told. */
+  /** What is known already stays unchanged: the store is read again for the story. */
   #recall({ delivery: { event, id, stage }, subscription }: RecalledNote): void {
     const kept = this.#open(event, id.event);
     if (kept.passages.has(subscription.id)) return;

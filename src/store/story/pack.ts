@@ -1,6 +1,6 @@
 // Notes on their way to the thread that keeps them: packed when they are made, as columns and as
-// the very text that will be written, so that the other side only puts texts together. Few and flat
-// values: crossing between threads costs by the value.
+// the text that will be written, so that the other side only joins texts. Few and flat values:
+// sending to a thread costs per value.
 
 import type { Event } from "../../core/event.ts";
 import type { Instant } from "../../core/ports.ts";
@@ -28,7 +28,7 @@ import {
 } from "../../core/story/note.ts";
 import type { Subscription, SubscriptionId } from "../../core/subscription.ts";
 
-/** A subscription, as it is written. */
+/** A subscription, as written. */
 export interface PackedSeat {
   readonly subscription: SubscriptionId;
   readonly name: string;
@@ -55,10 +55,10 @@ export interface PackLimits {
 /** What a batch is made of. Each `flat` run begins with its kind. */
 export class Packer {
   readonly #limits: PackLimits;
-  /** Events published before may have been accepted unseen. */
+  /** Events published before may have been accepted without a note. */
   readonly #unseenUntil: Instant;
   readonly #rolls = new WeakMap<Roll, number>();
-  /** A catalog that was read anew has new values; most of them are the same as before. */
+  /** A reloaded catalog has new values; most of them are equal to the old ones. */
   readonly #signatures = new Map<string, number>();
   /** Those the other side knows. */
   readonly #rollsSent = new Set<number>();
@@ -80,7 +80,7 @@ export class Packer {
     return this.#notes;
   }
 
-  /** What was packed, and how many notes there was no room for; then it is empty. */
+  /** What was packed, and how many notes were left out; then it is empty. */
   take(): Batch & { readonly dropped: number } {
     const taken = {
       seats: this.#packedSeats,
@@ -141,7 +141,7 @@ export class Packer {
     }
   }
 
-  /** Successes are the first to go, and failures when there are as many again. */
+  /** Successes are left out first, and failures when there are as many again. */
   #isWorthRoom(note: StoryNote): boolean {
     if (this.#notes >= 2 * this.#limits.notesMax) return false;
     if (note.kind === "accepted") return false;
@@ -176,7 +176,7 @@ export class Packer {
     this.#flat.push("noted", event.systemId, seat, stateIn(note), textOf(note));
   }
 
-  /** head, the head, the particulars: for whoever does not know the event yet. */
+  /** head, the head, the particulars: in case the event is not known yet. */
   #head(event: Event, number: number): void {
     const { id, topic, domainTopic, subject, type, acceptedAt } = headOf(event, number);
     this.#flat.push("head", event.systemId, id, topic, domainTopic, subject, type, acceptedAt);
@@ -215,7 +215,7 @@ export class Packer {
     return number;
   }
 
-  /** The other side has forgotten them: whoever needs one tells it again. */
+  /** The other side has removed them: if needed, they are sent again. */
   forget(rolls: readonly number[]): void {
     for (const number of rolls) this.#rollsSent.delete(number);
   }
@@ -223,7 +223,7 @@ export class Packer {
 
 const signaturesMax = 1_000;
 
-/** Takes values off a batch in the order they were put on. */
+/** Takes values from a batch in the order they were added. */
 export class Reader {
   readonly #flat: readonly Flat[];
   #place = 0;
@@ -254,13 +254,13 @@ export class Reader {
   }
 }
 
-/** What a note makes of any state, or empty: it leaves it as it is. */
+/** The state that a note leads to; empty: unchanged. */
 function stateIn(note: KeptNote): Fate["state"] | "" {
   const leaves = note.kind === "steered" || (note.kind === "attempted" && !note.counts);
   return leaves ? "" : stateAfter("waiting", note);
 }
 
-/** Most of all that is written are attempts, so they are written without names. */
+/** Most of what is written are attempts, so they are written without names. */
 export function textOf(note: KeptNote): string {
   if (note.kind !== "attempted") return JSON.stringify(note);
   const { stage, number, at, durationMs, outcome, status, detail, excerpt } = note;

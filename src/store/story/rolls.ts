@@ -1,14 +1,14 @@
-// Who was asked, kept once for all the events they were asked about, and as long as a text of one
-// of them is kept: without it there is nothing to explain.
+// The subscriptions that were considered, stored once for all their events, and as long as the text
+// of one of these is kept: without it there is nothing to explain.
 
 import type { StoryStatements } from "./statements.ts";
 
 export class Rolls {
   readonly #statements: StoryStatements;
-  /** The numbers here by those of the process that tells of them, and the other way round. */
+  /** Our numbers by those of the process that reports them, and the other way round. */
   readonly #kept = new Map<number, number>();
   readonly #told = new Map<number, number>();
-  /** How many texts more or less a roll has, not yet written. */
+  /** How many texts a roll has gained or lost, not yet written. */
   readonly #deltas = new Map<number, number>();
   #made: number;
 
@@ -24,7 +24,7 @@ export class Rolls {
     this.#statements.addRoll.run(this.#made, members);
   }
 
-  /** `told`: as the process that tells of it calls it; nothing is kept of one that is not known. */
+  /** `told`: the number in the process that reports it; nothing is kept of an unknown one. */
   addText(entry: number, told: number, text: string | null): void {
     const roll = this.#kept.get(told);
     if (roll === undefined) return;
@@ -41,7 +41,7 @@ export class Rolls {
     this.#deltas.set(roll, (this.#deltas.get(roll) ?? 0) + delta);
   }
 
-  /** Which have gone with their last text, by the numbers of the process that told of them. */
+  /** Those removed with their last text, by the numbers of the process that reported them. */
   settle(): readonly number[] {
     const gone: number[] = [];
     for (const [roll, delta] of this.#deltas) {

@@ -1,7 +1,7 @@
-// The tables of the stories, as the history of how they came to be; steps are never edited.
+// The tables of the stories, as a list of migration steps; steps are never edited.
 //
-// Stories lie in a file of their own, beside the store's: what they cost must not be paid by
-// deliveries, and what they lose in a crash is no event (decision 0015).
+// Stories are in a file of their own, beside the store's: they must not slow deliveries, and what
+// they lose in a crash is not an event (decision 0015).
 
 export const storyMigrations: readonly string[] = [
   `

@@ -1,5 +1,5 @@
-// Every SQL statement of the stories, by name, and how the file is opened. Each lookup follows an
-// index; only a search may walk, and only so far.
+// Every SQL statement of the stories, by name, and how the file is opened. Each lookup uses an
+// index; only a search may scan, up to a limit.
 
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import type { DeliveryState } from "../../core/api/views.ts";
@@ -18,7 +18,7 @@ const head = `number, event, id, topic, domain_topic, subject, type, accepted_at
 export function prepareStories(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
-    // Numbers given out so far.
+    // Numbers assigned so far.
     lastEntry: sql("SELECT coalesce(max(number), 0) AS number FROM entries"),
     lastRoll: sql("SELECT coalesce(max(number), 0) AS number FROM rolls"),
     lastStored: sql(
@@ -43,7 +43,7 @@ export function prepareStories(database: DatabaseSync) {
     countTexts: sql("UPDATE rolls SET texts = texts + ? WHERE number = ? RETURNING texts"),
     removeRoll: sql("DELETE FROM rolls WHERE number = ?"),
 
-    // Looking.
+    // Reading.
     unsettled: sql(
       `SELECT ${head}, story FROM entries INDEXED BY entries_event WHERE rank > 0 AND event = ?`,
     ),
@@ -55,7 +55,7 @@ export function prepareStories(database: DatabaseSync) {
       "SELECT roll, text, members FROM texts LEFT JOIN rolls ON number = roll WHERE entry = ?",
     ),
 
-    // Forgetting and clearing.
+    // Removing and clearing.
     after: sql(
       `SELECT number, event, id, accepted_at, rank FROM entries INDEXED BY entries_time
        WHERE (accepted_at, number) > (?, ?) ORDER BY accepted_at, number LIMIT ?`,
@@ -78,12 +78,12 @@ export function prepareStories(database: DatabaseSync) {
 export type StoryStatements = ReturnType<typeof prepareStories>;
 
 /**
- * A search as SQL, but for ids, which are not searched for. What it finds is still to be judged: it
- * may find too much.
+ * A search as SQL, but for ids, which are not searched for. The result still has to be checked: it
+ * may contain too much.
  */
 export interface SearchPlan {
   readonly index: "entries_time" | "entries_unsettled";
-  /** Conditions beside the place in the order, each with its values. */
+  /** Conditions besides the position in the order, each with its values. */
   readonly where: readonly string[];
   readonly values: Readonly<Record<string, SQLInputValue>>;
 }
@@ -116,7 +116,7 @@ export function planSearch(query: EventQuery, letterOf: (state: DeliveryState) =
   return { index, where, values } satisfies SearchPlan;
 }
 
-/** Letter case of others is not SQLite's strength. */
+/** SQLite only ignores the letter case of ASCII. */
 function isAscii(text: string): boolean {
   return !/[^ -~]/.test(text);
 }
@@ -125,7 +125,7 @@ function likeOf(pattern: string): string {
   return pattern.replace(/[!%_]/g, "!$&").replaceAll("*", "%");
 }
 
-/** `edge`: the place behind which nothing is looked at. */
+/** `edge`: the position beyond which nothing is read. */
 export function searchSql({ index, where }: SearchPlan, hasEdge: boolean): string {
   const all = [
     "(accepted_at, number) < (:at, :number)",
@@ -136,7 +136,7 @@ export function searchSql({ index, where }: SearchPlan, hasEdge: boolean): strin
     WHERE ${all.join(" AND ")} ORDER BY accepted_at DESC, number DESC`;
 }
 
-/** The place so far behind the one given, in the order of the index alone. */
+/** The position this far behind the given one, by the index alone. */
 export function edgeSql({ index }: SearchPlan): string {
   return `SELECT accepted_at, number FROM entries INDEXED BY ${index}
     WHERE ${index === "entries_time" ? "" : "rank > 0 AND"} (accepted_at, number) < (?, ?)

@@ -1,6 +1,6 @@
-// The stories' engine on a thread of its own, so that what they cost is paid beside deliveries; and
-// the same engine in the calling thread, for tests. A thread that ends takes the stories with it
-// and nothing else: it is told, and events go on.
+// The stories' engine on a thread of its own, so that they do not slow deliveries; and the same
+// engine in the calling thread, for tests. When the thread ends, only stories are lost: it is
+// logged, and deliveries go on.
 
 import { existsSync, renameSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,7 +11,7 @@ import { isDamage } from "../sqlite/database.ts";
 import { StoryEngine, type StoryOptions } from "./engine.ts";
 import type { StoryAsk, StoryLink } from "./front.ts";
 
-/** By this the thread knows that it is ours. */
+/** Marks the thread as ours. */
 const role = "posthorn.stories";
 
 type FromThread =

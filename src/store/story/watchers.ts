@@ -1,5 +1,5 @@
-// Those who watch: each is told every note as it is made, whatever the chronicle does with it. And
-// the chronicle that keeps nothing, for brokers that are told to keep none: they can be watched.
+// Live watchers: each gets every note as it is made, whatever the chronicle does with it. And the
+// chronicle that keeps nothing, for `--story off`, which can still be watched.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";

@@ -16,14 +16,14 @@ interface Table {
   readonly filter: AdvancedFilter;
   readonly yes: readonly Given[];
   readonly no: readonly Given[];
-  /** With the switch for arrays; without it they all are no. */
+  /** With the switch for arrays; without it all of them fail. */
   readonly arraysYes: readonly unknown[][];
   readonly arraysNo: readonly unknown[][];
 }
 
 const key = "data.k";
 const nothings: readonly Given[] = [{}, { k: null }];
-/** Present, comparable, and of no type that is compared here. */
+/** Present, comparable, and of a type that is not compared here. */
 const texts: readonly Given[] = [{ k: "" }, { k: "5" }, { k: "true" }];
 const numbers: readonly Given[] = [{ k: 0 }, { k: 5 }];
 const truths: readonly Given[] = [{ k: true }, { k: false }];

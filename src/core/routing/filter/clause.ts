@@ -1,10 +1,10 @@
-// The parts of a filter, each a clause that holds for an event or does not. One clause serves three
-// readers: the compiled filter asks whether it holds, the index of subscriptions finds it by the
-// values it names, and a dry run tells it in words.
+// The parts of a filter, each a clause that holds for an event or does not. A clause has three
+// uses: the compiled filter evaluates it, the index of subscriptions finds it by the values it
+// names, and a dry run shows it as text.
 //
-// Values of another JSON type than the operator's never hit: "5" is not a number. An array is
-// looked into only where the filter says so, and then one element that hits is enough; an operator
-// with "not" holds when none does. What cannot be compared (an object, an array of objects, an
+// Values of another JSON type than the operator's never match: "5" is not a number. The elements of
+// an array are compared only if the filter allows it, and then one match is enough; an operator
+// with "not" holds when none matches. What cannot be compared (an object, an array of objects, an
 // array without the switch) satisfies no operator but IsNotNull.
 
 import { foldCase } from "../../text/compare.ts";
@@ -22,8 +22,8 @@ import { type Operand, operators } from "./operator.ts";
 export type ValuesTest = (values: EventValues) => boolean;
 
 /**
- * Values of the key without one of which the clause cannot hold: texts folded, each once; among
- * beginnings none that begins with another.
+ * Values of the key of which the clause needs at least one: texts folded, each once; no prefix that
+ * begins with another one.
  */
 export type Term =
   | { readonly kind: "equals"; readonly values: readonly (string | number | boolean)[] }
@@ -33,15 +33,15 @@ export interface Clause {
   readonly key: Key;
   /** The setting it comes from, for people. */
   readonly setting: string;
-  /** What it compares with, and of which kind. */
+  /** The values it compares with, and their kind. */
   readonly values: readonly unknown[];
   readonly operand: Operand;
-  /** Null: nothing to be found by. */
+  /** Null: cannot be indexed. */
   readonly term: Term | null;
   readonly holds: ValuesTest;
 }
 
-/** The cheapest to ask first. */
+/** The cheapest first. */
 export function clausesOf(filter: Filter): readonly Clause[] {
   const { onArrays } = filter;
   return [
@@ -85,7 +85,7 @@ function beginningClause({ subjectBeginsWith, isSubjectCaseSensitive }: Filter):
       setting: "subjectBeginsWith",
       values: [subjectBeginsWith],
       operand: "texts",
-      // Where letter case counts, this finds too much and `holds` puts it right.
+      // If letter case counts, this finds too much and `holds` corrects it.
       term: { kind: "begins", values: [folded] },
       holds: isSubjectCaseSensitive
         ? (values) => String(values.find(key).value).startsWith(subjectBeginsWith)
@@ -135,7 +135,7 @@ function isComparable({ kind }: Found, onArrays: boolean): boolean {
   return kind === "one" || (kind === "many" && onArrays);
 }
 
-/** Whether any value that was found is one the operator names. What is null never gets here. */
+/** Whether any value that was found is named by the operator. Null never gets here. */
 function hitsOf(filter: AdvancedFilter): (found: Found) => boolean {
   switch (filter.operatorType) {
     case "NumberIn":
@@ -199,7 +199,7 @@ function termOf(filter: AdvancedFilter): Term | null {
   }
 }
 
-/** Whatever begins with the longer of two begins with the shorter. */
+/** Whatever begins with the longer of two also begins with the shorter. */
 function shortest(beginnings: readonly string[]): readonly string[] {
   return [...new Set(beginnings)].filter(
     (one, _, all) => !all.some((other) => other !== one && one.startsWith(other)),

@@ -1,10 +1,10 @@
-// What a filter sees of an event: the values that its keys lead to, each looked up once per event
-// however many filters ask, sorted by JSON type and with letter case folded.
+// What a filter sees of an event: the values at its keys, each looked up once per event however
+// many filters need it, sorted by JSON type and with letter case folded.
 //
 // Keys are those of https://learn.microsoft.com/azure/event-grid/event-filtering: names of the
-// envelope without regard to letter case, and `data.` with a path whose letters count. The event is
-// someone else's JSON, so only an object's own members are ever followed: neither a prototype, nor
-// the length of a text, nor a place in an array can be reached.
+// envelope, case-insensitive, and `data.` with a case-sensitive path. The event is someone else's
+// JSON, so only an object's own members are ever followed: neither a prototype, nor the length of a
+// string, nor an index of an array can be reached.
 
 import type { EventFields } from "../../event.ts";
 import { foldCase } from "../../text/compare.ts";
@@ -12,7 +12,7 @@ import { foldCase } from "../../text/compare.ts";
 export type Key = {
   /** Different for keys that may find different things. */
   readonly id: string;
-  /** For people. */
+  /** For messages. */
   readonly words: string;
 } & (
   | { readonly kind: "field"; readonly field: "eventType" | "subject" }
@@ -21,11 +21,11 @@ export type Key = {
 );
 
 export interface Found {
-  /** As it is in the event; undefined when it is not there. */
+  /** As in the event; undefined when it is missing. */
   readonly value: unknown;
   /**
-   * `nothing`: not there, or null. `one`: a text, number or truth value. `many`: an array.
-   * `opaque`: an object or an array of nothing but objects, which cannot be compared.
+   * `nothing`: missing, or null. `one`: a text, number or truth value. `many`: an array. `opaque`:
+   * an object or an array of nothing but objects, which cannot be compared.
    */
   readonly kind: "nothing" | "one" | "many" | "opaque";
   /** Folded. */
@@ -34,7 +34,7 @@ export interface Found {
   readonly truths: readonly boolean[];
 }
 
-/** One event being looked at. It lives as long as its routing. */
+/** One event during its routing. */
 export interface EventValues {
   find(key: Key): Found;
 }
@@ -47,7 +47,7 @@ function fieldKey(field: "eventType" | "subject"): Key {
   return { id: `field:${field}`, words: field, kind: "field", field };
 }
 
-/** There is no escape: a member whose name has a dot cannot be named. */
+/** There is no escape: a member whose name contains a dot cannot be named. */
 export function parseKey(text: string): Key {
   const identity = { id: `key:${text}`, words: text };
   const [first = "", ...path] = text.split(".");
@@ -76,7 +76,7 @@ function look(fields: EventFields, key: Key): Found {
   return sort(attributeOf(fields.parsed, key.name), { isAttribute: true });
 }
 
-/** Below `data`: in the custom schema that is the event itself, as it was published. */
+/** Below `data`: in the custom schema that is the published event itself. */
 function rootOf({ schema, parsed }: EventFields): unknown {
   return schema === "CustomEventSchema" ? parsed : memberOf(parsed, "data");
 }
@@ -92,7 +92,7 @@ function memberOf(value: unknown, name: string): unknown {
   return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Of an event in the custom schema: what its mapping made of it. */
+/** Of an event in the custom schema: the envelope made by its mapping. */
 function envelopeOf(fields: EventFields, name: string): string | undefined {
   switch (name) {
     case "id":
@@ -110,13 +110,13 @@ function envelopeOf(fields: EventFields, name: string): string | undefined {
   }
 }
 
-/** What older documentation calls the attributes of a CloudEvent in filters. */
+/** Older documentation's names for the attributes of a CloudEvent in filters. */
 const formerNames: ReadonlyMap<string, string> = new Map([
   ["eventid", "id"],
   ["eventtype", "type"],
 ]);
 
-/** The names of attributes are in lower case, or the event had not been accepted. */
+/** Names of attributes are in lower case; other events are refused. */
 function attributeOf(event: EventFields["parsed"], name: string): unknown {
   return memberOf(event, name) ?? memberOf(event, formerNames.get(name) ?? name);
 }
@@ -124,7 +124,7 @@ function attributeOf(event: EventFields["parsed"], name: string): unknown {
 const none: readonly never[] = [];
 const nothing = { texts: none, numbers: none, truths: none };
 
-/** An attribute of a CloudEvent travels as text in headers, so a number counts as its text too. */
+/** An attribute of a CloudEvent is text in headers, so a number also counts as its text. */
 function sort(value: unknown, { isAttribute = false } = {}): Found {
   if (value === undefined || value === null) return { value, kind: "nothing", ...nothing };
   if (Array.isArray(value)) return sortArray(value);

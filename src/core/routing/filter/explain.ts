@@ -1,8 +1,8 @@
-// The dry run: would this event match, and if not, which clause said no and what did it find? It
-// asks the very clauses that routing asks, so the two cannot disagree.
+// The dry run: would this event match, and if not, which clause failed and what value did it find?
+// It uses the same clauses as routing, so the two cannot disagree.
 //
-// The answer repeats short values of the event. It is for someone who has that event before them,
-// and no line for the log.
+// The result repeats short values of the event. It is for someone who has that event already, and
+// must not be logged.
 
 import type { EventFields } from "../../event.ts";
 import { shapeOf } from "../../text/check.ts";
@@ -13,7 +13,7 @@ import { eventTypeKey, type Found, openEventValues, subjectKey } from "./event-v
 
 export interface Explanation {
   readonly matches: boolean;
-  /** None for a filter that asks for nothing. */
+  /** None for a filter without conditions. */
   readonly clauses: readonly {
     /** `data.color StringIn red, blue` */
     readonly clause: string;
@@ -23,7 +23,7 @@ export interface Explanation {
   }[];
 }
 
-/** More values, longer ones and more elements are cut: a clause is one line. */
+/** More values, longer values and more elements are cut: a clause is one line. */
 const shownValuesMax = 8;
 const shownElementsMax = 3;
 const shownCharactersMax = 60;
@@ -54,7 +54,9 @@ function show(value: unknown): string {
   return text.length <= shownCharactersMax ? text : `${text.slice(0, shownCharactersMax)}…`;
 }
 
-/** Why something that is there was not even compared is said, because it is easily overlooked. */
+/**
+ * When an existing value was not compared, the reason is given, because it is easily overlooked.
+ */
 function describe(found: Found, { operand }: Clause, { onArrays }: Filter): string {
   const { kind, value } = found;
   if (operand === "none" || kind === "nothing") return shownAs(value);

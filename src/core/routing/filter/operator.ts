@@ -1,9 +1,9 @@
 // The operators of advanced filters, as
 // https://learn.microsoft.com/azure/event-grid/event-filtering lists them: what each compares with,
-// and what it says of a key that is not there.
+// and its result for a missing key.
 //
 // The asymmetry is the documentation's own: StringNotIn and NumberNotIn hold where the key is
-// missing, the other "not" operators on texts do not. About ranges it says nothing; they follow
+// missing, the other "not" operators on texts do not. It does not mention ranges; they follow
 // NumberIn and NumberNotIn. Null counts as missing.
 
 import type { OperatorType } from "../filter.ts";
@@ -12,7 +12,7 @@ export type Operand = "number" | "numbers" | "ranges" | "boolean" | "texts" | "n
 
 export interface Operator {
   readonly operand: Operand;
-  /** Holds when no value hits. */
+  /** Holds when no value matches. */
   readonly isNegative: boolean;
   readonly holdsOfNothing: boolean;
 }

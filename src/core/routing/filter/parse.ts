@@ -1,6 +1,5 @@
-// A filter as someone wrote it, in the shape of Azure Resource Manager, checked member by member
-// and turned into a record. Null counts as left out, because clients write it for what they leave
-// out.
+// A filter as written, in the shape of Azure Resource Manager, checked member by member. Null
+// counts as left out, because clients write it that way.
 //
 // The limits are those of https://learn.microsoft.com/azure/event-grid/event-filtering: 25 advanced
 // filters, 25 values over all of them, 512 characters in a text. *Differs:* the limits on event
@@ -35,7 +34,7 @@ const filterMembers = [
   "advancedFilters",
 ];
 
-/** Refusal: InvalidSetting, naming the field by the path that begins with `field`. */
+/** Refusal: InvalidSetting, naming the field by a path that begins with `field`. */
 export function parseFilter(json: unknown, field: string): Filter {
   const members = checkMembers(json ?? {}, field, filterMembers);
   const at = (name: string) => [members[name] ?? null, `${field}.${name}`] as const;
@@ -49,7 +48,7 @@ export function parseFilter(json: unknown, field: string): Filter {
   };
 }
 
-/** A lone `All` is how early versions of the service said it. */
+/** A lone `All` is how early versions of the service wrote it. */
 function parseEventTypes(value: unknown, field: string): readonly string[] | null {
   if (value === null) return null;
   const allowed = `a list of at most ${eventTypesMax} event types`;
@@ -100,7 +99,7 @@ function parseOne(json: unknown, field: string): AdvancedFilter {
   checkOperand(members, field, operand);
   const key = parseKeyText(members.key, `${field}.key`);
   const operands = parseOperand(members, field, operand);
-  // The operator's row in the table says what it carries, which the types cannot see.
+  // The operator's row in the table says what it carries, which the types cannot express.
   return { operatorType, key, ...operands } as AdvancedFilter;
 }
 
@@ -125,7 +124,7 @@ const operandMember: Readonly<Record<Operand, "value" | "values" | null>> = {
   none: null,
 };
 
-/** One value or several: which of them belongs to the operator, and the other one is a mistake. */
+/** `value` or `values`: the operator decides which; the other one is an error. */
 function checkOperand(members: Members, field: string, operand: Operand): void {
   const own = operandMember[operand];
   for (const name of ["value", "values"]) {

@@ -1,13 +1,13 @@
-// A table of beginnings: which of them does a text begin with? One search in a sorted list answers,
+// A table of prefixes: which of them does a text begin with? One search in a sorted list answers,
 // however many there are.
 //
-// Everything in the list that a text begins with is also a beginning of the entry just before the
-// place where the text would stand: whatever sorts between a beginning and a text with it has that
-// beginning too. So each entry remembers the next shorter beginning it has in the list, and the
-// answer is found along that chain.
+// Every prefix of a text in the list is also a prefix of the entry just before the position where
+// the text would be inserted, because whatever sorts between a prefix and a text with it has that
+// prefix too. So each entry links to the next shorter prefix it has in the list, and the answer is
+// that chain.
 
 export interface PrefixTable<T> {
-  /** What is filed under each beginning of the text. */
+  /** What is filed under each prefix of the text. */
   visit(text: string, take: (filed: T) => void): void;
 }
 
@@ -42,7 +42,7 @@ export function countWithin(sorted: readonly string[], beginning: string): numbe
   return countWhile(sorted, isUpTo) - countWhile(sorted, isBefore);
 }
 
-/** How many at the front satisfy a condition that nothing satisfies behind the first that fails. */
+/** How many at the front satisfy a condition that holds for a leading part of the list. */
 function countWhile<T>(list: readonly T[], holds: (entry: T) => boolean): number {
   let low = 0;
   let high = list.length;

@@ -1,8 +1,8 @@
 // A filter in the shape of Azure Resource Manager, as the service shows it: the subject's beginning
-// and end also when they are empty, everything else only when it says something.
+// and end also when they are empty, everything else only when it is set.
 //
-// *Differs:* the service shows numbers with a fraction (`2.0`); JSON knows no difference, and ours
-// are as they are.
+// *Differs:* the service shows numbers with a fraction (`2.0`); in JSON both are the same number,
+// and we write `2`.
 
 import type { AdvancedFilter, Filter } from "../filter.ts";
 
