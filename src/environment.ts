@@ -5,9 +5,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import { type AzureResources, parseAzure } from "./core/azure/resources.ts";
-import type { Activity, Catalog } from "./core/ports.ts";
+import type { Activity, Catalog, Ledger, Log } from "./core/ports.ts";
+import type { Memos } from "./core/steering.ts";
 import type { Chronicle } from "./core/story/chronicle.ts";
 import type { StoryNote } from "./core/story/note.ts";
+import { isoInstant } from "./core/text/time.ts";
 import { type DeadLetters, openDeadLetters } from "./egress/deadletter/sink.ts";
 import { openDestinations } from "./egress/destination.ts";
 import { openAsk } from "./egress/http/ask.ts";
@@ -111,6 +113,7 @@ export async function openEnvironment(
     await openStore(config, { clock, activity, meter, ...outside }),
     (open) => open.close(),
   );
+  if (virtual !== null) await resumeClock(virtual, store, log);
   const { chronicle, missing } = await openChronicle(config, { clock, activity, log });
   stack.defer(() => chronicle.close());
   if (outside.onNote !== undefined) chronicle.listen(outside.onNote);
@@ -140,6 +143,31 @@ function virtualClockOf(config: Config, startedAt: number): VirtualClock | null 
   if (config.clock !== "virtual") return null;
   const startAt = config.clockStartAt ?? startedAt;
   return new VirtualClock({ startAt, patienceMs: config.clockPatienceMs });
+}
+
+/** The kind of the one memo that holds how far virtual time has come. */
+const clockMemo = { kind: "clock", key: "now" };
+
+/** The virtual clock never starts before what the store has seen. */
+async function resumeClock(
+  virtual: VirtualClock,
+  store: Memos & Pick<Ledger, "counts">,
+  log: Log,
+): Promise<void> {
+  const kept = (await store.notes(clockMemo.kind)).map(({ record }) => instantIn(record));
+  // What came in while the store ran on the real clock has been seen as well.
+  const waiting = (await store.counts()).map(({ oldestAt }) => oldestAt);
+  virtual.resume(Math.max(...kept, ...waiting, 0), async (at) => {
+    try {
+      await store.putMemo(clockMemo.kind, clockMemo.key, { at });
+    } catch (error) {
+      log.fact("warn", "clock.notKept", { at: isoInstant(at), error: String(error) });
+    }
+  });
+}
+
+function instantIn(record: object): number {
+  return "at" in record && typeof record.at === "number" ? record.at : 0;
 }
 
 /** The ways out: to endpoints, to dead letters, and for questions of our own. */

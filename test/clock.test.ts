@@ -20,8 +20,15 @@ interface Told {
   readonly dropped: number;
 }
 
+const still = ["--clock", "virtual", "--clock-start", startAt, "--clock-patience", "PT0.2S"];
+
 /** A broker whose time stands still, with one subscription to the receiver. */
-async function openStillBroker(t: TestContext, options: readonly string[] = [], topic = {}) {
+async function openStillBroker(
+  t: TestContext,
+  options: readonly string[] = [],
+  topic = {},
+  clock = still,
+) {
   const receiver = await openReceiver(t);
   const folder = mkdtempSync(join(tmpdir(), "posthorn-clock-"));
   const config = join(folder, "config.json");
@@ -29,21 +36,22 @@ async function openStillBroker(t: TestContext, options: readonly string[] = [], 
   const billing = { destination: { endpointType: "WebHook", properties } };
   const topics = { orders: { key1: key, subscriptions: { billing }, ...topic } };
   writeFileSync(config, JSON.stringify({ topics }));
-  const still = ["--clock", "virtual", "--clock-start", startAt, "--clock-patience", "PT0.2S"];
   const data = ["--config", config, "--data", join(folder, "data")];
-  const program = await startProgram([...data, ...still, ...options]);
-  t.after(async () => {
-    await program.end("SIGKILL");
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const ask = async (body?: unknown): Promise<Told> => {
-    const answer = await fetch(`${program.url}/clock`, {
-      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    });
-    assert.equal(answer.status, 200);
-    return (await answer.json()) as Told;
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const start = async (on = clock) => {
+    const program = await startProgram([...data, ...on, ...options]);
+    t.after(() => program.end("SIGKILL"));
+    return { program, ask: (body?: unknown) => askClock(program.url, body) };
   };
-  return { program, receiver, ask };
+  return { ...(await start()), receiver, start };
+}
+
+async function askClock(url: string, body?: unknown): Promise<Told> {
+  const answer = await fetch(`${url}/clock`, {
+    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+  });
+  assert.equal(answer.status, 200);
+  return (await answer.json()) as Told;
 }
 
 async function publish(url: string, id: string): Promise<number> {
@@ -166,4 +174,34 @@ test("a wrong wish for time is refused in words, naming the field", async (t) =>
     assert.equal(answer.status, 400);
     assert.match(await answer.text(), new RegExp(words));
   }
+});
+
+test("time never goes back over a restart, however the broker ended", async (t) => {
+  const { program, ask, receiver, start } = await openStillBroker(t);
+  receiver.answer = () => 503;
+  assert.equal(await publish(program.url, "a"), 200);
+  const { now } = await ask({ advance: "PT1H" });
+  assert.equal(now, "2030-01-01T01:00:00.000Z");
+  await program.end("SIGTERM");
+
+  const second = await start();
+  const { nextDueAt } = await second.ask();
+  assert.equal((await second.ask()).now, now);
+  assert.ok((nextDueAt ?? "") >= now, "what waits is due as it was");
+  assert.equal(await publish(second.program.url, "b"), 200);
+  const later = await second.ask({ advance: "PT1H" });
+  await second.program.end("SIGKILL");
+
+  const third = await start();
+  assert.equal((await third.ask()).now, later.now);
+});
+
+test("a store that ran on the real clock is not opened in its past", async (t) => {
+  const { program, receiver, start } = await openStillBroker(t, [], {}, []);
+  receiver.answer = () => 503;
+  const before = new Date().toISOString();
+  assert.equal(await publish(program.url, "a"), 200);
+  await program.end("SIGTERM");
+  const second = await start(["--clock", "virtual", "--clock-start", "2020-01-01T00:00:00Z"]);
+  assert.ok((await second.ask()).now >= before);
 });

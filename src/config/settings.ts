@@ -87,7 +87,8 @@ export const settings = {
     kind: instant(),
     default: null,
     example: "2030-01-01T00:00:00Z",
-    about: "The start of the virtual clock. Without it: the real time.",
+    about:
+      "The start of the virtual clock, but never before what the store has seen. Default: the real time.",
   }),
   clockPatienceMs: setting({
     name: "clock-patience",

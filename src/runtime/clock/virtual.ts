@@ -36,11 +36,22 @@ export class VirtualClock implements Clock, Activity {
   #isRingingSoon = false;
   #waiting: (() => void)[] = [];
   #turn: Promise<unknown> = Promise.resolve();
+  #keep: (now: Instant) => Promise<void> = async () => {};
 
   /** `patienceMs`: how long, in real time, an endpoint may hold time back. */
   constructor(options: { readonly startAt: Instant; readonly patienceMs: number }) {
     this.#now = options.startAt;
     this.#patienceMs = options.patienceMs;
+  }
+
+  /**
+   * To be called before anything happens: goes to the moment that was reached before, unless that
+   * is past, and from now on keeps each moment before anything happens at it. So a later start
+   * never finds itself before what was done.
+   */
+  resume(reached: Instant, keep: (now: Instant) => Promise<void>): void {
+    this.#now = Math.max(this.#now, reached);
+    this.#keep = keep;
   }
 
   now(): Instant {
@@ -92,13 +103,19 @@ export class VirtualClock implements Clock, Activity {
     for (;;) {
       const next = this.#alarms.first();
       if (next === undefined || next.at > until) break;
-      this.#now = next.at;
+      await this.#moveTo(next.at);
       this.#rounds = 0;
       this.#ringDue();
       await this.#quiet();
     }
-    this.#now = until;
+    await this.#moveTo(until);
     return until;
+  }
+
+  async #moveTo(at: Instant): Promise<void> {
+    if (at <= this.#now) return;
+    await this.#keep(at);
+    this.#now = at;
   }
 
   #resolve(target: Target): Instant {
