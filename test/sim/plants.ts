@@ -1,5 +1,5 @@
 // Broken parts, one for each promise. A simulation that stays green with one of these in the house
-// proves nothing; sim.test.ts puts them in one after the other and sees each of them found out.
+// proves nothing; planted-faults.test.ts puts them in one after the other, and each must be found.
 
 import type { Outcome } from "../../src/core/delivery/outcome.ts";
 import type { Claim, Delivery, Settlement, Sink } from "../../src/core/ports.ts";
