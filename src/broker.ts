@@ -1,6 +1,7 @@
 // The broker: lays the real ground (environment.ts), has the stack joined on it (wiring.ts), puts
 // the control beside them (routes.ts), and opens the doors; closes everything in reverse.
 
+import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
@@ -8,6 +9,7 @@ import { recoverStories } from "./control/recover-stories.ts";
 import { logUnusedSettings } from "./control/unused-settings.ts";
 import type { Route } from "./core/request.ts";
 import { publishLimits } from "./core/schema/limits.ts";
+import { isHostName } from "./core/text/setting-kinds.ts";
 import { type Ending, type Outside, openEnvironment, type RealEnvironment } from "./environment.ts";
 import { greet } from "./greeting.ts";
 import { batchDefaultsOf, portsIn, rulesOf, versionOf } from "./room-options.ts";
@@ -142,11 +144,16 @@ async function welcome(
   log.announce("broker.started", started, greet({ ...started, version: versionOf(), topics }));
 }
 
-function certificatesOf({ tlsCertFile, tlsKeyFile, dataFolder, https }: Config) {
+function certificatesOf({ tlsCertFile, tlsKeyFile, tlsNames, dataFolder, https }: Config) {
   if (tlsCertFile !== null && tlsKeyFile !== null) {
     return givenCertificates({ certFile: tlsCertFile, keyFile: tlsKeyFile });
   }
   const everywhere = ["0.0.0.0", "::"];
-  const hosts = https === null || everywhere.includes(https.host) ? [] : [https.host];
+  const machine = hostname().toLowerCase();
+  const hosts = [
+    ...(https === null || everywhere.includes(https.host) ? [] : [https.host]),
+    ...(isHostName(machine) ? [machine] : []),
+    ...(tlsNames ?? []),
+  ];
   return keptCertificates({ folder: resolve(dataFolder), hosts });
 }

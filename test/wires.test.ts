@@ -1,12 +1,15 @@
 // Who may do what, over which wire: the real program as an operator meets it.
 
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { request } from "node:https";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
+import { connect } from "node:tls";
 import { type Program, startProgram } from "./fixtures/program.ts";
 
 function openFolder(t: TestContext): string {
@@ -47,6 +50,24 @@ function ask(
 
 const https = ["--https", "127.0.0.1:0"];
 const subscriptions = "/subscriptions?api-version=2022-12-01";
+
+test("the certificate has the machine's own name, and those that a setting adds", async (t) => {
+  const folder = openFolder(t);
+  const names = ["--tls-names", "EventGridModule,192.0.2.7", "--tls-names", "2001:db8::7"];
+  const program = await start(t, ["--data", folder, ...https, ...names]);
+  const { https: url, ca } = startedOf(program);
+  for (const servername of ["eventgridmodule", hostname(), "orders.eventgridmodule"]) {
+    const socket = connect({
+      ...{ host: "127.0.0.1", port: Number(new URL(String(url)).port), servername },
+      ca: readFileSync(String(ca), "utf8"),
+    });
+    await once(socket, "secureConnect");
+    assert.ok(socket.authorized, servername);
+    socket.destroy();
+  }
+  const certificate = new X509Certificate(readFileSync(join(folder, "server.pem")));
+  for (const address of ["192.0.2.7", "2001:db8::7"]) assert.ok(certificate.checkIP(address));
+});
 
 test("keys and certificates are made at the first start, kept, and found by the next", async (t) => {
   const folder = join(openFolder(t), "data");

@@ -90,6 +90,7 @@ test("without any setting the defaults are in force, and cannot be changed", () 
     publishQueueBytesMax: 64 * 1024 * 1024,
     stopGraceMs: 8_000,
     tlsCaFiles: null,
+    tlsNames: null,
     defaultMaxDeliveryAttempts: null,
     defaultEventTimeToLiveMs: null,
     moduleBatchEvents: null,
@@ -419,6 +420,11 @@ test("what of the module's keys means nothing here is told by name", () => {
     idleKeys.map(({ name }) => name),
     ["outbound__clientAuth__clientCert__enabled"],
   );
+});
+
+test("names for the local certificate are refused beside one that is given", () => {
+  const args = ["--tls-cert", "a.pem", "--tls-key", "b.pem", "--tls-names", "x"];
+  assert.match(refused({ args }), /tls-names must be left out where tls-cert is given/);
 });
 
 test("the module's misspelt group is taken as meant, and an unknown key is named", () => {

@@ -294,6 +294,9 @@ function contradictionsIn(config: Config): Refusal[] {
   ] as const) {
     if (!isFine) refuse(`${one} and ${other} must be given together, and one is missing`);
   }
+  if (config.tlsCertFile !== null && config.tlsNames !== null) {
+    refuse("tls-names must be left out where tls-cert is given: its names are its own");
+  }
   if (config.moduleKeysEnabled && (config.moduleKey1 ?? config.moduleKey2) === null) {
     const { moduleKey1, moduleKeysEnabled } = settings;
     refuse(`${moduleKey1.name} must be given where ${moduleKeysEnabled.name} is true`);

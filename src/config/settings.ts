@@ -9,6 +9,7 @@ import { profileNames } from "../core/delivery/profile.ts";
 import {
   address,
   duration,
+  hostName,
   instant,
   listOf,
   oneOf,
@@ -51,6 +52,16 @@ export const settings = {
     default: null,
     example: "/etc/posthorn/server.key",
     about: "PEM file with the key of that certificate.",
+  }),
+  tlsNames: setting({
+    name: "tls-names",
+    kind: listOf(hostName()),
+    default: null,
+    example: "eventgridmodule,10.0.0.5",
+    about:
+      "Host names and addresses that clients reach the broker by, for the local certificate. " +
+      "`localhost`, the machine's own host name and the address of `https` are always in it.",
+    isList: true,
   }),
   dataFolder: setting({
     name: "data",

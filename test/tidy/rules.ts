@@ -116,7 +116,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
     "src/cli/",
     "src/testing/",
   ],
-  "node:os": ["src/testing/"],
+  "node:os": ["src/broker.ts", "src/testing/"],
   "node:perf_hooks": ["src/runtime/"],
   "node:querystring": ["src/runtime/"],
   "node:sqlite": [

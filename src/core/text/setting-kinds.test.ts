@@ -4,6 +4,7 @@ import { Refusal } from "../refusal.ts";
 import {
   address,
   duration,
+  hostName,
   isLoopback,
   listed,
   listOf,
@@ -28,6 +29,15 @@ test("only the machine itself is loopback", () => {
   }
   for (const host of ["0.0.0.0", "::", "128.0.0.1", "127.0.0.1.example", "localhost.example", ""]) {
     assert.ok(!isLoopback(host), host);
+  }
+});
+
+test("host names, container names and addresses are told from other texts", () => {
+  const { parse } = hostName();
+  const fine = ["EventGridModule", "a-b.example", "my_container", "10.0.0.5", "2001:db8::7", "x"];
+  for (const name of fine) assert.equal(parse(name, "f"), name.toLowerCase());
+  for (const wrong of ["", "a b", "-a", "a-", "a..b", "*.a", "a/b", "a:80", "x".repeat(254), "ä"]) {
+    assert.throws(() => parse(wrong, "f"), /f must be a host name or an IP address/, wrong);
   }
 });
 

@@ -97,6 +97,18 @@ export function text(allowed: string, rule: RegExp): Kind<string> {
   return kind(allowed, (given) => (rule.test(given) ? given : undefined));
 }
 
+/** A name that a machine or container is reached by, or its address. */
+export function hostName(): Kind<string> {
+  return kind("a host name or an IP address", (text) =>
+    isHostName(text) || URL.canParse(`http://[${text}]`) ? text.toLowerCase() : undefined,
+  );
+}
+
+/** Also an IPv4 address, and a container's name, which may have underscores. */
+export function isHostName(text: string): boolean {
+  return /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i.test(text) && !text.includes("..");
+}
+
 /** Null: off. */
 export function address(): Kind<Address | null> {
   return kind("HOST:PORT with a port from 0 to 65535, or off", (text) => {

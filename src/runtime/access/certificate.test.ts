@@ -89,6 +89,10 @@ test("a topic's host name gets a certificate of its own, and other names do not"
   for (const name of ["example.com", "localhost", "a.b.localhost", ".localhost", "*.localhost"]) {
     assert.equal(await forName?.(name), null, name);
   }
+  const hosts = ["eventgridmodule", "10.0.0.5"];
+  const named = (await keptCertificates({ folder, hosts }).identity()).forName;
+  assert.ok(await named?.("orders.eventgridmodule"));
+  assert.equal(await named?.("orders.10.0.0.5"), null);
 });
 
 test("openssl agrees that the authority vouches for the certificate", async (t) => {
@@ -187,7 +191,7 @@ test("two brokers that start at once in one folder end up with one authority", a
 test("the host listened on is in the certificate, also when it is a new one", async (t) => {
   const folder = openFolder(t);
   await keptCertificates({ folder }).identity();
-  for (const host of ["192.0.2.7", "2001:db8::7", "broker.example"]) {
+  for (const host of ["192.0.2.7", "2001:db8::7", "broker.example", "event_grid.example"]) {
     const hosts = [host];
     const { cert } = await keptCertificates({ folder, hosts }).identity();
     const certificate = new X509Certificate(cert);

@@ -91,7 +91,7 @@ export function keptCertificates(options: {
       const path = join(folder, "server.pem");
       const kept = parsed(readKept(path));
       const forName = async (name: string) => {
-        if (!topicHost.test(name)) return null;
+        if (!isOfTopic(name, hosts)) return null;
         return identityOf(await issue({ authority, key, hosts: [name], now: now() }), key);
       };
       if (kept !== null && isGood(kept, { authority, key, hosts, now: now() })) {
@@ -104,8 +104,14 @@ export function keptCertificates(options: {
   };
 }
 
-/** Most clients want two dots behind the star of a certificate, so each of these gets its own. */
-const topicHost = /^[a-z0-9-]{1,63}\.localhost$/;
+/**
+ * A topic's own name under one of the broker's: `orders.localhost`. Most clients want two dots
+ * behind the star of a certificate, so each of these gets its own.
+ */
+function isOfTopic(name: string, hosts: readonly string[]): boolean {
+  const [, host] = /^[a-z0-9-]{1,63}\.(.+)$/.exec(name) ?? [];
+  return host !== undefined && isIP(host) === 0 && hosts.includes(host);
+}
 
 interface Authority {
   readonly certificate: X509Certificate;
