@@ -14,7 +14,7 @@ import { type DeadLetters, openDeadLetters } from "./egress/deadletter/sink.ts";
 import { openDestinations } from "./egress/destination.ts";
 import { openAsk } from "./egress/http/ask.ts";
 import { openWebhook } from "./egress/http/webhook.ts";
-import { entraOf, trustOf, versionOf } from "./room-options.ts";
+import { egressPolicyOf, entraOf, trustOf, versionOf } from "./room-options.ts";
 import { trustAlso } from "./runtime/access/certificate.ts";
 import { keepSecret } from "./runtime/access/kept-file.ts";
 import { openKeys } from "./runtime/access/keys.ts";
@@ -180,18 +180,21 @@ function openSinks(
   const ca = (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8"));
   trustAlso(ca);
   const trust = trustOf(config);
+  const policy = egressPolicyOf(config);
   const sendsMax = config.endpointSendsMax;
   const webhook = stack.adopt(
-    openWebhook({ ...environment, lateMax: sendsMax, ca, trust }),
+    openWebhook({ ...environment, lateMax: sendsMax, ca, trust, policy }),
     (open) => open.close(),
   );
-  const sink = stack.adopt(openDestinations({ ...environment, webhook, azure }), (open) =>
+  const sink = stack.adopt(openDestinations({ ...environment, webhook, azure, policy }), (open) =>
     open.close(ending.signal),
   );
-  const { ask } = stack.adopt(openAsk({ ...environment, ca, trust }), (open) => open.close());
+  const { ask } = stack.adopt(openAsk({ ...environment, ca, trust, policy }), (open) =>
+    open.close(),
+  );
   // Also where there is no account: what waits for one that has been taken out is kept a while.
   const deadLetterSink = stack.adopt(
-    openDeadLetters({ ...environment, accounts: azure.storageAccounts }),
+    openDeadLetters({ ...environment, accounts: azure.storageAccounts, policy }),
     (open) => open.close(),
   );
   return { sink, ask, deadLetterSink };

@@ -10,8 +10,10 @@ import { type BatchPolicy, batchDefaults } from "./core/delivery/batch.ts";
 import { handshakeRules } from "./core/handshake/handshake.ts";
 import type { Catalog } from "./core/ports.ts";
 import type { Retention } from "./core/story/chronicle.ts";
+import { isLoopback } from "./core/text/setting-kinds.ts";
 import { type ModuleRules, moduleBatchDefaults } from "./edge/topic.ts";
 import type { Trust } from "./egress/http/connections.ts";
+import { type EgressPolicy, openEgressPolicy } from "./egress/policy.ts";
 import type { OwnPort } from "./runtime/http/topic-ports.ts";
 import type { RoomRules } from "./wiring.ts";
 
@@ -106,4 +108,16 @@ export function settingsOf({ rows }: Config): SettingView[] {
 export function versionOf(): string {
   const text = readFileSync(join(import.meta.dirname, "../package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Undefined: every address may be connected to. Refusal: InvalidSetting. */
+export function egressPolicyOf(config: Config): EgressPolicy | undefined {
+  const { egressBlocked, egressAllowed, http, https } = config;
+  const isOpen = [http, https].some((at) => at !== null && !isLoopback(at.host));
+  const auto = isOpen ? ["link-local"] : [];
+  const blocked = egressBlocked
+    .filter((name) => name !== "off")
+    .flatMap((name) => (name === "auto" ? auto : [name]));
+  if (blocked.length === 0) return undefined;
+  return openEgressPolicy({ blocked, allowed: egressAllowed ?? [] });
 }

@@ -321,6 +321,26 @@ export const settings = {
     example: "PT30S",
     about: "How long requests in flight may take when the broker stops.",
   }),
+  egressBlocked: setting({
+    name: "egress-block",
+    kind: listOf(text("auto, off, a set of networks or a network", /^[0-9A-Za-z.:/-]+$/)),
+    default: "auto",
+    example: "public-only",
+    about:
+      "Networks that the broker never connects to: for events, handshakes, dead letters and " +
+      "redrives. Sets: `loopback`, `link-local` (with metadata services), `private`, and " +
+      "`public-only`, which blocks everything that is not the public network. `auto`: " +
+      "`link-local` when a listener is not on loopback, else nothing.",
+    isList: true,
+  }),
+  egressAllowed: setting({
+    name: "egress-allow",
+    kind: listOf(text("a set of networks or a network", /^[0-9A-Za-z.:/-]+$/)),
+    default: null,
+    example: "10.20.0.0/16",
+    about: "Exceptions to `egress-block`.",
+    isList: true,
+  }),
   tlsCaFiles: setting({
     name: "tls-ca",
     kind: listOf(path()),

@@ -9,6 +9,7 @@
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Activity, Clock, Sink } from "../core/ports.ts";
 import { canceled, silent } from "./http/exchange.ts";
+import { type EgressPolicy, guard } from "./policy.ts";
 
 type Limits = Parameters<Sink["send"]>[2];
 
@@ -20,6 +21,8 @@ export interface ClientSendOptions {
   readonly activity: Activity;
   /** Errands that may go on after their wait; others are broken off. */
   readonly lateMax: number;
+  /** Without it every address may be connected to. */
+  readonly policy?: EgressPolicy | undefined;
 }
 
 export class ClientSends {
@@ -68,7 +71,7 @@ class ClientSend {
     this.#callOff = floor.clock.after(limits.waitMs, () => this.#waitIsOver());
     limits.signal.addEventListener("abort", this.cancel, { once: true });
     floor.clientSends.add(this);
-    work(this.#breakOff.signal).then(
+    guard(floor.policy, () => work(this.#breakOff.signal)).then(
       (outcome) => this.#end(outcome),
       (bug: unknown) => this.#fail(bug),
     );

@@ -20,6 +20,7 @@ import { ClientSends } from "./client-send.ts";
 import { silent } from "./http/exchange.ts";
 import { openAddresses } from "./http/post-address.ts";
 import type { Webhook } from "./http/webhook.ts";
+import type { EgressPolicy } from "./policy.ts";
 
 /** How long a bus may take to say goodbye; one that is away would take a minute. */
 const goodbyeMs = 1_000;
@@ -28,6 +29,8 @@ const goodbyeMs = 1_000;
 const lateMax = 256;
 
 export interface DestinationOptions {
+  /** Without it every address may be connected to. */
+  readonly policy?: EgressPolicy | undefined;
   readonly clock: Clock;
   readonly activity: Activity;
   /** For what takes posts. It is closed by whoever opened it. */

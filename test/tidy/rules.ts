@@ -98,7 +98,17 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   ],
   "node:http": ["src/runtime/", "src/testing/"],
   "node:https": ["src/runtime/"],
-  "node:net": ["src/doctor/", "src/runtime/", "src/testing/", "src/ingress/network.ts"],
+  "node:async_hooks": ["src/egress/policy.ts"],
+  "node:diagnostics_channel": ["src/egress/policy.ts"],
+  "node:dns": ["src/egress/policy.ts"],
+  "node:net": [
+    "src/egress/policy.ts",
+    "src/egress/http/connections.ts",
+    "src/doctor/",
+    "src/runtime/",
+    "src/testing/",
+    "src/ingress/network.ts",
+  ],
   "node:path": [
     "src/doctor/",
     "src/main.ts",

@@ -7,6 +7,7 @@ import type {
   NotRead,
 } from "../../core/deadletter/letter-store.ts";
 import type { Activity, Clock } from "../../core/ports.ts";
+import { type EgressPolicy, guard } from "../policy.ts";
 
 /** One kind of store. Never rejects for what the world did; told to stop, it may say anything. */
 export interface BlobReader {
@@ -28,6 +29,8 @@ export interface LetterReaderOptions {
   readonly activity: Activity;
   /** Undefined for an account that is not in the settings. */
   readonly shelfOf: (account: string) => BlobReader | undefined;
+  /** Without it every address may be connected to. */
+  readonly policy?: EgressPolicy | undefined;
 }
 
 /** One of ours has 1 MB; what the service may write is not told. */
@@ -40,7 +43,7 @@ export function notRead(words: string): NotRead {
 
 export const tooLarge = notRead(`The blob has more than ${blobBytesMax} bytes`);
 
-export function openLetterReader({ clock, activity, shelfOf }: LetterReaderOptions) {
+export function openLetterReader({ clock, activity, shelfOf, policy }: LetterReaderOptions) {
   const closing = new AbortController();
   const look = async <T>(
     { account }: BlobContainer,
@@ -61,7 +64,8 @@ export function openLetterReader({ clock, activity, shelfOf }: LetterReaderOptio
     closing.signal.addEventListener("abort", close, { once: true });
     const callOff = clock.after(lookMs, () => stop("The store gave no answer in time"));
     try {
-      return await Promise.race([work(reader, breakOff.signal), tooLong.promise]);
+      const done = guard(policy, () => work(reader, breakOff.signal));
+      return await Promise.race([done, tooLong.promise]);
     } finally {
       callOff();
       closing.signal.removeEventListener("abort", close);

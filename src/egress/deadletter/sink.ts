@@ -18,6 +18,7 @@ import type { Activity, Clock, Ids, Sink } from "../../core/ports.ts";
 import type { DeadLetterDestination } from "../../core/subscription.ts";
 import { ClientSends } from "../client-send.ts";
 import { silent } from "../http/exchange.ts";
+import type { EgressPolicy } from "../policy.ts";
 import { openBlobs } from "./blob-writer.ts";
 import { openFolder } from "./folder-writer.ts";
 import { type BlobReader, openLetterReader } from "./reader.ts";
@@ -26,6 +27,8 @@ import { type BlobReader, openLetterReader } from "./reader.ts";
 const lateMax = 64;
 
 export interface DeadLetterOptions {
+  /** Without it every address may be connected to. */
+  readonly policy?: EgressPolicy | undefined;
   readonly clock: Clock;
   readonly activity: Activity;
   readonly ids: Ids;

@@ -7,6 +7,7 @@
 
 import type { Ask, EndpointAnswer } from "../../core/handshake/question.ts";
 import type { Activity, Clock } from "../../core/ports.ts";
+import type { EgressPolicy } from "../policy.ts";
 import { Connections, type Controller, type Listener, type Trust } from "./connections.ts";
 import { headerText, silenceOf, wordsOf } from "./message.ts";
 
@@ -21,6 +22,8 @@ export interface AskOptions {
   readonly ca?: readonly string[];
   /** Whose certificates will do; those of known authorities if not said. */
   readonly trust?: Trust;
+  /** Without it every address may be connected to. */
+  readonly policy?: EgressPolicy | undefined;
 }
 
 export interface Asker {
@@ -35,8 +38,8 @@ const canceled: EndpointAnswer = { kind: "noReply", why: "It was broken off." };
 
 export function openAsk(options: AskOptions): Asker {
   const { clock, activity, asksMax = 64, bodyBytesMax = 65_536, ca = [] } = options;
-  const { trust = "known" } = options;
-  const connections = new Connections({ clock, keepAliveMs: 4_000, idleMax: 0, ca, trust });
+  const { trust = "known", policy } = options;
+  const connections = new Connections({ clock, keepAliveMs: 4_000, idleMax: 0, ca, trust, policy });
   const closing = new AbortController();
   const turns = openTurns(asksMax);
 

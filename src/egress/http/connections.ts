@@ -5,6 +5,7 @@
 // do not let go of a request that still waits for one, and set one bound for all endpoints of an
 // origin. How many connections are in use is the caller's business; how many lie idle is ours.
 
+import { isIP } from "node:net";
 import {
   checkServerIdentity,
   createSecureContext,
@@ -14,6 +15,7 @@ import {
 } from "node:tls";
 import { buildConnector, Client, type Dispatcher } from "undici";
 import type { Clock, Instant } from "../../core/ports.ts";
+import type { EgressPolicy } from "../policy.ts";
 
 export interface ConnectionsOptions {
   readonly clock: Clock;
@@ -24,6 +26,8 @@ export interface ConnectionsOptions {
   /** Authorities to trust beside those of the system, as PEM. */
   readonly ca: readonly string[];
   readonly trust?: Trust;
+  /** Without it every address may be connected to. */
+  readonly policy?: EgressPolicy | undefined;
 }
 
 /**
@@ -112,11 +116,15 @@ export class Connections {
   }
 
   #connector(signal: AbortSignal): buildConnector.connector {
-    const { trust = "known" } = this.#options;
+    const { trust = "known", policy } = this.#options;
     const rejectUnauthorized = trust === "known";
-    const connect = buildConnector({
-      ...{ timeout: 0, secureContext: this.#trust, signal, rejectUnauthorized },
-    });
+    const connect = allowedBy(
+      policy,
+      buildConnector({
+        ...{ timeout: 0, secureContext: this.#trust, signal, rejectUnauthorized },
+        ...(policy !== undefined && { lookup: policy.lookup }),
+      }),
+    );
     if (trust !== "anyAuthority") return connect;
     return (target, done) =>
       connect(target, (...made) => {
@@ -159,6 +167,20 @@ export class Connections {
     for (const connection of this.#all) this.drop(connection);
     await Promise.all([...this.#all].map(({ client }) => client.destroy()));
   }
+}
+
+/** Names are judged when they are looked up; an address in the URL is not looked up. */
+function allowedBy(
+  policy: EgressPolicy | undefined,
+  connect: buildConnector.connector,
+): buildConnector.connector {
+  if (policy === undefined) return connect;
+  return (target, done) => {
+    const host = target.hostname.replace(/^\[|\]$/g, "");
+    const why = isIP(host) === 0 ? null : policy.whyBlocked(host);
+    if (why === null) connect(target, done);
+    else queueMicrotask(() => done(why, null));
+  };
 }
 
 /** What OpenSSL says of a chain that ends with an authority nobody knows. */

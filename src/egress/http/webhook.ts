@@ -7,6 +7,7 @@
 
 import type { Activity, Clock, Sink } from "../../core/ports.ts";
 import type { WebHookDestination } from "../../core/subscription.ts";
+import type { EgressPolicy } from "../policy.ts";
 import { Connections, type Trust } from "./connections.ts";
 import { canceled, Exchange, type Floor, silent } from "./exchange.ts";
 import { postOf, type Target, targetOf } from "./message.ts";
@@ -29,6 +30,8 @@ export interface WebhookOptions {
   readonly ca?: readonly string[];
   /** Whose certificates will do; those of known authorities if not said. */
   readonly trust?: Trust;
+  /** Without it every address may be connected to. */
+  readonly policy?: EgressPolicy | undefined;
 }
 
 /** A URL, and headers that whoever guards it asks for. */
