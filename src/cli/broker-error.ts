@@ -1,5 +1,5 @@
-// What a broker has refused, in its own words. Not a Refusal of ours: the arguments were fine, and
-// the exit code tells scripts whether the thing was not there (3) or something else was wrong (1).
+// A broker's refusal, with its own message. Not a Refusal of ours: the arguments were valid, and
+// the exit code says whether the resource does not exist (3) or something else failed (1).
 
 import type { Members } from "../core/text/wording.ts";
 import { isObject } from "./import/expression.ts";
@@ -24,7 +24,7 @@ export class BrokerError extends Error {
   }
 }
 
-/** What an answer says is wrong, in one line. */
+/** The error in an answer, in one line. */
 export function wordsOf({ error }: Members, otherwise: string): string {
   const words = isObject(error) && typeof error.message === "string" ? error.message : otherwise;
   return words.replace(/\s+/g, " ");

@@ -1,6 +1,6 @@
-// A client of a broker's control plane, as anyone could write one: plain HTTP with the admin key.
-// What the broker refuses is a value; that it cannot be reached, or that it does not know us, ends
-// the command.
+// A client of a broker's control plane, as anyone could write one: plain HTTP with the admin key. A
+// refusal is a value; if the broker cannot be reached, or does not accept the key, the command
+// ends.
 
 import type { Chance } from "../core/ports.ts";
 import type { OpenReceiver } from "../core/receiver.ts";
@@ -13,70 +13,70 @@ import { isObject } from "./import/expression.ts";
 import type { Secrets } from "./import/same-as.ts";
 import { signingOf } from "./import/signing-secrets.ts";
 
-/** What the process alone can do. */
+/** What only the process can do. */
 export interface Wire {
   readonly readInput: () => Promise<string>;
   readonly fetch: typeof fetch;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Trusts an authority, given as PEM, beside the usual ones. */
+  /** Trusts an authority, given as PEM, in addition to the usual ones. */
   readonly trust: (pem: string) => void;
   readonly makeId: () => string;
   /** In [0, 1). */
   readonly chance: () => number;
   readonly seeded: (seed: number) => Chance;
   readonly openReceiver: OpenReceiver;
-  /** Writes a file as its bytes come; what was there is replaced. */
+  /** Writes a file from a stream; an existing one is replaced. */
   readonly save: (path: string, bytes: ReadableStream<Uint8Array>) => Promise<void>;
-  /** What `serve` takes, for completion. */
+  /** The options of `serve`, for completion. */
   readonly settingNames: readonly string[];
 }
 
-/** What a command stands on. */
+/** What a command gets to work with. */
 export interface Outside extends Wire {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => string;
   readonly print: (text: string) => void;
-  /** Beside what is printed: warnings and progress. */
+  /** Warnings and progress, apart from the output. */
   readonly tell: (text: string) => void;
-  /** The same for what went wrong, which is always told. */
+  /** The same for errors, which are always shown. */
   readonly complain: (text: string) => void;
   readonly isTerminal: boolean;
-  /** Whether a person sees what is told, and it can be told anew in the same place. */
+  /** Whether a person sees the messages, and a line can be rewritten in place. */
   readonly isTold: boolean;
   readonly columns: number;
-  /** Calls back when someone wants the command to end. The answer stops that. */
+  /** Calls back when the command should end. The result stops that. */
   readonly onSignal: (listener: (signal: string) => void) => () => void;
 }
 
 export interface BrokerReply {
   readonly status: number;
   readonly body: Members;
-  /** Where to ask how it goes on. */
+  /** Where to poll for progress. */
   readonly operation: string | null;
 }
 
 export interface Client {
   readonly server: string;
   ask(method: string, path: string, body?: object): Promise<BrokerReply>;
-  /** What an answer holds whose status says yes. Throws Complaint for any other. */
+  /** The content of a successful answer. Throws Complaint for any other. */
   get(path: string): Promise<Members>;
   send(method: string, path: string, body?: object): Promise<BrokerReply>;
-  /** As anyone could, without the admin key: for publishing. */
+  /** Without the admin key: for publishing. */
   post(path: string, headers: Readonly<Record<string, string>>, body: string): Promise<BrokerReply>;
-  /** Server-sent events, as they come, until the signal aborts. Throws Complaint. */
+  /** Server-sent events, as they arrive, until the signal aborts. Throws Complaint. */
   stream(path: string, signal: AbortSignal): AsyncIterable<ServerSent>;
-  /** What is not JSON, as it comes. Throws Complaint. */
+  /** A body that is not JSON, as it arrives. Throws Complaint. */
   download(path: string): Promise<ReadableStream<Uint8Array>>;
   /** All pages of a list. Refusal: Unavailable. */
   list(path: string): Promise<readonly Members[]>;
-  /** Waits for what a write began; null when all went well, else why not. */
+  /** Waits for a long-running write; null if it succeeded, otherwise why not. */
   follow(answer: BrokerReply): Promise<string | null>;
 }
 
-/** Beside ours, which has its version in its path. */
+/** For Azure's API; Posthorn's own has its version in the path. */
 const apiVersion = "2025-02-15";
-/** The broker holds its answers back; so this is about an hour. */
+/** The broker delays its answers; so this is about an hour. */
 const pollsMax = 180;
 const pollMs = 1_000;
 const pagesMax = 10_000;
@@ -128,7 +128,7 @@ export function openClient(given: BrokerAddress, outside: Outside): Client {
         }
         yield* serverSent(textIn(response, base));
       } catch (error) {
-        // Whoever has had enough is not told what that broke off.
+        // After an interrupt, the errors it caused are not shown.
         if (!signal.aborted) throw error;
       }
     },
@@ -222,7 +222,7 @@ function parseBody(text: string): Members {
   }
 }
 
-/** Wherever the broker believes to be: the key goes where it was meant to go, and nowhere else. */
+/** Whatever address the broker reports: the key is only sent where it was meant for. */
 function pathOf(link: string, base: string): string {
   const { pathname, search } = new URL(link, base);
   return `${pathname}${search}`;
@@ -241,7 +241,7 @@ function refuseAnswer(base: string, path: string, status: number): Refusal {
   return new Refusal("Unavailable", words);
 }
 
-/** The segments of an id, written so that a URL can hold them. */
+/** The segments of an id, encoded for a URL. */
 export function pathTo(id: string): string {
   return id.split("/").map(encodeURIComponent).join("/");
 }

@@ -1,5 +1,5 @@
-// What a command of the hand is: its words, its options with a sentence each, an example, and how
-// to load what it does. The table of them is in commands.ts; help, completion and the reference in
+// What a command is: its words, its options with a sentence each, examples, and how to load its
+// implementation. The table of them is in commands.ts; help, completion and the reference in
 // docs/cli.md are made from it.
 
 import type { Outside } from "./client.ts";
@@ -10,20 +10,20 @@ export interface Command {
   readonly words: string;
   /** One sentence, for lists of commands. */
   readonly about: string;
-  /** What else there is to know. */
+  /** More about it. */
   readonly more?: string;
   readonly operands?: Operands;
   readonly options: Options;
   /** Whole command lines. */
   readonly examples: readonly string[];
   /**
-   * What it prints: a value, in the form that is asked for; or something of its own, in which case
-   * only some forms are offered, or none.
+   * What it prints: a value, in the requested format; or something of its own, with only some
+   * formats or none.
    */
   readonly prints: "value" | "text" | "stream";
-  /** Whether it speaks to a broker. */
+  /** Whether it talks to a broker. */
   readonly isLocal?: boolean;
-  /** Run by the process itself, before the options that all others take are known. */
+  /** Run by the process itself, before the common options are read. */
   readonly isOfProcess?: boolean;
   readonly load: () => Promise<Run>;
 }
@@ -32,14 +32,14 @@ export type Run = (given: ParsedOptions, outside: CommandOutside) => Promise<Res
 
 export interface CommandOutside extends Outside {
   readonly form: Form;
-  /** All there are. */
+  /** All commands. */
   readonly commands: readonly Command[];
 }
 
 /** A value is printed; undefined: nothing is. */
 export interface Result {
   readonly value?: unknown;
-  /** The rows of its table, where the usual ones would not do. */
+  /** The rows of its table, if the usual ones are not suitable. */
   readonly rows?: readonly Row[];
   readonly exitCode?: number;
 }

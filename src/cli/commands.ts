@@ -1,6 +1,6 @@
-// The table of commands: all that `posthorn` knows, in the order in which help shows it. What a
-// command does is loaded when it is run. A command of the process itself (serve, config) is here
-// for help and completion, and main.ts runs it.
+// The table of commands, in the order of the help. A command's implementation is loaded when it is
+// run. A command of the process itself (serve, config) is here for help and completion, and main.ts
+// runs it.
 
 import { subscriptionCommands } from "./az/subscription-commands.ts";
 import { topicCommands, typeCommands } from "./az/topic-commands.ts";
@@ -10,7 +10,7 @@ import type { Option } from "./option.ts";
 import { exportOptions, importOptions } from "./options.ts";
 import { toolCommands } from "./tools/tool-commands.ts";
 
-/** Whoever comes here has gone past the process that should have run it. */
+/** Never reached: the process runs these commands itself. */
 const byProcess = async (): Promise<Run> => {
   throw new Error("this command is run by the process itself");
 };

@@ -1,5 +1,5 @@
-// Where a broker is, and its key: as options or the environment say, or as its data folder tells
-// whoever is on the same machine.
+// A broker's address and key: from options or the environment, or from its data folder on the same
+// machine.
 
 import { join } from "node:path";
 import { Refusal } from "../core/refusal.ts";
@@ -10,7 +10,7 @@ import type { Outside } from "./client.ts";
 const serverDefault = "http://127.0.0.1:5888";
 const dataDefault = "./posthorn-data";
 
-/** The options that say it. */
+/** The options for it. */
 export interface BrokerAddress {
   one(name: "server" | "key" | "data" | "ca"): string | null;
 }
@@ -42,7 +42,7 @@ function serverOf(text: string): URL {
   throw refuseValue({ field: "server", value: text, allowed });
 }
 
-/** The key of a broker here is for that broker: it is not sent to other machines. */
+/** The key of a local broker is only for that broker: it is not sent to other machines. */
 function keyIn(folder: string, { readFile }: Outside): string | null {
   return readOr(() => readFile(join(folder, "admin.key")).trim());
 }
@@ -72,7 +72,7 @@ function trustOwn(file: string | null, folder: string, { readFile, trust }: Outs
   }
 }
 
-/** A file that someone named. Refusal: InvalidSetting. */
+/** A file given by an option. Refusal: InvalidSetting. */
 export function readNamed(file: string, readFile: Outside["readFile"]): string {
   try {
     return readFile(file);
@@ -82,7 +82,7 @@ export function readNamed(file: string, readFile: Outside["readFile"]): string {
   }
 }
 
-/** What a broker that runs here has left of its address; it may listen on every one. */
+/** The address that a running local broker has written; it may listen on all interfaces. */
 function addressIn(folder: string, { readFile }: Outside): string | null {
   return readOr(() => urlFromHere(readFile(join(folder, "address")).trim()));
 }

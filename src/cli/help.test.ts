@@ -6,7 +6,7 @@ import { commands } from "./commands.ts";
 import { helpFor, isNoun, optionsOf, reference } from "./help.ts";
 import { readOptions } from "./option.ts";
 
-/** As a shell would cut it. */
+/** As a shell would split it. */
 function wordsOf(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, bare]) => double ?? single ?? bare ?? "",
@@ -51,7 +51,7 @@ test("each example is a command line that its command takes", () => {
     assert.ok(command.examples.length > 0, command.words);
     if (ofProcess.includes(command.words)) continue;
     for (const line of command.examples) {
-      // Without what a shell does around it.
+      // Without what a shell adds.
       const [own = ""] = line.slice(line.indexOf("posthorn ")).split(/ [|>] |\)"?$/);
       const words = wordsOf(own);
       const count = command.words.split(" ").length;

@@ -8,7 +8,7 @@ import { manners, outputOptions, whereOptions } from "./options.ts";
 
 const columnsMax = 90;
 
-/** What the nouns are, for lists of commands. */
+/** The nouns, for lists of commands. */
 const nouns: Readonly<Record<string, string>> = {
   topic: "Topics, which publishers post to.",
   "topic key": "The keys of a topic.",
@@ -74,7 +74,7 @@ function aboutOf(commands: readonly Command[], name: string): string {
   return nounAbout(name) ?? commands.find(({ words }) => words === name)?.about ?? "";
 }
 
-/** A noun within every kind of subscription is said once. */
+/** A noun below every kind of subscription is listed once. */
 function nounAbout(name: string): string | undefined {
   return nouns[name.replace(/^.*event-subscription /, "")] ?? nouns[name];
 }
@@ -190,7 +190,7 @@ export function meantBy(commands: readonly Command[], name: string, word: string
   return found === null ? null : `${name} ${found}`.trim();
 }
 
-/** Nouns that have the verbs of another, and only say otherwise which topic is meant. */
+/** Nouns that have the verbs of another one, and only name the topic differently. */
 const likewise = [
   "topic event-subscription",
   "domain event-subscription",

@@ -1,5 +1,5 @@
-// Lengths and shares as people write them at a prompt: `45s`, `2h30m`, `500ms`, `10%`. ISO 8601 is
-// taken as well, because settings are written so.
+// Durations and shares as typed at a prompt: `45s`, `2h30m`, `500ms`, `10%`. ISO 8601 works as
+// well, as in settings.
 
 import { parseDuration } from "../core/text/time.ts";
 import { refuseValue } from "../core/text/wording.ts";
@@ -28,7 +28,7 @@ export function lengthOf(text: string, field: string): number {
   return Math.round(ms);
 }
 
-/** A part of one: `10%` or `0.1`. Refusal: InvalidSetting. */
+/** A fraction: `10%` or `0.1`. Refusal: InvalidSetting. */
 export function shareOf(text: string, field: string): number {
   const [, amount, sign] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
   const share = Number(amount) / (sign === "%" ? 100 : 1);
@@ -36,7 +36,7 @@ export function shareOf(text: string, field: string): number {
   throw refuseValue({ field, value: text, allowed: "a share such as 10% or 0.1" });
 }
 
-/** A number above nothing: `0.5`. Refusal: InvalidSetting. */
+/** A positive number: `0.5`. Refusal: InvalidSetting. */
 export function rateOf(text: string, field: string): number {
   const rate = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (rate > 0 && rate <= 1_000_000) return rate;

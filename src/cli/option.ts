@@ -1,8 +1,8 @@
 // How the words after a command are read: as `az` reads them, so that a script written for it means
-// the same here. An option may be shortened as long as one alone is meant; one that takes several
+// the same here. An option may be shortened as long as it is unambiguous; one that takes several
 // values takes all words up to the next option; a value may be a negative number.
 //
-// Every refusal is one line that says what is wrong and what would be right.
+// Every refusal is one line that says what is wrong and what is expected.
 
 import { Refusal } from "../core/refusal.ts";
 import type { Range } from "../core/text/check.ts";
@@ -10,7 +10,7 @@ import { listed, wholeNumber } from "../core/text/setting-kinds.ts";
 import { refuseName, refuseValue } from "../core/text/wording.ts";
 
 export interface Option {
-  /** What its value is called; null for a switch, which may be followed by true or false. */
+  /** The name of its value; null for a switch, which may be followed by true or false. */
   readonly takes: string | null;
   /** Other names: `-n`, `--aad-app-id`. */
   readonly aliases?: readonly string[];
@@ -19,7 +19,7 @@ export interface Option {
   /** May be given several times. */
   readonly isList?: boolean;
   readonly isRequired?: boolean;
-  /** In any letter case; the command sees them as they are written here. */
+  /** In any letter case; the command sees them as spelled here. */
   readonly choices?: readonly string[];
   /** As a whole number. */
   readonly range?: Range;
@@ -29,7 +29,7 @@ export interface Option {
 export type Options = Readonly<Record<string, Option>>;
 
 export interface Operands {
-  /** What one is called: `FILE`. */
+  /** The name of one: `FILE`. */
   readonly name: string;
   readonly isMany?: boolean;
   readonly isRequired?: boolean;
@@ -37,17 +37,17 @@ export interface Operands {
 }
 
 export interface ParsedOptions<Name extends string = string> {
-  /** What is no option. */
+  /** Everything that is not an option. */
   readonly operands: readonly string[];
   has(name: Name): boolean;
-  /** The last that was given. */
+  /** The last one given. */
   one(name: Name): string | null;
-  /** Of all times it was given. */
+  /** All that were given. */
   all(name: Name): readonly string[];
-  /** The same, kept apart as they were given. */
+  /** The same, grouped as given. */
   groups(name: Name): readonly (readonly string[])[];
   whole(name: Name): number | null;
-  /** A switch that is given is true, unless it says false; null: not given. */
+  /** A switch is true unless it is followed by false; null: not given. */
   isOn(name: Name): boolean | null;
 }
 
@@ -74,7 +74,7 @@ export function readOptions<Name extends string>(
   return givenOf(found, rest);
 }
 
-/** A dash alone is a name for the input, and a number may be negative. */
+/** A lone dash means standard input, and a number may be negative. */
 function isOption(word: string): boolean {
   return /^-./.test(word) && !/^-\.?\d/.test(word);
 }
@@ -122,7 +122,7 @@ function findShort(word: string, options: Options) {
   throw new Refusal("InvalidSetting", words);
 }
 
-/** Takes them from the words. */
+/** Removes them from the words. */
 function takeValues(
   name: string,
   given: { readonly option: Option; readonly inline: string | null; readonly words: string[] },
@@ -133,7 +133,7 @@ function takeValues(
   const values = inline === null ? [] : [inline];
   while (words[0] !== undefined && (isMany || values.length === 0)) {
     const [next] = words;
-    // A word that an option could be is one; a value that looks like that is written after a `=`.
+    // A word that could be an option is one; write a value that looks like one after a `=`.
     if (isOption(next) || (next === "--" && values.length > 0)) break;
     values.push(words.shift() as string);
   }

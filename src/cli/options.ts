@@ -8,7 +8,7 @@ import { Refusal } from "../core/refusal.ts";
 import { forms } from "./command.ts";
 import type { Option, Options } from "./option.ts";
 
-/** Of every command that speaks to a broker. */
+/** For every command that talks to a broker. */
 export const whereOptions = {
   server: {
     takes: "URL",
@@ -30,7 +30,7 @@ export const whereOptions = {
   },
 } as const satisfies Options;
 
-/** Of every command that prints a value. */
+/** For every command that prints a value. */
 export const outputOptions = {
   output: {
     takes: "FORM",
@@ -41,7 +41,7 @@ export const outputOptions = {
   query: { takes: "JMESPATH", about: "A JMESPath query, such as [].name." },
 } as const satisfies Options;
 
-/** As az has them. */
+/** As in az. */
 export const manners = {
   "only-show-errors": { takes: null, about: "No warnings and no progress." },
   verbose: { takes: null, about: "Show each request to the broker." },
@@ -58,7 +58,7 @@ export const resourceGroup: Option = {
   aliases: ["-g"],
   about: "The resource group. Default: AZURE_DEFAULTS_GROUP, else posthorn.",
 };
-/** Where a resource would be in Azure. */
+/** The resource's location in Azure's terms. */
 export const deploymentOptions: Options = { "resource-group": resourceGroup, subscription };
 export const location: Option = {
   takes: "NAME",
@@ -101,7 +101,7 @@ const identities: Options = {
   },
 };
 
-/** What can be said of a topic or a domain when it is made, and changed later. */
+/** Options of a topic or a domain, for create and update. */
 export const accessOptions: Options = {
   tags: { takes: "KEY=VALUE…", isMany: true, about: "Tags." },
   "public-network-access": {
@@ -192,7 +192,7 @@ const headers: Options = {
   },
 };
 
-/** How hard we try, and how events travel. */
+/** Retry and delivery options. */
 export const deliveryOptions: Options = {
   "max-delivery-attempts": {
     takes: "COUNT",
@@ -235,7 +235,7 @@ export const deliveryOptions: Options = {
   },
 };
 
-/** Of a subscription when it is made. */
+/** Options of a new subscription. */
 export const termsOptions: Options = {
   endpoint: { takes: "URL or ID", about: "Where events go: a URL, or the id of a resource." },
   "endpoint-type": {

@@ -6,7 +6,7 @@ import type { Outside } from "./client.ts";
 import { commands } from "./commands.ts";
 import { runCommand } from "./run.ts";
 
-/** A hand with nothing to hold: no broker, no files, nobody at the terminal. */
+/** A command line without a broker, files or a terminal. */
 async function run(line: string | readonly string[], changes: Partial<Outside> = {}) {
   const [out, err]: [string[], string[]] = [[], []];
   const outside: Outside = {
@@ -168,7 +168,7 @@ test("whatever is typed, it ends with a code of ours and at most one line, and n
   );
   await fc.assert(
     fc.asyncProperty(line, async ([{ words, isLocal }, more]) => {
-      // What the process itself runs does not come here.
+      // Commands of the process itself are not run here.
       if (isLocal === true && !["simulate", "completion"].includes(words)) return;
       const { code, err } = await run([...words.split(" "), ...more]);
       assert.ok([0, 1, 2, 3].includes(code), String(code));

@@ -1,6 +1,6 @@
-// Runs a command: finds it by its words, reads its options, and prints what it answers. Exit codes
-// are those of `az`: 0, 1 when something went wrong, 2 for a command line that cannot be, 3 for
-// what is not there. Whatever goes wrong is told in one line; only a bug of ours brings its trace.
+// Runs a command: finds it by its words, reads its options, and prints its result. Exit codes are
+// those of `az`: 0, 1 for a failure, 2 for an invalid command line, 3 for a resource that does not
+// exist. An error is one line; only a bug of ours prints its stack.
 
 import { Refusal } from "../core/refusal.ts";
 import { listed } from "../core/text/setting-kinds.ts";
@@ -12,7 +12,7 @@ import { helpFor, isNoun, meantBy, optionsOf, reference, wordsAfter } from "./he
 import { type ParsedOptions, readOptions } from "./option.ts";
 import { checkQuery, isColoured, textOf } from "./print/output.ts";
 
-/** Answers with the exit code. Never rejects. */
+/** Resolves with the exit code. Never rejects. */
 export async function runCommand(args: readonly string[], outside: Outside): Promise<number> {
   try {
     return await obey(args, outside);
@@ -81,7 +81,7 @@ function refuseWord(name: string, word: string): Refusal {
   return new Refusal("InvalidSetting", `there is no command ${JSON.stringify(whole)}; ${hint}`);
 }
 
-/** What is asked for, else what az was told to use, else what suits whoever reads. */
+/** What was requested, otherwise az's default, otherwise what suits the reader. */
 function formIn(given: ParsedOptions, { prints }: Command, { env, isTerminal }: Outside): Form {
   const usual = isTerminal ? "table" : "json";
   const asked = given.one("output");
@@ -113,7 +113,7 @@ function withManners(given: ParsedOptions, outside: Outside): Outside {
   };
 }
 
-/** A refusal or an error of the system is one line; a bug brings its trace. */
+/** A refusal or a system error is one line; a bug prints its stack. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ("code" in error && error.code === "EADDRINUSE") {

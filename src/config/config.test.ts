@@ -139,7 +139,7 @@ const companions: Readonly<Record<string, string[]>> = {
   "entra-jwks": ["--entra-issuer", "https://issuer.example/"],
 };
 
-/** The same for keys of the environment alone. */
+/** The same for keys that are only in the environment. */
 const companionKeys: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   inbound__clientAuth__sasKeys__enabled: { inbound__clientAuth__sasKeys__key1: "a" },
 };

@@ -1,9 +1,9 @@
-// From what was given to what is in force: settings come as options, from the environment and from
-// the file that `config` names, in this order of precedence, else from the table's defaults.
+// Reads the settings: from options, from the environment and from the file that `config` names, in
+// this order of precedence, otherwise from the table's defaults.
 //
-// Everything here is pure: arguments, environment and the reading of files are handed in. What the
-// table does not know is refused, because a misspelt setting that is ignored is found at night.
-// All problems are collected, so that values can be listed although a broker would not start.
+// Everything here is pure: arguments, environment and reading of files are passed in. Unknown
+// settings are refused, because an ignored misspelling is found too late. All problems are
+// collected, so that values can be listed although a broker would not start.
 
 import { Refusal } from "../core/refusal.ts";
 import { isLoopback } from "../core/text/setting-kinds.ts";
@@ -22,16 +22,16 @@ type Settings = typeof settings;
 export type Config = {
   readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never;
 } & {
-  /** Sections of the file as they stand there, or null. They are checked when applied. */
+  /** Sections of the file as written, or null. They are checked when applied. */
   readonly [K in Section]: unknown;
 } & {
-  /** Keys of the IoT Edge module that are set and change nothing. */
+  /** Keys of the IoT Edge module that are set and have no effect. */
   readonly idleKeys: readonly UnusedKey[];
-  /** Each setting as it was given, and where. */
+  /** Each setting as given, and where. */
   readonly rows: readonly ConfigRow[];
 };
 
-/** What a file may declare beside settings. */
+/** What a file may contain besides settings. */
 const sections = [
   "topics",
   "domains",
@@ -45,11 +45,11 @@ const sections = [
 type Section = (typeof sections)[number];
 
 export interface ConfigInput {
-  /** What follows the command. */
+  /** The arguments after the command. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => string;
-  /** By name, instead of the table's: for programs that start a broker of their own. */
+  /** Other defaults by name, for programs that start a broker of their own. */
   readonly defaults?: Readonly<Record<string, string>>;
 }
 
@@ -57,7 +57,7 @@ export type Source = "option" | "environment" | "file" | "default";
 
 export interface ConfigRow {
   readonly name: string;
-  /** As it was written; null: not set. Never a secret. */
+  /** As written; null: not set. Never a secret. */
   readonly value: string | null;
   readonly from: Source;
   /** Why it cannot be used. */
@@ -71,7 +71,7 @@ export function parseConfig(input: ConfigInput): Config {
   return config;
 }
 
-/** The effective values, whether or not a broker would start with them, and why it would not. */
+/** The effective values, whether or not a broker would start with them, and the problems. */
 export function listConfig(input: ConfigInput): {
   readonly rows: readonly ConfigRow[];
   readonly problems: readonly Refusal[];
@@ -82,17 +82,17 @@ export function listConfig(input: ConfigInput): {
 
 /** A value and where it came from. */
 export interface Found {
-  /** Usually text; in a file it may be anything. */
+  /** Usually text; in a file it may be any JSON. */
   readonly value: unknown;
   readonly from: Source;
-  /** In full, for a refusal: `option --http`. */
+  /** For a refusal: `option --http`. */
   readonly where: string;
 }
 
 type FoundByName = Map<string, Found>;
 
 interface Survey {
-  /** To be trusted only without problems. */
+  /** Only valid without problems. */
   readonly config: Config;
   readonly rows: readonly ConfigRow[];
   readonly problems: readonly Refusal[];
@@ -164,10 +164,10 @@ function readOptions(args: readonly string[], problems: Refusal[]): FoundByName 
   return found;
 }
 
-/** For commands that speak to a broker; whoever runs one may have it set. */
+/** Variables of commands that talk to a broker; they may be set where a broker runs. */
 const forClients = ["POSTHORN_SERVER", "POSTHORN_KEY"];
 
-/** What Kubernetes tells every container about a service that happens to be called posthorn. */
+/** What Kubernetes sets in every container for a service that happens to be called posthorn. */
 const fromKubernetes = /^POSTHORN_(SERVICE_(HOST|PORT)|PORT)(_|$)/;
 
 function readEnvironment(env: ConfigInput["env"], problems: Refusal[]): FoundByName {
@@ -175,7 +175,7 @@ function readEnvironment(env: ConfigInput["env"], problems: Refusal[]): FoundByN
   for (const { name, env: own, isOption } of settingList) {
     const variable = isOption ? own : (moduleKeyIn(env, own) ?? own);
     const value = env[variable];
-    // A variable that is set to nothing is not set: there is no other way to unset one.
+    // An empty variable counts as not set: there is no other way to unset one.
     if (value === undefined || value === "") continue;
     found.set(name, { value, from: "environment", where: `environment ${variable}` });
   }
@@ -216,7 +216,7 @@ function readConfigFile(
   return { found, declared };
 }
 
-/** What is wrong is told by its line and never by its text, which may be a key. */
+/** A parse error gives the line and never the text, which may be a key. */
 function readObject(path: string, readFile: ConfigInput["readFile"]): object {
   const refuse = (why: string, cause?: unknown) =>
     new Refusal("InvalidSetting", `config must be a JSON file, and ${path} ${why}`, { cause });
@@ -276,7 +276,7 @@ export function parseValue(
   }
 }
 
-/** Each value is fine by itself, and together they are not. */
+/** Combinations that are invalid although each value is valid. */
 function contradictionsIn(config: Config): Refusal[] {
   const refusals: Refusal[] = [];
   const refuse = (words: string) => refusals.push(new Refusal("InvalidSetting", words));
@@ -319,7 +319,7 @@ export function showValue(
   return textOf(found.value, isList) ?? JSON.stringify(found.value) ?? null;
 }
 
-/** A number in a file is as good as its digits; null for what is not text at all. */
+/** A number in a file is the same as its digits; null for what is not text. */
 function textOf(value: unknown, isList: boolean): string | null {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
@@ -327,7 +327,7 @@ function textOf(value: unknown, isList: boolean): string | null {
   return isList && isTexts ? value.join(",") : null;
 }
 
-/** Names alone: what is below them has keys. */
+/** Names only: what is below them has keys. */
 function namesIn(section: unknown): string {
   return typeof section === "object" && section !== null ? Object.keys(section).join(", ") : "";
 }

@@ -1,5 +1,5 @@
-// What the table of settings says, for people: the help of the command line and the page
-// docs/configuration.md. Both are made here from the table, so that neither can grow old.
+// The help of the command line and the page docs/configuration.md, both generated from the table of
+// settings.
 
 import { unusedKeys } from "../edge/environment-keys.ts";
 import type { Setting } from "./setting.ts";

@@ -18,7 +18,7 @@ export interface Setting<T> {
   readonly isSecret: boolean;
   /** May be given several times. */
   readonly isList: boolean;
-  /** Where it may be given beside the environment. */
+  /** Where it may be given besides the environment. */
   readonly isOption: boolean;
   readonly isKey: boolean;
 }

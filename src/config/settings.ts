@@ -1,8 +1,8 @@
-// The table of settings: every one has its name, how it is read, its default and a sentence for the
-// operator here and nowhere else. The configuration (config.ts), the help and the page
-// docs/configuration.md (manual.ts) are made from it.
+// The table of settings: the name of each setting, how it is read, its default and a sentence for
+// the operator. The configuration (config.ts), the help and the page docs/configuration.md
+// (manual.ts) are made from it.
 //
-// A setting is in the table when something reads it, and not before.
+// A setting is in the table only if something reads it.
 
 import { batchRanges } from "../core/delivery/batch.ts";
 import { profileNames } from "../core/delivery/profile.ts";
@@ -21,7 +21,7 @@ import {
 import { moduleKeys } from "../edge/environment-keys.ts";
 import { type Setting, setting } from "./setting.ts";
 
-/** By the name under which the broker knows each. */
+/** By the broker's own name of each. */
 export const settings = {
   http: setting({
     name: "http",

@@ -1,6 +1,5 @@
-// The doctor: looks at the machine, the settings and, where one runs, the broker, and says of each
-// what was found and what to do. It changes nothing. What the findings mean is a law of
-// core/diagnosis.ts.
+// `posthorn doctor`: checks the machine, the settings and, if it runs, the broker, and says what
+// was found and what to do. It changes nothing. core/diagnosis.ts turns facts into findings.
 
 import { join } from "node:path";
 import { type Config, type ConfigInput, listConfig, parseConfig } from "../config/config.ts";
@@ -30,7 +29,7 @@ import {
   lookAtPort,
 } from "./probe.ts";
 
-/** Subscriptions may have any number; the doctor calls at so many. */
+/** The most endpoints that are checked, however many subscriptions there are. */
 const endpointsMax = 50;
 
 /** `now`: of this machine. `isDeep`: the whole store is read. */
@@ -73,7 +72,7 @@ interface Seen {
   readonly endpoints: readonly EndpointView[];
 }
 
-/** The one that these settings would start, if it runs. */
+/** The broker of these settings, if it runs. */
 async function findBroker(config: Config): Promise<Seen | null> {
   const { http, adminKey, dataFolder } = config;
   if (http === null || !(await isBroker(urlOf(http)))) return null;
@@ -84,7 +83,8 @@ async function findBroker(config: Config): Promise<Seen | null> {
     const { value } = await askBroker<Page<EndpointView>>(`${base}/endpoints`, key);
     return { overview, endpoints: value };
   } catch {
-    // Another's, one with another key, or one that does not answer: no more is to be seen of it.
+    // Another broker, one with another key, or one that does not answer: nothing more can be
+    // checked.
     return null;
   }
 }
@@ -107,7 +107,7 @@ async function portFindings({ http, https }: Config): Promise<readonly Finding[]
   for (const [name, address] of Object.entries({ http, https })) {
     if (address === null || address.port === 0) continue;
     const facts = await lookAtPort(address);
-    // Only plain HTTP can be asked without trusting anybody; the two listeners come together.
+    // Only plain HTTP can be used without trusting a certificate; both listeners belong together.
     const isOurs = facts.why !== null && http !== null && (await isBroker(urlOf(http)));
     findings.push(judgePort(name, facts, isOurs));
   }
@@ -174,7 +174,7 @@ async function accountFindings(accounts: readonly StorageAccount[]): Promise<rea
   return (await Promise.all(findings)).flat();
 }
 
-/** As the storage clients read it. */
+/** As the storage clients parse it. */
 function blobUrlIn(connectionString: string): string {
   const parts = new Map(
     connectionString.split(";").map((part) => {

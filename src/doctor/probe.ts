@@ -1,6 +1,5 @@
-// Looking at the machine a broker runs on, or is to run on: what is there, how quick it is, who
-// answers. Facts only; what they mean is said by core/diagnosis.ts. Every look leaves things as
-// they were.
+// Measures the machine a broker runs on, or will run on: what exists, how fast it is, what answers.
+// Facts only; core/diagnosis.ts interprets them. Nothing is changed.
 
 import { X509Certificate } from "node:crypto";
 import {
@@ -25,7 +24,7 @@ const blockBytes = 4_096;
 const connectMs = 3_000;
 const askMs = 3_000;
 
-/** Of the data folder, or of the nearest one above it that is there. */
+/** Of the data folder, or of the nearest existing one above it. */
 export function lookAtFolder(path: string): FolderFacts {
   const folder = nearest(resolve(path));
   const { bavail, bsize } = statfsSync(folder);
@@ -48,7 +47,7 @@ function nearest(path: string): string {
   return existsSync(path) ? path : nearest(dirname(path));
 }
 
-/** The middle one of some, and what the file system thinks the time is. */
+/** The median of several, and the file system's time. */
 function timeSyncs(path: string): { readonly syncMs: number; readonly writtenAt: number } {
   const file = openSync(path, "w");
   const block = Buffer.alloc(blockBytes, 1);
@@ -67,7 +66,7 @@ function timeSyncs(path: string): { readonly syncMs: number; readonly writtenAt:
   return { syncMs: middle, writtenAt: statSync(path).mtimeMs };
 }
 
-/** Whether it can be listened to; and where it cannot, whether one of ours does. */
+/** Whether it can be listened on; and if not, whether a broker does. */
 export async function lookAtPort(address: Address): Promise<PortFacts> {
   const why = await new Promise<string | null>((settle) => {
     const server = createServer();
@@ -90,7 +89,7 @@ export async function isBroker(url: string): Promise<boolean> {
   }
 }
 
-/** What a broker answers to an admin. */
+/** A broker's answer to a request with the admin key. */
 export async function askBroker<T>(url: string, key: string): Promise<T> {
   const headers = { authorization: `Bearer ${key}` };
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(askMs) });
@@ -98,7 +97,7 @@ export async function askBroker<T>(url: string, key: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** Whether a connection can be made; nothing is said on it. */
+/** Whether a connection can be made; nothing is sent. */
 export async function lookAtEndpoint(name: string, url: string): Promise<ReachFacts> {
   const parsed = URL.parse(url);
   if (parsed === null) return { name, why: "its address cannot be understood" };

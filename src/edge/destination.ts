@@ -1,7 +1,6 @@
-// Where a subscription of the module sends to, as its API has it. A webhook is a webhook; a topic
-// of Event Grid is a webhook that is spoken to like a publisher would. Queues, topics and hubs come
-// with a connection string, and must be ones that the configuration file knows: a record holds the
-// name of a resource and never its key.
+// The destination of a subscription in the module's API. A topic of Event Grid is a webhook to
+// which events are published. Queues, topics and hubs have a connection string, and must be in the
+// configuration file: a subscription stores the name of a resource and never its key.
 //
 // Deliberately absent: EdgeHub, which is a part of the IoT Edge runtime.
 
@@ -31,7 +30,7 @@ import type { ModuleRules } from "./topic.ts";
 export interface DestinationContext {
   readonly rules: ModuleRules;
   readonly azure: AzureResources;
-  /** What is in force: secrets that a client cannot read, it need not write again. */
+  /** The current one: secrets that a client cannot read need not be written again. */
   readonly stored: Destination | null;
 }
 
@@ -99,7 +98,7 @@ function checkWebHook(value: unknown, field: string, { rules }: DestinationConte
   };
 }
 
-/** The URL is told by its shape alone: its query often is a secret. */
+/** The URL is described only by its type: its query is often a secret. */
 function checkUrl(
   value: unknown,
   field: string,
@@ -238,7 +237,7 @@ function refuseUnknown(wrong: {
   return new Refusal("InvalidSetting", `${words}: add it to ${section} in its file`, { target });
 }
 
-/** As it is shown: with its URL, and without keys. */
+/** As shown: with its URL, and without keys. */
 export function renderModuleDestination(
   destination: Destination,
   batch: BatchPolicy | null,

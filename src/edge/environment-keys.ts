@@ -1,7 +1,7 @@
-// The keys of the retired IoT Edge module, read from the environment as its deployments have them:
-// what they mean here, and which of them mean nothing. They are no options and no keys of the file.
+// The environment keys of the retired IoT Edge module: what they mean here, and which of them have
+// no effect. They are neither options nor keys of the file.
 //
-// The module's configuration took `:` for `__` and did not mind letter case; so does ours.
+// The module's configuration accepted `:` for `__` and any letter case; so does ours.
 
 import { type Setting, setting } from "../config/setting.ts";
 import { edgeRetryRanges } from "../core/delivery/profile.ts";
@@ -28,7 +28,7 @@ function moduleKey<T, D extends string | null>(given: {
 
 const sasKey = text("1 to 256 visible ASCII characters without blanks", /^[\x21-\x7e]{1,256}$/);
 
-/** By the name under which the broker knows each. */
+/** By the broker's own name of each. */
 export const moduleKeys = {
   defaultMaxDeliveryAttempts: moduleKey({
     name: "broker__defaultMaxDeliveryAttempts",
@@ -150,7 +150,7 @@ export const moduleKeys = {
   }),
 } as const;
 
-/** A key that changes nothing, and why. */
+/** A key that has no effect, and why. */
 export interface UnusedKey {
   readonly name: string;
   readonly why: string;
@@ -200,7 +200,7 @@ function isKey(variable: string, name: string): boolean {
   return spelled(variable) === name.toLowerCase();
 }
 
-/** The variable that gives the key; an empty one gives nothing. */
+/** The variable that sets the key; an empty one sets nothing. */
 export function moduleKeyIn(
   env: Readonly<Record<string, string | undefined>>,
   name: string,
@@ -215,10 +215,10 @@ export function unusedKeysIn(
   return [...unused, ...unknownKeysIn(env)];
 }
 
-/** How the module's keys begin. */
+/** Prefixes of the module's keys. */
 const groups = /^(broker|api|inbound|outbound|metrics)__/;
 
-/** What looks like a key of the module and is none: a misspelling, or another program's. */
+/** What looks like a key of the module and is not: a misspelling, or another program's. */
 function unknownKeysIn(env: Readonly<Record<string, string | undefined>>): readonly UnusedKey[] {
   const known = [...Object.values(moduleKeys), ...unusedKeys].map(({ name }) => name);
   return Object.keys(env)
@@ -231,7 +231,7 @@ function unknownKeysIn(env: Readonly<Record<string, string | undefined>>): reado
     });
 }
 
-/** What becomes of the listeners that are not set, by the module's policy. */
+/** The listeners that the module's policy switches off, if they are not set. */
 export function tlsDefaults(policy: unknown): Readonly<Record<string, string>> {
   const word = String(policy).toLowerCase();
   if (word === "strict") return { http: "off" };

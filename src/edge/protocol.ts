@@ -1,6 +1,5 @@
-// What the rooms share of the API of the retired Event Grid module on IoT Edge: its one version,
-// the header that opens it, and how it says no. Publishing by it is in ingress, managing in
-// control.
+// The common parts of the API of the retired Event Grid module on IoT Edge: its one version, its
+// key header, and its errors.
 //
 // Imitates https://learn.microsoft.com/azure/event-grid/edge/api. *Differs:* only two of the
 // module's own detail codes are known, `UnAuthorized` and `InvalidDestination`; the others are
@@ -14,7 +13,7 @@ export const moduleApiVersion = "2019-01-01-preview";
 
 interface Wording {
   readonly status: number;
-  /** As .NET calls the status. */
+  /** .NET's name of the status. */
   readonly name: string;
   readonly detail: string;
 }
@@ -41,7 +40,7 @@ const wordings: Readonly<Record<RefusalCode, Wording>> = {
   Unavailable: { status: 503, name: "ServiceUnavailable", detail: "ServiceUnavailable" },
 };
 
-/** Of this API alone: `details` is an object, and there is nothing beside it. */
+/** Only in this API: `details` is an object, and there is no other member. */
 export function replyToModuleRefusal({ code, message, target, retryAfterMs }: Refusal): Reply {
   const { status, name, detail } = wordings[code];
   const isDestination = code === "InvalidSetting" && /\bdestination\b/.test(target ?? "");
@@ -65,13 +64,13 @@ export function checkModuleVersion({ query }: Request): void {
   throw new Refusal("InvalidApiVersion", words);
 }
 
-/** The key that opens the module, in the header or, as with the service, in the query. */
+/** The module's key, in the header or, as with the service, in the query. */
 export function sasKeyIn({ headers, query }: Request): string | null {
   const header = headers["aeg-sas-key"];
   return (Array.isArray(header) ? header[0] : header) ?? queried(query, "aeg-sas-key") ?? null;
 }
 
-/** Names in a query are compared without regard to letter case. */
+/** Names in a query are case-insensitive. */
 function queried(query: Request["query"], wanted: string): string | undefined {
   for (const name in query) if (name.toLowerCase() === wanted) return query[name];
   return undefined;

@@ -1,8 +1,9 @@
-// Publishing by the routes of the retired Event Grid module on IoT Edge, by the module's own rules:
-// an event carries the topic's name where the service stamps its id, `dataVersion` is required and
-// `eventTime` may be any text. Its keys open every topic; a topic's own keys and tokens, as usual.
+// Publishing through the routes of the retired Event Grid module on IoT Edge, by the module's own
+// rules: `topic` is the topic's name instead of its id, `dataVersion` is required and `eventTime`
+// may be any text. The module's keys are valid for every topic; a topic's own keys and tokens work
+// as usual.
 //
-// Deliberately absent: who gets the events. They are routed and kept like all others.
+// Deliberately absent: routing. Events are routed and stored like all others.
 
 import type { Published } from "../core/event.ts";
 import { Refusal } from "../core/refusal.ts";
@@ -12,7 +13,7 @@ import { type Manner, type PublishDeps, publish } from "../ingress/publish.ts";
 import { checkModuleVersion, replyToModuleRefusal, sasKeyIn } from "./protocol.ts";
 
 export interface ModulePublishDeps extends PublishDeps {
-  /** Whether it is one of the module's keys; without it there are none. */
+  /** Whether it is one of the module's keys; without this function there are none. */
   readonly isModuleKey?: (key: string) => boolean;
 }
 
@@ -56,7 +57,7 @@ async function answer(deps: PublishDeps, request: Request, manner: Manner) {
   }
 }
 
-/** The id stands in the path as well; an event of a custom schema has none of its own. */
+/** The id is in the path as well; an event of a custom schema has none of its own. */
 function checkOne(published: readonly Published[], eventId: string): void {
   const [first] = published;
   if (first === undefined || published.length !== 1) {

@@ -34,7 +34,7 @@ interface Options {
   readonly profile?: ProfileName;
 }
 
-/** The module's routes on the model store, asked without a socket. */
+/** The module's routes on the memory store, without a socket. */
 async function openModule({ rules = {}, profile = "azure" }: Options = {}) {
   const store = new MemoryStore();
   let catalog = await store.catalog();
@@ -104,7 +104,7 @@ async function openModule({ rules = {}, profile = "azure" }: Options = {}) {
     assert.equal(status, 200, JSON.stringify(body));
     return body;
   };
-  /** Status, detail code and words of a refusal. */
+  /** Status, detail code and message of a refusal. */
   const refused = async (...asked: Parameters<typeof ask>): Promise<[number, string, string]> => {
     const { status, body } = await ask(...asked);
     const { code, details } = body.error;

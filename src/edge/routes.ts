@@ -1,8 +1,7 @@
-// The API of the retired Event Grid module on IoT Edge, for whoever managed one and its clients:
-// bare arrays, one version, its own way of saying no. What is made by it is a topic and a
-// subscription like any other, and seen by every other API.
+// The API of the retired Event Grid module on IoT Edge, for its existing clients: bare arrays, one
+// version, its own error format. Its topics and subscriptions are the same as in every other API.
 //
-// No endpoint is asked for its consent here, for the module asked none.
+// There is no handshake here, because the module had none.
 
 import { readValue, wholeBody } from "../control/arm/body.ts";
 import { changing, logTopic } from "../control/arm/find-topic.ts";
@@ -36,7 +35,7 @@ export interface ModuleLock extends AdminLock {
   readonly isModuleKey: (key: string) => boolean;
 }
 
-/** For whoever has a key of the module, or may do everything anyway. */
+/** For requests with a key of the module, or with the admin key. */
 export function moduleRoutes(deps: ModuleDeps, lock: ModuleLock): readonly Route[] {
   const at = (
     method: Route["method"],
@@ -84,7 +83,7 @@ function refuse({ log }: ModuleDeps, { method }: Request, refusal: Refusal): Rep
   return replyToModuleRefusal(refusal);
 }
 
-/** The body in one spelling, with the name that also stands in the path. */
+/** The body in one spelling, with the name that is also in the path. */
 function readNamed(request: Request, name: string): Members {
   const known = ["id", "name", "type", "properties"];
   const members = checkMembers(respelt(readValue(request)), wholeBody, known);
@@ -127,8 +126,8 @@ async function putTopic(deps: ModuleDeps, request: Request): Promise<Reply> {
 }
 
 /**
- * Whoever subscribed by this API gets events in the topic's own schema, and would get others from
- * one event to the next. Refusal: Conflict.
+ * Subscriptions of this API get events in the topic's own schema, which would suddenly change.
+ * Refusal: Conflict.
  */
 function checkSchemaStays(
   { catalog }: ModuleDeps,
@@ -164,7 +163,7 @@ function checkNewName({ topics }: Catalog, name: string): void {
   throw new Refusal("Conflict", `The name ${shownAs(name)} is that of a ${taken.kind}.`);
 }
 
-/** Goes with its subscriptions. */
+/** Deleted with its subscriptions. */
 async function removeTopic(deps: ModuleDeps, request: Request): Promise<Reply> {
   const topic = needTopic(deps.catalog(), request);
   const listening = deps.catalog().subscriptions.filter((one) => isSameName(one.topic, topic.name));
@@ -175,7 +174,7 @@ async function removeTopic(deps: ModuleDeps, request: Request): Promise<Reply> {
   return done;
 }
 
-/** Only an endpoint that was asked for its consent is told of the end. */
+/** Only an endpoint that passed a handshake gets a deletion notice. */
 function tellDeleted(deps: ModuleDeps, subscription: Subscription, topic?: Topic): void {
   if (subscription.handshake !== null) deps.handshakes.tellDeleted(subscription, topic);
 }
@@ -226,7 +225,7 @@ async function putSubscription(deps: ModuleDeps, request: Request): Promise<Repl
   return reply(200, renderModuleSubscription(written, topic));
 }
 
-/** How it runs is no part of what is written. */
+/** Whether it runs or is paused is not part of what is written. */
 function courseOf({ flow, pauses }: Subscription): Pick<Subscription, "flow" | "pauses"> {
   return { flow, pauses };
 }

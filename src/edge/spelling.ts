@@ -1,6 +1,6 @@
-// Member names as the module took them: without regard to letter case. Its own samples write
-// `operatorType` and `OperatorType`, `topic` and `Topic`. A body is brought into one spelling
-// before anything looks at it, so that everything after compares names as they are.
+// Member names are case-insensitive in the module. Its own samples write `operatorType` and
+// `OperatorType`, `topic` and `Topic`. A body is first converted to one spelling, so that all other
+// code compares names exactly.
 
 import { Refusal } from "../core/refusal.ts";
 import type { Members } from "../core/text/wording.ts";
@@ -18,7 +18,7 @@ const spellings: ReadonlyMap<string, string> = new Map(
   ].map((name) => [name.toLowerCase(), name]),
 );
 
-/** Names that we do not know stay as they are, and are refused by whoever reads the members. */
+/** Unknown names stay as they are, and are refused later. */
 export function respelt(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(respelt);
   if (typeof value !== "object" || value === null) return value;

@@ -1,6 +1,5 @@
-// A subscription as the module's API has it (E-3), checked member by member and turned into a
-// record, and shown again. What the module does not know of a subscription (headers, dead letters,
-// labels, signatures) stays as it is.
+// A subscription in the module's API (E-3): checked member by member, and shown. What the module
+// does not have (headers, dead letters, labels, signatures) is kept.
 //
 // Events are delivered in the schema of their topic, unconverted; there are the twelve operators of
 // 2018, and no filter looks into arrays.
@@ -36,7 +35,7 @@ const minuteMs = 60_000;
 
 export interface ModuleTerms {
   readonly terms: SubscriptionTerms;
-  /** What was said of persistence; null: nothing. */
+  /** The persistence policy; null: not given. */
   readonly isPersisted: boolean | null;
 }
 
@@ -78,7 +77,7 @@ export function checkModuleTerms(value: unknown, context: ModuleContext): Module
 
 const plainTerms: Omit<SubscriptionTerms, "destination"> = plainSubscription;
 
-/** All names in the path and in the body agree. */
+/** Checks that the names in the path and in the body agree. */
 function checkTopicName(value: unknown, name: string, topic: Topic): void {
   if ((value ?? null) === null || (typeof value === "string" && isSameName(value, topic.name)))
     return;
@@ -89,7 +88,7 @@ function checkTopicName(value: unknown, name: string, topic: Topic): void {
   });
 }
 
-/** The module calls the schema of a delivery what it calls that of the topic. */
+/** The module uses the same names for the schemas of deliveries and of topics. */
 function checkSchema(value: unknown, input: InputSchema): DeliverySchema {
   const schema = defaultDeliverySchema(input);
   const names: readonly string[] = [input.toLowerCase(), schema.toLowerCase()];
@@ -122,7 +121,7 @@ function checkFilter(value: unknown, field: string) {
   return filter;
 }
 
-/** E-1: what is not said is set for all. */
+/** E-1: what is left out has the default for all. */
 function checkRetry(value: unknown, field: string, profile: ProfileName): RetryPolicy {
   const known = ["maxDeliveryAttempts", "eventExpiryInMinutes"];
   const members = checkMembers(value, field, known);
@@ -141,7 +140,7 @@ function checkRetry(value: unknown, field: string, profile: ProfileName): RetryP
   };
 }
 
-/** The topic may have got another profile by our other API. */
+/** The topic may have another profile, set through another API. */
 function refuseUnused(terms: SubscriptionTerms, profile: ProfileName): void {
   const [idle] = unusedUnder(profile, terms);
   if (idle === undefined) return;
@@ -151,7 +150,7 @@ function refuseUnused(terms: SubscriptionTerms, profile: ProfileName): void {
   throw new Refusal("InvalidSetting", words, { target });
 }
 
-/** Its samples have it plain and as an object, and the truth as a text. */
+/** Its samples have it plain and as an object, and the boolean as a text. */
 function checkPersistence(value: unknown, field: string): boolean | null {
   if ((value ?? null) === null) return null;
   if (typeof value === "object" && !Array.isArray(value)) {
@@ -173,7 +172,7 @@ function checkSamePersistence(wanted: boolean | null, { isPersisted }: Subscript
   throw new Refusal("Conflict", `${words}: delete the subscription first.`, { target });
 }
 
-/** A retry policy and a filter are shown where they were given. */
+/** A retry policy and a filter are shown if they were given. */
 export function renderModuleSubscription(subscription: Subscription, topic: Topic): object {
   const { name, destination, batch, retryPolicy, filter, isPersisted } = subscription;
   const { maxDeliveryAttempts, eventTimeToLiveMs } = retryPolicy;

@@ -1,4 +1,4 @@
-// A topic as the module's API has it: a name and a schema.
+// A topic in the module's API: a name and a schema.
 
 import type { ArmDeps } from "../control/arm/find-topic.ts";
 import { checkInputSchema, newTerms, type TopicTerms } from "../control/properties/topic.ts";
@@ -8,10 +8,10 @@ import { checkMembers } from "../core/text/wording.ts";
 import type { Topic } from "../core/topic.ts";
 import { moduleApiVersion } from "./protocol.ts";
 
-/** Where a module would be. Here there is neither hub nor device, and nobody reads it. */
+/** The id in the module's form. There is neither hub nor device here, and nobody reads it. */
 export const moduleId = "/iotHubs/local/devices/local/modules/posthorn";
 
-/** In the module events of a custom schema have no envelope; where one is needed, it is this. */
+/** In the module, events of a custom schema have no envelope; where one is needed, it is this. */
 const plainMapping: InputMapping = {
   ...noMapping,
   eventType: { sourceField: null, defaultValue: "custom" },
@@ -19,11 +19,11 @@ const plainMapping: InputMapping = {
   dataVersion: { sourceField: null, defaultValue: "1" },
 };
 
-/** What is made by this API behaves like the module, whatever the broker's profile. */
+/** What is created with this API behaves like the module, whatever the broker's profile. */
 const newTopicTerms: TopicTerms = { ...newTerms("topic"), profile: "iot-edge" };
 
 /**
- * The terms with the schema that is given; everything else, and a schema that is not given, stays.
+ * The settings with the given schema; everything else, and a schema that is not given, is kept.
  * `value` in one spelling. Refusal: InvalidSetting, naming the field.
  */
 export function checkModuleTopic(value: unknown, old: Topic | undefined): TopicTerms {
@@ -55,15 +55,14 @@ export function renderModuleTopic({ name, inputSchema }: Topic, baseUrl: string)
   };
 }
 
-// The module's own settings, as far as writing topics and subscriptions by its API goes. They come
-// from the environment keys that its deployments set.
+// The module's own settings for its API, from the environment keys of its deployments.
 
-/** As its documentation has them. */
+/** As in its documentation. */
 export const moduleBatchDefaults: BatchPolicy = { maxEvents: 10, preferredBytes: 1_058_576 };
 
 export interface ModuleRules {
   readonly batch: {
-    /** What the one of two settings takes that is not given (B-4). */
+    /** The default of the batch setting that is not given (B-4). */
     readonly defaults: BatchPolicy;
     readonly eventsMax: number;
     readonly kilobytesMax: number;

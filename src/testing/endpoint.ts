@@ -1,16 +1,16 @@
-// An endpoint for a test: a real HTTP server that answers as it is told, agrees to handshakes by
-// itself, and remembers what came.
+// An endpoint for a test: a real HTTP server with scripted answers that agrees to handshakes by
+// itself and remembers what it received.
 
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** What an endpoint does with one delivery: a status, or more in words. */
+/** What an endpoint does with one delivery: a status, or a full answer. */
 export type Step =
   | number
   /** The request stays open and is never answered. */
   | "silence"
-  /** The connection is broken off. */
+  /** The connection is closed without an answer. */
   | "drop"
   | {
       readonly status: number;
@@ -18,12 +18,12 @@ export type Step =
       readonly body?: string;
     };
 
-/** One request that brought events. */
+/** One request with events. */
 export interface Arrival {
   /** One, or several when the subscription has batching; as JSON values. */
   readonly events: readonly Readonly<Record<string, unknown>>[];
   readonly headers: IncomingHttpHeaders;
-  /** As it came, byte for byte. */
+  /** As received, byte for byte. */
   readonly body: string;
   readonly step: Step;
 }
@@ -32,13 +32,13 @@ export interface ScriptedEndpoint {
   readonly url: string;
   /** In the order they came. */
   readonly arrivals: readonly Arrival[];
-  /** The events of all arrivals, those that were refused among them. */
+  /** The events of all arrivals, including refused ones. */
   readonly events: readonly Readonly<Record<string, unknown>>[];
-  /** What to do with the next deliveries, one step each; then `otherwise` again. */
+  /** The answers to the next deliveries, one each; then `otherwise` again. */
   answers(...steps: readonly Step[]): void;
-  /** What to do when there is no step left; at first 200. */
+  /** The answer when there is no step left; 200 by default. */
   otherwise(step: Step | ((arrival: Omit<Arrival, "step">) => Step)): void;
-  /** Whether it agrees to handshakes; at first it does. */
+  /** Whether it agrees to handshakes; true by default. */
   agrees(isAgreeing: boolean): void;
   close(): Promise<void>;
 }
@@ -94,7 +94,7 @@ function answer(step: Step, response: ServerResponse): void {
   response.writeHead(status, headers).end(body);
 }
 
-/** A body that is no JSON, such as a CloudEvent's data in binary form, has no events to show. */
+/** A body that is not JSON, such as a CloudEvent's data in binary form, has no events to show. */
 function eventsIn(body: string): readonly Readonly<Record<string, unknown>>[] {
   try {
     const parsed: unknown = JSON.parse(body);

@@ -1,5 +1,5 @@
-// What has become of each event, as the broker notes it, and waiting for it. Nothing is polled: a
-// wait ends with the note that fulfils it, or in words when it has lasted too long.
+// What happened to each event, from the broker's notes, and waiting for it. Nothing is polled: a
+// wait ends with the note it waits for, or with an explanation when it has lasted too long.
 
 import type { AttemptedNote, EndedNote, StoryNote } from "../core/story/note.ts";
 
@@ -12,7 +12,7 @@ interface Course {
   fate: Fate | null;
 }
 
-/** An event by the publisher's id; one published again under the same id begins anew. */
+/** An event by the publisher's id; one published again under the same id starts over. */
 interface Known {
   readonly id: string;
   /** By subscription. */
@@ -22,7 +22,7 @@ interface Known {
 export interface Wish {
   readonly id: string;
   readonly fate: Fate | { readonly attempts: number };
-  /** One subscription; left out, all that wanted the event. */
+  /** One subscription. Default: all that matched the event. */
   readonly to?: string | undefined;
 }
 
@@ -102,7 +102,7 @@ export class Facts {
     );
   }
 
-  /** Rejects, telling what is known, when it has not come about within `withinMs` of real time. */
+  /** Rejects with what is known if it has not happened within `withinMs` of real time. */
   wait(wish: Wish, withinMs: number): Promise<void> {
     if (this.#holds(wish)) return Promise.resolve();
     return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
-// The test kit: a whole broker inside a test. It is the very program, on free ports, in memory or
-// on disk, with a clock that moves when it is told to; events go in and out over real HTTP, so
-// that any client of Event Grid can be tested against it.
+// The test kit: a whole broker inside a test. It is the same program, on free ports, in memory or
+// on disk, with a clock that the test moves; events go in and out over real HTTP, so that any
+// client of Event Grid can be tested against it.
 //
 //   await using grid = await startPosthorn();
 //   const endpoint = await grid.endpoint();
@@ -29,21 +29,21 @@ import { Facts } from "./facts.ts";
 export type { Arrival, ScriptedEndpoint, Step } from "./endpoint.ts";
 
 export interface GridOptions {
-  /** `memory`, which is quickest, or `disk`: the embedded store in a folder of its own. */
+  /** `memory`, which is fastest, or `disk`: the embedded store in a folder of its own. */
   readonly store?: "memory" | "disk";
   /** `virtual`: time stands still until it is advanced. */
   readonly clock?: "virtual" | "real";
-  /** Where the virtual clock starts, ISO 8601; left out, now. */
+  /** The start of the virtual clock, ISO 8601. Default: now. */
   readonly startAt?: string;
-  /** Fixes the random additions to waits, so that times can be compared. */
+  /** Makes the random additions to waits repeatable, so that times can be compared. */
   readonly seed?: number;
-  /** Which generation of the service to behave like. */
+  /** Which version of the service to behave like. */
   readonly profile?: string;
-  /** Also listens with TLS, which clients ask for when they send bearer tokens. */
+  /** Also listens with TLS, which clients require for bearer tokens. */
   readonly https?: boolean;
   /** Any other setting of `posthorn serve`, by its name. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** How long a wait for a fact may take, in real time; left out, 5,000. */
+  /** How long a wait may take, in real time. Default: 5,000. */
   readonly patienceMs?: number;
 }
 
@@ -59,7 +59,7 @@ export interface TestEvent {
 
 export interface TestTopic {
   readonly name: string;
-  /** Where to publish. */
+  /** The URL to publish to. */
   readonly endpoint: string;
   readonly key: string;
 }
@@ -72,15 +72,15 @@ export interface SubscribeOptions {
   readonly properties?: SubscriptionTerms;
   /** `maxEventsPerBatch`, `deliveryAttributeMappings`, … as in ARM. */
   readonly destination?: Readonly<Record<string, unknown>>;
-  /** Whether what is given up on is kept, to be read with `deadLetters`. */
+  /** Whether undeliverable events are kept, to be read with `deadLetters`. */
   readonly deadLetter?: boolean;
 }
 
-/** A record as it would stand in a blob. */
+/** A record as in a blob. */
 export type DeadLetter = Readonly<Record<string, unknown>>;
 
 export interface WaitOptions {
-  /** One subscription; left out, every one that wanted the event. */
+  /** One subscription. Default: every one that matched the event. */
   readonly to?: string;
 }
 
@@ -98,28 +98,31 @@ export interface Posthorn extends AsyncDisposable {
   /** Null unless it was asked for. */
   readonly httpsUrl: string | null;
   readonly adminKey: string;
-  /** A real endpoint on this machine, which answers as it is told. Closed with the grid. */
+  /** A real endpoint on this machine, with scripted answers. Closed with the grid. */
   endpoint(): Promise<ScriptedEndpoint>;
-  /** Makes a topic; `properties` as in ARM, such as `inputSchema`. */
+  /** Creates a topic; `properties` as in ARM, such as `inputSchema`. */
   topic(name: string, properties?: Readonly<Record<string, unknown>>): Promise<TestTopic>;
-  /** Makes an event subscription, and resolves when it is in force. */
+  /** Creates an event subscription, and resolves when it is active. */
   subscribe(
     topic: string,
     name: string,
     endpoint: ScriptedEndpoint | { readonly url: string },
     options?: SubscribeOptions,
   ): Promise<void>;
-  /** Publishes in the Event Grid schema and answers with the ids, in their order. */
+  /** Publishes in the Event Grid schema and returns the ids, in order. */
   publish(topic: string, ...events: readonly TestEvent[]): Promise<string[]>;
-  /** Moves the virtual clock: an ISO 8601 duration, or `next` for the next moment of interest. */
+  /**
+   * Moves the virtual clock: an ISO 8601 duration, or `next` for the next moment at which something
+   * is due.
+   */
   advance(by: string): Promise<Advanced>;
-  /** The time of the broker, as it is in events. */
+  /** The broker's time, as in events. */
   now(): Promise<string>;
   accepted(id: string): Promise<void>;
   delivered(id: string, options?: WaitOptions): Promise<void>;
   deadLettered(id: string, options?: WaitOptions): Promise<void>;
   dropped(id: string, options?: WaitOptions): Promise<void>;
-  /** Resolves when so many sends have been made and decided on. */
+  /** Resolves when this many sends have been made and decided on. */
   attempted(id: string, attempts: number, options?: WaitOptions): Promise<void>;
   /** Everything known about one event. */
   story(id: string): Promise<Story>;
@@ -130,7 +133,7 @@ export interface Posthorn extends AsyncDisposable {
   endpoints(): Promise<readonly EndpointView[]>;
   /** A request to the broker with the admin key: ARM's routes, or those of `/api/v1`. */
   call(method: string, path: string, body?: unknown): Promise<unknown>;
-  /** Stops the broker and starts it again on the same folder, which only `disk` survives. */
+  /** Stops the broker and starts it again on the same folder; only `disk` keeps its events. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
@@ -143,7 +146,7 @@ const deadLetterDestination = {
   endpointType: "StorageBlob",
   properties: { resourceId: account, blobContainerName: container },
 };
-/** What a test does not say of an event. */
+/** Defaults for a test's events. */
 const usualEvent = {
   subject: "/test",
   eventType: "Test.Happened",
@@ -153,7 +156,7 @@ const usualEvent = {
 };
 const patienceMsDefault = 5_000;
 const stopMs = 2_000;
-/** Between two looks at a handshake. */
+/** The interval between two checks of a handshake. */
 const lookMs = 2;
 
 /** Starts a broker and resolves when it is ready. End it with `close`, or `await using`. */
@@ -350,7 +353,7 @@ function configOf(
 
 function outsideOf(facts: Facts) {
   return {
-    // A test has its own output, and facts are told to it as they are noted.
+    // A test has its own output, and gets the facts as they are noted.
     stdout: { write: () => true },
     startedAt: Date.now(),
     onCrash(error: Error) {
@@ -360,7 +363,7 @@ function outsideOf(facts: Facts) {
   };
 }
 
-/** The state it is in at the end of our patience, if it is not decided before. */
+/** Its state when the time is up, if it is not decided before. */
 async function untilDecided(
   look: () => Promise<unknown>,
   wait: { readonly isOver: () => boolean; readonly turn: () => Promise<void> },
@@ -381,7 +384,7 @@ function overAfter(ms: number, after: (ms: number, ring: () => void) => () => vo
   return () => isOver;
 }
 
-/** An endpoint that fails is asked again later, and later is when time is moved. */
+/** A failing endpoint is asked again later, when the clock moves. */
 function tellUndecided(name: string, state: string, { exchanges }: HandshakeView): string {
   const { answer, verdict } = exchanges.at(-1) ?? { answer: "none yet", verdict: "nothing" };
   return `the subscription ${name} is ${state}: its endpoint answered ${answer} (${verdict})`;

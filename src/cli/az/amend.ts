@@ -1,5 +1,5 @@
-// `--set`, `--add` and `--remove` on what is shown, as `az` has them for whatever has no option of
-// its own: `--set retryPolicy.maxDeliveryAttempts=5`. Pure.
+// `--set`, `--add` and `--remove` on a shown resource, as in `az`, for properties without an option
+// of their own: `--set retryPolicy.maxDeliveryAttempts=5`. Pure.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Members } from "../../core/text/wording.ts";
@@ -30,7 +30,7 @@ function setAt(value: Record<string, unknown>, pair: string): void {
   holder[name as keyof typeof holder] = read(text) as never;
 }
 
-/** At the end of a list: a value, or an object of `key=value`. */
+/** Appends to a list: a value, or an object of `key=value`. */
 function addAt(value: Record<string, unknown>, [path = "", ...words]: readonly string[]): void {
   if (words.length === 0) throw refuse("--add", "PATH VALUE, or PATH KEY=VALUE…", path);
   const { holder, name } = find(value, path, "--add");
@@ -60,7 +60,7 @@ function removeAt(value: Record<string, unknown>, [path = "", place]: readonly s
   holder[name as keyof typeof holder] = there.toSpliced(Number(place), 1) as never;
 }
 
-/** What holds the last name of a path; `a.b[0].c` as well as `a.b.0.c`. */
+/** The object that contains the last name of a path; `a.b[0].c` as well as `a.b.0.c`. */
 function find(
   value: Record<string, unknown>,
   path: string,
@@ -84,7 +84,7 @@ function find(
   return { holder, name };
 }
 
-/** JSON where it is some, or what Python would write, which az takes as well; else text. */
+/** JSON if it is valid, or Python's spelling, which az accepts as well; otherwise text. */
 function read(text: string): unknown {
   for (const form of [text, pythonOf(text)]) {
     try {

@@ -1,5 +1,5 @@
-// Resources as `az` prints them: lifted out of `properties`, and null for what it knows of such a
-// resource and the broker did not say. What is ours alone is shown beside it.
+// Resources as `az` prints them: flattened out of `properties`, and null for members that the
+// broker did not return. Posthorn's own members are added.
 
 import { isoInstant } from "../../core/text/time.ts";
 import type { Members } from "../../core/text/wording.ts";
@@ -52,7 +52,7 @@ const ofMappings: Readonly<Record<string, readonly string[]>> = {
   dataVersion: ["sourceField", "defaultValue"],
 };
 
-/** Members in the order of the alphabet. */
+/** Members in alphabetical order. */
 export function asListed(shown: Members): Members {
   const listed = toListed(shown);
   switch (addressOf(String(shown.id))?.kind) {
@@ -96,7 +96,7 @@ function mappingOf({ inputSchemaMapping }: Members): Members {
   };
 }
 
-/** `2030-01-01T00:00:00+00:00`, as Python writes instants. */
+/** `2030-01-01T00:00:00+00:00`, as Python writes times. */
 function expirationOf({ expirationTimeUtc }: Members): Members {
   const at = Date.parse(String(expirationTimeUtc));
   if (Number.isNaN(at)) return {};

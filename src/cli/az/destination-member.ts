@@ -1,5 +1,5 @@
-// The destination of a subscription, in whichever of two members it stands: written with an
-// identity it has one of its own.
+// The destination of a subscription, which is in one of two members: with an identity it has one of
+// its own.
 
 import type { Members } from "../../core/text/wording.ts";
 import { isObject } from "../import/expression.ts";
@@ -13,7 +13,7 @@ export function sendingIn(properties: Members): Members | null {
   return isObject(given) && isObject(given.destination) ? given.destination : null;
 }
 
-/** The same with another destination in the place of the one that it has. */
+/** The same with the destination replaced. */
 export function withSending(properties: Members, destination: unknown): Members {
   const { [identified]: given } = properties;
   if (isObject(properties.destination) || !isObject(given)) return { ...properties, destination };

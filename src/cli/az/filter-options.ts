@@ -1,10 +1,10 @@
-// Filters and headers of a subscription as options say them, each a list of words:
+// Filters and headers of a subscription from options, each a list of words:
 //
 //   --advanced-filter KEY OPERATOR VALUE…
 //   --delivery-attribute-mapping NAME static VALUE [true|false], or NAME dynamic PATH
 //
-// *Differs:* `az` takes any text for true, `false` among them, both in BoolEquals and as the mark
-// of a secret. Here false is false, and what is neither is refused.
+// *Differs:* `az` takes any text as true, also `false`, both in BoolEquals and for `isSecret`. Here
+// false is false, and what is neither is refused.
 
 import { Refusal } from "../../core/refusal.ts";
 import { type Operand, operators, operatorTypes } from "../../core/routing/filter/operator.ts";

@@ -1,6 +1,5 @@
-// Which resource a command means: ids of topics, domains and subscriptions, made from names and
-// from where they would be in Azure. A broker has one group unless someone made others, so the
-// group and the subscription may be left out.
+// Ids of topics, domains and subscriptions, made from their names, resource group and Azure
+// subscription. Usually a broker has only one group, so both may be left out.
 
 import { Refusal } from "../../core/refusal.ts";
 import { refuseValue } from "../../core/text/wording.ts";
@@ -11,7 +10,7 @@ import type { ParsedOptions } from "../option.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** `az` takes its defaults from the same variables. */
+/** `az` reads its defaults from the same variables. */
 export function placeIn(given: ParsedOptions, env: Env): DeploymentTarget {
   return {
     subscriptionId: given.one("subscription") ?? localGroup.subscriptionId,
@@ -27,7 +26,7 @@ export function providerIn(place: DeploymentTarget): string {
   return `${groupId(place)}/providers/Microsoft.EventGrid`;
 }
 
-/** Of a topic or a domain: named, or by its id. Refusal: InvalidSetting. */
+/** Of a topic or a domain: by name, or by id. Refusal: InvalidSetting. */
 export function topicIds(given: ParsedOptions, env: Env, kind: TopicKind): readonly string[] {
   const ids = given.all("ids");
   const name = given.one("name");
@@ -59,13 +58,13 @@ function nameOr(name: string | null, option: string, otherwise: string): string 
 }
 
 export interface Source {
-  /** ARM id of what a subscription listens to. */
+  /** ARM id of a subscription's source. */
   readonly id: string;
-  /** Whether subscriptions are below it, or beside it as an extension. */
+  /** Whether subscriptions are below it, or an extension of it. */
   readonly isNested: boolean;
 }
 
-/** Refusal: InvalidSetting, when nothing says it. */
+/** Refusal: InvalidSetting, when no option names it. */
 export function sourceIn(given: ParsedOptions, env: Env): Source {
   const scope = given.one("source-resource-id");
   const topic = given.one("topic-name");
@@ -73,7 +72,7 @@ export function sourceIn(given: ParsedOptions, env: Env): Source {
   const domainTopic = given.one("domain-topic-name");
   const base = providerIn(placeIn(given, env));
   if (scope !== null) {
-    // Not az's, which knows ids alone: here a topic's name says as much.
+    // Unlike az, which takes only ids: here a topic's name works, too.
     const isName = !scope.includes("/");
     const id = isName ? `${base}/topics/${scope}` : checkId(scope, "--source-resource-id");
     return { id, isNested: false };
@@ -91,7 +90,7 @@ export function subscriptionId({ id, isNested }: Source, name: string): string {
   return `${id}${isNested ? "" : "/providers/Microsoft.EventGrid"}/eventSubscriptions/${name}`;
 }
 
-/** Where our own API has the subscription: `/api/v1/topics/orders/subscriptions/billing`. */
+/** The subscription's path in Posthorn's own API: `/api/v1/topics/orders/subscriptions/billing`. */
 export function apiPathOf(source: Source, name: string, verb = ""): string {
   const { topic, domainTopic } = namesOf(source);
   const path = `/api/v1/topics/${encodeURIComponent(topic)}/subscriptions/${encodeURIComponent(name)}`;
@@ -99,7 +98,7 @@ export function apiPathOf(source: Source, name: string, verb = ""): string {
   return `${path}${verb === "" ? "" : `/${verb}`}${within}`;
 }
 
-/** The topic or domain that our own API calls by its name, and the topic within it. */
+/** The topic or domain by its name in Posthorn's own API, and the topic within it. */
 export function namesOf({ id }: Source): {
   readonly topic: string;
   readonly domainTopic: string | null;

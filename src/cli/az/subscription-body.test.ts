@@ -19,7 +19,7 @@ const deadLetterDestination = {
 
 const read = (words: string) => readOptions(words.split(" ").filter(Boolean), termsOptions);
 
-/** Bodies as az 2.45 was seen to send them for the same options. */
+/** Bodies recorded from az 2.45 for the same options. */
 const recorded: [string, object][] = [
   [
     "--endpoint http://a/hook",

@@ -1,5 +1,5 @@
-// The body of a subscription from options, the same that `az` would send; and what a change of one
-// sends, which is only what the options change. Pure.
+// The body of a subscription from options, as `az` would send it; and the body of an update, which
+// has only what the options change. Pure.
 
 import { Refusal } from "../../core/refusal.ts";
 import { isoInstant } from "../../core/text/time.ts";
@@ -24,7 +24,7 @@ const deliverySchemas: Readonly<Record<string, string>> = {
   cloudeventschemav1_0: "CloudEventSchemaV1_0",
 };
 
-/** What `az` sends when nothing is said. */
+/** What `az` sends by default. */
 const attemptsDefault = 30;
 const ttlDefault = 1440;
 
@@ -79,7 +79,7 @@ function sendingIn(given: ParsedOptions): Members {
   return identityIn(given, endpoint);
 }
 
-/** What is sent with the identity of the system. */
+/** Sent with the system's identity. */
 export function identityIn(given: ParsedOptions, endpoint: string): Members {
   return {
     deliveryWithResourceIdentity: {
@@ -93,7 +93,7 @@ function kindIn(given: ParsedOptions): string {
   return given.one("delivery-identity-endpoint-type") ?? given.one("endpoint-type") ?? "webhook";
 }
 
-/** `kind`: of the destination that is there, when it is changed. Refusal: InvalidSetting. */
+/** `kind`: of the existing destination, for an update. Refusal: InvalidSetting. */
 export function destinationIn(
   given: ParsedOptions,
   endpoint: string,
@@ -161,10 +161,10 @@ function queueOf(endpoint: string): Members {
   throw refuseValue({ field: "--endpoint", value: endpoint, allowed });
 }
 
-/** Only what is said. */
+/** Only what was given. */
 export function filterIn(given: ParsedOptions): Members {
   const types = given.all("included-event-types");
-  // What Event Grid once called every type; it is what leaving it out means.
+  // Event Grid's former name for all types; the same as leaving it out.
   const isAll = types.length === 1 && types[0]?.toLowerCase() === "all";
   const [begins, ends] = [given.one("subject-begins-with"), given.one("subject-ends-with")];
   const isSensitive = given.isOn("subject-case-sensitive");
@@ -185,7 +185,7 @@ function labelsIn(given: ParsedOptions): Members {
   return given.has("labels") ? { labels: given.all("labels") } : {};
 }
 
-/** A day alone is its first moment, in UTC. */
+/** A date without a time means its first moment, in UTC. */
 function expirationIn(given: ParsedOptions): Members {
   const text = given.one("expiration-date");
   if (text === null) return {};
@@ -222,7 +222,7 @@ function containerOf(endpoint: string, field: string): Members {
   throw refuseValue({ field, value: endpoint, allowed });
 }
 
-/** What is ours alone. */
+/** Posthorn's own members. */
 function ownIn(given: ParsedOptions): Members {
   const split = given.isOn("split-on-failure");
   const isSigned = given.isOn("signing");
@@ -245,7 +245,7 @@ function ownIn(given: ParsedOptions): Members {
   };
 }
 
-/** Whether a change is about where events go and how they travel. */
+/** Whether an update changes the destination or how events are sent. */
 export function changesDestination(given: ParsedOptions): boolean {
   return [
     "endpoint",
@@ -261,8 +261,8 @@ export function changesDestination(given: ParsedOptions): boolean {
 }
 
 /**
- * What a change sends, beside the destination: only what it changes. Of a filter the rest goes with
- * it, because the broker takes a filter as a whole.
+ * The body of an update without the destination: only what it changes. A filter is sent complete,
+ * because the broker replaces it as a whole.
  */
 export function changedTerms(given: ParsedOptions, shown: Members): Members {
   const properties = isObject(shown.properties) ? shown.properties : {};

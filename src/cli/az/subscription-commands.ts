@@ -1,5 +1,5 @@
 // The commands of event subscriptions, in each of the groups in which `az eventgrid` has them, and
-// those verbs of ours that belong to the same noun.
+// Posthorn's own verbs of the same noun.
 
 import type { Command, Run } from "../command.ts";
 import type { Option, Options } from "../option.ts";
@@ -24,7 +24,7 @@ const flow = (pick: (module: FlowModule) => Run) => async () =>
 
 interface Scope {
   readonly noun: string;
-  /** What says which topic is meant. */
+  /** The options that name the topic. */
   readonly source: Options;
   /** The same as an example. */
   readonly example: string;

@@ -1,5 +1,5 @@
-// Event subscriptions, as `az eventgrid` makes, shows and changes them, whatever group of commands
-// they were asked for by.
+// Event subscriptions, as `az eventgrid` creates, shows and changes them, for all groups of
+// commands.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Members } from "../../core/text/wording.ts";
@@ -112,7 +112,7 @@ export const updateSubscription: Run = async (given, outside) => {
   return await write(client, { method: "PATCH", id, body });
 };
 
-/** What was shown is written back; of a URL only the part before its query, so it is asked for. */
+/** What was read is written back; a URL is read without its query, so the full URL is fetched. */
 async function changedSending(
   client: Client,
   {
@@ -144,7 +144,7 @@ async function changedSending(
       ...(isObject(wanted.properties) && wanted.properties),
     },
   };
-  // Whoever names an endpoint alone wants it without an identity.
+  // An endpoint without an identity option is meant without an identity.
   const keepsIdentity = isObject(withIdentity) && !given.has("endpoint");
   return keepsIdentity
     ? { deliveryWithResourceIdentity: { ...withIdentity, destination } }
@@ -161,7 +161,7 @@ async function endpointOf(client: Client, id: string, known: Members): Promise<s
   return String(body.endpointUrl);
 }
 
-/** In ARM's shape, because that is what the broker takes. */
+/** In ARM's shape, which the broker takes. */
 function amendedTerms(shown: Members, given: ParsedOptions): Members {
   const changed = amended(asListed(shown), given);
   const { properties } = toResource({ ...changed, id: shown.id });

@@ -1,4 +1,4 @@
-// The body of a topic or a domain from options, the same that `az` would send. Pure.
+// The body of a topic or a domain from options, as `az` would send it. Pure.
 
 import { Refusal } from "../../core/refusal.ts";
 import { listed } from "../../core/text/setting-kinds.ts";
@@ -7,7 +7,7 @@ import { refuseValue } from "../../core/text/wording.ts";
 import { type ParsedOptions, pairsOf } from "../option.ts";
 import type { TopicKind } from "./resource-names.ts";
 
-/** What `az` sends, but for members that say nothing. Refusal: InvalidSetting. */
+/** What `az` sends, except for members without a value. Refusal: InvalidSetting. */
 export function topicBody(given: ParsedOptions, kind: TopicKind): Members {
   const tags = given.all("tags");
   const schema = schemas[given.one("input-schema") ?? "eventgridschema"] as string;
@@ -47,7 +47,7 @@ function locationIn(given: ParsedOptions): Members {
   return isArc && name !== null ? { extendedLocation: { name, type } } : {};
 }
 
-/** Null: nothing was said of it. */
+/** Null: not given. */
 function identityIn(given: ParsedOptions): Members | null {
   const plain = given.one("identity");
   const isSystem = given.isOn("mi-system-assigned") === true;
@@ -144,14 +144,14 @@ function autoIn(given: ParsedOptions): Members {
   };
 }
 
-/** What is ours alone. */
+/** Posthorn's own members. */
 function ownIn(given: ParsedOptions): Members {
   const [profile, port] = [given.one("profile"), given.whole("port")];
   if ((profile ?? port) === null) return {};
   return { posthorn: { ...(profile !== null && { profile }), ...(port !== null && { port }) } };
 }
 
-/** What a change sends: only what is said. Refusal: InvalidSetting. */
+/** The body of an update: only what was given. Refusal: InvalidSetting. */
 export function changedBody(given: ParsedOptions): Members {
   const identity = identityIn(given);
   const sku = given.one("sku");
@@ -162,7 +162,7 @@ export function changedBody(given: ParsedOptions): Members {
     ...ownIn(given),
     ...(local !== null && { disableLocalAuth: local }),
   };
-  // An empty text is how a shell says that there are to be none.
+  // An empty text on the command line means none.
   const tags = given.all("tags").filter((tag) => tag !== "");
   return {
     ...(given.has("tags") && { tags: pairsOf("--tags", tags) }),

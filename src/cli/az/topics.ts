@@ -1,5 +1,5 @@
-// Topics, domains and the topics of domains, as `az eventgrid` makes, shows and changes them: the
-// same bodies go to the broker, and the same shapes come back.
+// Topics, domains and the topics of domains, as `az eventgrid` creates, shows and changes them:
+// with the same requests and the same output.
 
 import { Refusal } from "../../core/refusal.ts";
 import { oneOf } from "../../core/text/setting-kinds.ts";
@@ -12,7 +12,7 @@ import { asListed } from "./as-listed.ts";
 import { domainTopicIds, placeIn, providerIn, type TopicKind, topicIds } from "./resource-names.ts";
 import { changedBody, topicBody } from "./topic-body.ts";
 
-/** As many as `az` asks for in a page. */
+/** As many as `az` requests in a page. */
 const pageQuery = "$top=100";
 
 export const createTopic = creating("topics");
@@ -27,7 +27,7 @@ function creating(kind: TopicKind): Run {
   };
 }
 
-/** Writes, waits, and shows what has become of it. Throws Complaint. */
+/** Writes, waits, and shows the result. Throws Complaint. */
 export async function write(
   client: Client,
   { method, id, body }: { readonly method: string; readonly id: string; readonly body: object },
@@ -38,7 +38,7 @@ export async function write(
   return { value: asListed(await client.get(pathTo(id))) };
 }
 
-/** Throws: what the broker began did not go well. */
+/** Throws if the operation failed. */
 export function fail(why: string): never {
   throw new Refusal("Conflict", why);
 }
@@ -56,7 +56,7 @@ function updating(kind: TopicKind): Run {
   };
 }
 
-/** One answer as it is, several as a list. */
+/** One result as it is, several as a list. */
 async function forEach(
   ids: readonly string[],
   run: (id: string) => Promise<Result>,
@@ -84,7 +84,7 @@ function listing(kind: TopicKind): Run {
 export async function listAt(client: Client, path: string, given: ParsedOptions): Promise<Result> {
   const filter = given.one("odata-query");
   const query = filter === null ? "" : `&$filter=${encodeURIComponent(filter)}`;
-  // Asked once for the first page's sake: a refusal has its own words.
+  // The first page is requested separately: a refusal has its own message.
   const first = await client.get(`${path}?${pageQuery}${query}`);
   const all =
     typeof first.nextLink === "string"
@@ -122,7 +122,7 @@ function deleting(idsOf: IdsOf): Run {
   };
 }
 
-/** Also what is not there, as in Azure. Throws Complaint. */
+/** Also if it does not exist, as in Azure. Throws Complaint. */
 export async function remove(client: Client, id: string): Promise<void> {
   const why = await client.follow(await client.send("DELETE", pathTo(id)));
   if (why !== null) fail(why);

@@ -1,5 +1,5 @@
-// Dead letters: found, looked at, and sent again. A redrive goes on in the broker whether or not
-// anyone watches; this watches, and an interrupt stops it.
+// Dead letters: list, show and redrive. A redrive runs in the broker; this command shows its
+// progress, and an interrupt stops it.
 
 import type { DeadLetterView, RedriveView } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
@@ -54,7 +54,7 @@ export const listDeadLetters: Run = async (given, outside) => {
     if (typeof page.next !== "string") break;
     after = page.next;
   }
-  // What could not be read is told beside what could.
+  // What could not be read is listed after the results.
   for (const each of remarks) outside.tell(`posthorn: ${each}\n`);
   const shown = letters.slice(0, limit);
   return { value: shown, rows: shown.map(rowOf) };
@@ -98,7 +98,7 @@ function shown(redrive: RedriveView): Result {
   return { value: redrive, rows, ...(isBad && { exitCode: 1 }) };
 }
 
-/** Refusal: InvalidSetting, when nothing says which. */
+/** Refusal: InvalidSetting, when no option selects any. */
 function orderIn(given: ParsedOptions): object {
   const ids = given.operands;
   const query = queryIn(given);

@@ -1,5 +1,5 @@
-// Endpoints, which subscriptions share: how they are, and an operator's hand on them. And how the
-// broker is as a whole.
+// Endpoints: their health, and closing, opening and resetting them. And the state of the broker as
+// a whole.
 
 import type { EndpointView, FilterVerdict, Overview } from "../../core/api/views.ts";
 import { namesOf, sourceIn } from "../az/resource-names.ts";

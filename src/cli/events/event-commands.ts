@@ -1,4 +1,4 @@
-// Commands about events on their way: publishing, watching, explaining, dead letters, endpoints.
+// Commands about events: publishing, watching, explaining, dead letters, endpoints.
 
 import type { Command, Run } from "../command.ts";
 import type { Option, Options } from "../option.ts";

@@ -1,11 +1,10 @@
-// Events in a file: one, a list, or one on each line. Numbers stay as they are written, however
-// many digits they have.
+// Events in a file: one, a list, or one per line. Numbers stay as written, with all their digits.
 
 import { Refusal } from "../../core/refusal.ts";
 
 const charactersMax = 268_435_456;
 
-/** Refusal: InvalidSetting, which says where and never repeats the text. */
+/** Refusal: InvalidSetting, which gives the position and never repeats the text. */
 export function eventsIn(text: string, file: string): unknown[] {
   const refuse = (why: string) => new Refusal("InvalidSetting", `${file} ${why}`);
   if (text.length > charactersMax) throw refuse(`has more than ${charactersMax} characters`);

@@ -1,5 +1,5 @@
 // `posthorn explain`: the story of one event, from its publish to the end of each of its
-// deliveries, drawn in lines: what was tried when, what came back, and why it goes on as it does.
+// deliveries, drawn as text: each attempt with its time, its answer, and the decision.
 
 import type { AttemptView, DeliveryState, DeliveryStory, Story } from "../../core/api/views.ts";
 import { openClient } from "../client.ts";
@@ -33,7 +33,7 @@ function drawStory(story: Story, paint: Paint): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Of the states that are an end; all others are on their way. */
+/** Labels of the final states; all others are in progress. */
 const colours: Partial<Record<DeliveryState, "green" | "red">> = {
   delivered: "green",
   deadLettering: "red",

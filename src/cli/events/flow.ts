@@ -1,5 +1,5 @@
-// How a subscription is let run: paused, let go again, drained slowly, emptied, or tried at once;
-// and its signing secrets. All by the broker's own API.
+// Pause, resume, drain, skip and hasten a subscription; and its signing secrets. All through the
+// broker's own API.
 
 import type { SubscriptionView } from "../../core/api/views.ts";
 import { apiPathOf, sourceIn } from "../az/resource-names.ts";
@@ -31,7 +31,7 @@ export const hastenSubscription = steering("hasten", (given) => {
 });
 export const validateSubscription = steering("validate");
 
-/** A subscription as our own API sees it, with its backlog and its endpoint's health. */
+/** A subscription in Posthorn's own API, with its backlog and its endpoint's health. */
 export const statusOfSubscription: Run = async (given, outside) => {
   const client = openClient(given, outside);
   if (given.has("name")) {

@@ -1,4 +1,4 @@
-// Load on a topic: so many events at a rate, several requests at once, and what came of them.
+// Load on a topic: a number of events at a rate, several requests at once, and the results.
 
 import { BrokerError } from "../broker-error.ts";
 import type { Client } from "../client.ts";
@@ -10,7 +10,7 @@ import { makeEvent, send, type Target } from "./publish-request.ts";
 
 const sendsDefault = 8;
 
-/** So many events at a rate, with several requests under way. Answers what came of it. */
+/** A number of events at a rate, with several requests in flight. Returns the results. */
 export async function load(
   client: Client,
   target: Target,
@@ -31,7 +31,7 @@ export async function load(
       const first = next;
       const until = Math.min(count, first + perRequest - 1);
       next = until + 1;
-      // Each request has its moment, so that a slow answer is followed by quick ones.
+      // Each request has its scheduled time, so that quick answers make up for a slow one.
       const dueAt = rate === null ? 0 : startedAt + ((first - 1) / rate) * 1_000;
       const waitMs = dueAt - outside.now();
       if (waitMs > 0) await outside.sleep(waitMs);

@@ -1,5 +1,4 @@
-// What is published: an event made from options, in the schema of its topic, and the request that
-// carries some to it.
+// What is published: an event made from options, in the schema of its topic, and the request.
 
 import { Refusal } from "../../core/refusal.ts";
 import { BrokerError } from "../broker-error.ts";
@@ -14,7 +13,7 @@ export interface Target {
   readonly isDomain: boolean;
 }
 
-/** With what an event of its schema must have and nobody cares to write, such as an id. */
+/** With the required members that nobody wants to type, such as an id. */
 export function completed(event: unknown, outside: Pick<Outside, "makeId" | "now">): unknown {
   if (!isObject(event)) return event;
   if ("specversion" in event) return { id: outside.makeId(), ...event };

@@ -1,5 +1,5 @@
-// `posthorn publish`: events from files or from the input, one made from options, or as many as are
-// asked for at a rate. They go in by the front door, with the topic's own key, like anyone's.
+// `posthorn publish`: events from files or standard input, one made from options, or a number at a
+// rate. They are published like those of any client, with the topic's own key.
 
 import type { TopicView } from "../../core/api/views.ts";
 import { refuseName } from "../../core/text/wording.ts";
@@ -12,7 +12,7 @@ import { openProgress } from "../print/progress.ts";
 import { eventsIn } from "./event-file.ts";
 import { completed, makeEvent, send, type Target } from "./publish-request.ts";
 
-/** What one request may hold. */
+/** The limits of one request. */
 const eventsPerRequestMax = 5_000;
 const requestCharsMax = 900_000;
 
@@ -39,7 +39,7 @@ export const publish: Run = async (given, outside) => {
   return { value: { topic: given.one("topic-name"), published, ids: events.map(idOf) } };
 };
 
-/** Throws Complaint. Refusal: InvalidSetting, for a topic that is not there. */
+/** Throws Complaint. Refusal: InvalidSetting, for a topic that does not exist. */
 async function targetOf(client: Client, given: ParsedOptions): Promise<Target> {
   const name = given.one("topic-name") ?? "";
   const { value } = await client.get("/api/v1/topics");
@@ -78,7 +78,7 @@ async function wantedEvents(
   return events.map((event) => completed(event, outside));
 }
 
-/** As many requests as their limits ask for. */
+/** As many requests as the limits require. */
 function cut(events: readonly unknown[]): unknown[][] {
   const requests: unknown[][] = [];
   let chars = 0;

@@ -1,7 +1,7 @@
-// Server-sent events, read from text as it comes, however it is cut.
+// Server-sent events, parsed from text in arbitrary pieces.
 
 export interface ServerSent {
-  /** What `event:` says; `message` where it says nothing. */
+  /** The value of `event:`; `message` without one. */
   readonly kind: string;
   readonly text: string;
 }

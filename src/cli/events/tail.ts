@@ -1,5 +1,4 @@
-// `posthorn tail`: what happens in a broker while it happens, a line for each fact. In JSON it is
-// one object on each line.
+// `posthorn tail`: live facts of a broker, one line each, or one JSON object per line.
 
 import type { LiveEvent } from "../../core/api/views.ts";
 import { openClient } from "../client.ts";
@@ -8,7 +7,7 @@ import { lengthOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
 import { type Paint, painter } from "../print/output.ts";
 
-/** What is shown unless something else is asked for. */
+/** What is shown by default. */
 const kindsDefault: readonly string[] = ["published", "attempt", "ended", "endpoint", "redrive"];
 
 export const tail: Run = async (given, outside) => {
@@ -37,7 +36,7 @@ export const tail: Run = async (given, outside) => {
   return {};
 };
 
-/** The broker leaves out what is not wanted, so that it does not count as too much. */
+/** The broker filters, so that unwanted facts do not count towards the limit. */
 function pathIn(given: ParsedOptions): string {
   const kinds = given.all("only").length > 0 ? given.all("only") : kindsDefault;
   const [topic, name] = [given.one("topic-name"), given.one("name")];
@@ -54,7 +53,7 @@ function tellsOfFailure(fact: LiveEvent): boolean {
   return fact.kind === "ended" || fact.kind === "missed";
 }
 
-/** Null for what is not worth a line. */
+/** Null for what is not shown. */
 function lineOf(fact: LiveEvent, paint: Paint): string | null {
   switch (fact.kind) {
     case "published": {
@@ -93,7 +92,7 @@ function lineOf(fact: LiveEvent, paint: Paint): string | null {
   }
 }
 
-/** The time of day, which is what tells lines apart. */
+/** The time of day. */
 function timeOf(instant: string): string {
   return instant.slice(11, 23);
 }

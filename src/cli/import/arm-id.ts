@@ -1,13 +1,13 @@
-// What an ARM id names, as far as Event Grid goes. Ids are compared without regard to letter case,
-// and what is sent to the broker keeps its own.
+// The Event Grid resource that an ARM id names. Ids are case-insensitive, and keep their case when
+// sent to the broker.
 
 export type Kind = "topic" | "domain" | "domainTopic" | "subscription";
 
 export interface Address {
   readonly kind: Kind;
-  /** Short, for people: `orders`, `shop/eu`, `orders/billing`. */
+  /** A short name: `orders`, `shop/eu`, `orders/billing`. */
   readonly label: string;
-  /** Of what a subscription listens to; of anything else its own. */
+  /** Of a subscription its source; of anything else its own. */
   readonly sourceId: string;
 }
 
@@ -17,7 +17,7 @@ const source = "(?:topics/([^/]+)|domains/([^/]+)(?:/topics/([^/]+))?)";
 const sourceForm = new RegExp(`^${group}${provider}/${source}$`, "i");
 const subscriptionForm = new RegExp(`^(.+?)(?:${provider})?/eventSubscriptions/([^/]+)$`, "i");
 
-/** Null for what Event Grid does not have, or has and we do not. */
+/** Null for what Event Grid does not have, or Posthorn does not support. */
 export function addressOf(id: string): Address | null {
   const own = sourceForm.exec(id);
   if (own !== null) {
@@ -36,7 +36,7 @@ function lastOf(id: string): string {
   return id.split("/").at(-1) ?? id;
 }
 
-/** The group an id is in; null for one that is in none. */
+/** The resource group of an id; null if it has none. */
 export function groupOf(
   id: string,
 ): { readonly subscriptionId: string; readonly resourceGroup: string } | null {
@@ -46,7 +46,7 @@ export function groupOf(
   return { subscriptionId, resourceGroup };
 }
 
-/** What stands after the group and its `/providers/`: `Microsoft.EventGrid/topics/orders`. */
+/** The part after the group and `/providers/`: `Microsoft.EventGrid/topics/orders`. */
 export function pathInGroup(id: string): string {
   return id.replace(/^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+\/providers\//i, "");
 }

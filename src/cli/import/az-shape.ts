@@ -1,12 +1,12 @@
-// Resources as the Azure CLI prints them, and as Azure Resource Manager takes them. The CLI lifts
-// what is under `properties` to the top, there and again in destinations, headers and mappings, and
-// prints null for what is not there. What was never lifted is taken as it is.
+// Resources as the Azure CLI prints them, and as Azure Resource Manager takes them. The CLI
+// flattens `properties`, at the top and again in destinations, headers and mappings, and prints
+// null for what is missing. What is not flattened is accepted unchanged.
 
 import type { Members } from "../../core/text/wording.ts";
 import { addressOf, groupOf } from "./arm-id.ts";
 import { isObject } from "./expression.ts";
 
-/** Around the properties of a resource, or in them for reading alone. */
+/** Members around the properties of a resource, or read-only ones in them. */
 const notProperties = new Set([
   "id",
   "name",
@@ -28,7 +28,7 @@ const notProperties = new Set([
   "topic",
 ]);
 
-/** Null for what names no resource. */
+/** Null if it is not a resource. */
 export function idOfListed({ id, topic, name }: Members): string | null {
   if (typeof id === "string" && id.startsWith("/")) return id;
   if (typeof topic !== "string" || typeof name !== "string" || !topic.startsWith("/")) return null;
@@ -67,13 +67,13 @@ function liftedDown(listed: Members): Members {
   });
 }
 
-/** The member made anew, or nothing where it is no object. */
+/** The member transformed, or nothing if it is not an object. */
 function change(members: Members, name: string, make: (value: Members) => Members): Members {
   const value = members[name];
   return isObject(value) ? { [name]: make(value) } : {};
 }
 
-/** Everything but the named members goes under `properties`. */
+/** Everything except the named members goes under `properties`. */
 function nested(value: Members, outside: readonly string[]): Members {
   if (isObject(value.properties)) return { ...value, properties: withoutNull(value.properties) };
   const [around, within] = [true, false].map((isAround) =>

@@ -26,7 +26,7 @@ export function groupId({
   return `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}`;
 }
 
-/** Up to two texts say where, then the type and its names. */
+/** Up to two texts name the scope, then the type and its names. */
 function splitResource(texts: readonly string[]): {
   readonly where: readonly string[];
   readonly path: string;

@@ -1,5 +1,5 @@
-// What a file holds that is to be imported: the resources of a template, or those that the Azure
-// CLI or the REST API listed. Files may have comments, as templates often do.
+// The resources in a file to import: those of a template, or those listed by the Azure CLI or the
+// REST API. Files may have comments, as templates often do.
 
 import { Refusal } from "../../core/refusal.ts";
 import { isNestedDeeper } from "../../core/text/json.ts";
@@ -13,7 +13,7 @@ import type { ParameterInput, TemplateInput } from "./template-scope.ts";
 const depthMax = 100;
 const charactersMax = 16_777_216;
 
-/** Refusal: InvalidSetting, which says where and never repeats the text. */
+/** Refusal: InvalidSetting, which gives the position and never repeats the text. */
 export function parseDocument(text: string, file: string): unknown {
   const refuse = (why: string) => new Refusal("InvalidSetting", `${file} ${why}`);
   if (text.length > charactersMax) throw refuse(`has more than ${charactersMax} characters`);
@@ -29,7 +29,7 @@ export function parseDocument(text: string, file: string): unknown {
   }
 }
 
-/** Comments become blanks, so that what is left stands where it stood. */
+/** Comments become blanks, so that positions stay the same. */
 function withoutComments(text: string): string {
   const form = /"[^"\\]*(?:\\.[^"\\]*)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
   return text.replace(form, (found) =>
@@ -68,7 +68,7 @@ function listIn(document: unknown, file: string): [string, readonly unknown[]] {
 }
 
 /**
- * What `--parameters` gives: `name=value`, or a file with the parameters of a deployment.
+ * The value of `--parameters`: `name=value`, or a file with the parameters of a deployment.
  * Refusal: InvalidSetting.
  */
 export function readParameters(

@@ -1,7 +1,7 @@
-// What was read from a broker, as an ARM template or as lists of the Azure CLI. Pure.
+// Resources of a broker, as an ARM template or as lists of the Azure CLI. Pure.
 //
-// A template is deployed to one group. So what is in the group where import puts things by itself
-// stands at the top, and what is in another group in a deployment of its own.
+// A template is deployed to one group. So resources of the default group are at the top, and those
+// of another group in a nested deployment.
 
 import { isSameName } from "../../core/text/compare.ts";
 import type { Members } from "../../core/text/wording.ts";
@@ -26,7 +26,7 @@ export interface ExportedSubscription {
 
 export interface PrintChoice {
   readonly showsSecrets: boolean;
-  /** Whether all is of one group, which is then left open. */
+  /** Whether all are in one group, which is then left open. */
   readonly isOneGroup: boolean;
 }
 
@@ -68,7 +68,7 @@ export function templateOf(exported: Exported, choice: PrintChoice): Members {
   };
 }
 
-/** Empty for what needs no deployment of its own. */
+/** Empty for what needs no nested deployment. */
 function placeName(id: string, { isOneGroup }: PrintChoice): string {
   const place = groupOf(id);
   const isLocal =
@@ -156,7 +156,7 @@ function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | n
   };
 }
 
-/** On what is in the template, too, such as `Microsoft.EventGrid/domains/shop`. */
+/** Also resources in the template, such as `Microsoft.EventGrid/domains/shop`. */
 function dependsOn(scope: string): Members {
   const [namespace = "", ...segments] = scope.split("/");
   if (!isSameName(namespace, "Microsoft.EventGrid")) return {};
@@ -197,7 +197,7 @@ function headersIn(mappings: unknown, hide: Hide | null): readonly unknown[] {
   });
 }
 
-/** No text is taken for an expression. */
+/** Escapes texts so that none is read as an expression. */
 function escaped(value: unknown): unknown {
   if (typeof value === "string") return escapeText(value);
   if (Array.isArray(value)) return value.map(escaped);

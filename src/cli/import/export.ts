@@ -1,6 +1,6 @@
-// `posthorn export`: everything a running broker has, as an ARM template or as the Azure CLI would
-// list it. Import takes both. Secrets become parameters of the template, or are left out of the
-// lists, unless they are asked for.
+// `posthorn export`: the resources of a running broker, as an ARM template or as the Azure CLI
+// would list them. Import takes both. Secrets become parameters of the template, or are left out of
+// the lists, unless requested.
 
 import { isSameName } from "../../core/text/compare.ts";
 import type { Members } from "../../core/text/wording.ts";
@@ -57,7 +57,7 @@ async function readAll(client: Client, onlyGroup: string | null): Promise<Export
   };
 }
 
-/** One after the other: a broker has better things to do. */
+/** One after the other, to keep the load on the broker low. */
 async function inTurn<T, R>(all: readonly T[], make: (one: T) => Promise<R>): Promise<R[]> {
   const made: R[] = [];
   for (const one of all) made.push(await make(one));

@@ -1,9 +1,9 @@
-// The expressions of ARM templates: what stands between `[` and `]` in a text, read into a tree and
-// worked out in a scope. The functions are in functions.ts.
-// Imitates https://learn.microsoft.com/azure/azure-resource-manager/templates/template-expressions.
+// The expressions of ARM templates: the text between `[` and `]`, parsed into a tree and evaluated
+// in a scope. The functions are in functions.ts. Imitates
+// https://learn.microsoft.com/azure/azure-resource-manager/templates/template-expressions.
 //
-// Whatever cannot be worked out is a Trouble, which says why and no more; whoever knows the place
-// in the template makes it a refusal.
+// What cannot be evaluated throws a Trouble with the reason; the caller, which knows the position
+// in the template, makes it a refusal.
 
 /** Why an expression has no value; completes "cannot be resolved:". */
 export class Trouble extends Error {
@@ -25,23 +25,23 @@ export type Expression =
 const expressionCharactersMax = 24_576;
 const depthMax = 64;
 
-/** What is between the brackets, or null for a text that stands for itself. */
+/** The text between the brackets, or null for plain text. */
 export function expressionIn(text: string): string | null {
   const isExpression = text.startsWith("[") && text.endsWith("]") && !text.startsWith("[[");
   return isExpression ? text.slice(1, -1) : null;
 }
 
-/** A text that stands for itself, as it was before it was escaped. */
+/** Plain text without its escape. */
 export function unescapeText(text: string): string {
   return text.startsWith("[[") && text.endsWith("]") ? text.slice(1) : text;
 }
 
-/** The same the other way: no text is taken for an expression. */
+/** Escapes plain text, so that it is not read as an expression. */
 export function escapeText(text: string): string {
   return text.startsWith("[") && text.endsWith("]") ? `[${text}` : text;
 }
 
-/** Texts with their quotes, numbers, names with their dots, and single signs. */
+/** Texts with their quotes, numbers, names with their dots, and single characters. */
 const token = /\s*('(?:[^']|'')*'|-?\d+(?:\.\d+)?|[A-Za-z_][\w]*|\.\?|[().,[\]]|\S)/gy;
 
 interface Reader {
@@ -108,7 +108,7 @@ function readPrimary(reader: Reader): Expression {
   return { kind: "call", name, args };
 }
 
-/** The next token after so many others. */
+/** The token at this offset. */
 function take(reader: Reader, skipped: number): string {
   reader.place += skipped;
   const found = reader.tokens[reader.place];
@@ -121,7 +121,7 @@ function need(reader: Reader, sign: string): void {
   if (take(reader, 0) !== sign) throw new Trouble(`${sign} is missing`);
 }
 
-/** How a function is called: with its arguments, each worked out when it is asked for. */
+/** Calls a function with its arguments, each evaluated on demand. */
 export type Call = (name: string, args: readonly (() => unknown)[]) => unknown;
 
 /** Throws Trouble, or what `call` throws. */
@@ -146,7 +146,7 @@ export function evaluate(expression: Expression, call: Call): unknown {
   }
 }
 
-/** Of an object, in any letter case as in ARM; of a list by its number. Undefined: not there. */
+/** A member of an object, case-insensitive as in ARM, or of a list by index. Undefined: missing. */
 export function memberOf(of: unknown, name: unknown): unknown {
   if (Array.isArray(of)) return typeof name === "number" ? (of.at(name) as unknown) : undefined;
   if (!isObject(of) || typeof name !== "string") return undefined;

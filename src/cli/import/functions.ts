@@ -1,6 +1,6 @@
-// The functions of ARM templates that need nothing but their arguments and the place that is
-// deployed to. Those that ask Azure, the clock or chance have no value here, and say so.
-// Imitates https://learn.microsoft.com/azure/azure-resource-manager/templates/template-functions.
+// The functions of ARM templates that need only their arguments and the deployment target. Those
+// that need Azure, the clock or randomness are refused. Imitates
+// https://learn.microsoft.com/azure/azure-resource-manager/templates/template-functions.
 
 import {
   type DeploymentTarget,
@@ -12,7 +12,7 @@ import {
 } from "./deployment-target.ts";
 import { isObject, memberOf, Trouble } from "./expression.ts";
 
-/** What a function may look at beside its arguments. */
+/** What a function may use besides its arguments. */
 export interface FunctionScope {
   readonly place: DeploymentTarget;
   parameter(name: string): unknown;
@@ -34,7 +34,7 @@ export function callFunction(
   scope: FunctionScope,
 ): unknown {
   const lower = name.toLowerCase();
-  // The other branch may well be one that has no value here.
+  // The other branch may have no value here.
   if (lower === "if") {
     const [condition, then, otherwise] = args;
     if (!condition || !then || !otherwise) throw new Trouble("if takes three arguments");
@@ -52,7 +52,7 @@ export function callFunction(
   );
 }
 
-/** A few lines that double a text each time would fill any machine. */
+/** A few lines that double a text each time would fill any memory. */
 function checkSize(value: unknown, name: string): unknown {
   const isText = typeof value === "string" && value.length > textCharactersMax;
   if (!isText && !(Array.isArray(value) && value.length > listCountMax)) return value;
@@ -135,7 +135,7 @@ function isEqual(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Of texts and lists alike. */
+/** For texts and lists. */
 function slice(args: Args, from: number, to?: number): unknown {
   const value = args[0];
   return typeof value === "string" ? value.slice(from, to) : list(args, 0).slice(from, to);
@@ -211,8 +211,8 @@ function divided(args: Args, over: (one: number, other: number) => number): numb
 }
 
 /**
- * *Differs:* Azure's way of making thirteen letters is not published; ours makes others. The same
- * arguments give the same letters, which is what names are made of.
+ * *Differs:* Azure's algorithm for the thirteen letters is not published; ours gives different
+ * ones. The same arguments give the same letters.
  */
 function uniqueString(args: Args): string {
   const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
@@ -331,7 +331,7 @@ function refuseUri(): never {
   throw new Trouble("uri() was given what is no address");
 }
 
-/** By one text or several. */
+/** By one separator or several. */
 function splitText(whole: string, by: unknown): readonly string[] {
   const separators = Array.isArray(by) ? (by as Args) : [by];
   return separators

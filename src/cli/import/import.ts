@@ -1,6 +1,6 @@
-// `posthorn import`: reads files, works out what they ask for, and asks the broker for it over its
-// own API. A resource that is already as it is wanted is not written again: its endpoint would be
-// asked again, too. One that fails does not keep the others from being made.
+// `posthorn import`: reads files, plans the resources, and writes them to the broker through its
+// API. A resource that already has the wanted state is not written again, which would repeat its
+// handshake. If one fails, the others are still written.
 
 import { isSameName } from "../../core/text/compare.ts";
 import type { Members } from "../../core/text/wording.ts";
@@ -25,10 +25,10 @@ import { type Need, type Plan, planFor, type Wanted } from "./plan.ts";
 import { isHidden, isSameResource } from "./same-as.ts";
 import { declaredParameters, type Found } from "./template.ts";
 
-/** How many endpoints may be waited for at once. */
+/** How many handshakes to wait for at once. */
 const followedMax = 16;
 
-/** Exit code 1 when something could not be made. Refusals: InvalidSetting, Unavailable, …. */
+/** Exit code 1 when a resource failed. Refusals: InvalidSetting, Unavailable, …. */
 export const importResources: Run = async (options, outside) => {
   const plan = await planIn(options, outside);
   const client = openClient(options, outside);
@@ -38,11 +38,11 @@ export const importResources: Run = async (options, outside) => {
     hasFailed ||= line.word === "failed";
     outside.print(`${lineOf(line)}\n`);
   };
-  // Also when there is nothing to do: a broker that is not there is worth knowing.
+  // Also when there is nothing to do, to report a broker that does not answer.
   await client.list("/subscriptions");
   for (let at = 0; at < plan.wanted.length; at += followedMax) {
     const begun: Promise<Line>[] = [];
-    // Writes one after the other, because topics of one domain share a record; waits together.
+    // Writes one after the other, because topics of one domain share a record; waits in parallel.
     for (const wanted of plan.wanted.slice(at, at + followedMax)) {
       begun.push((await begin(client, wanted, isDryRun))());
     }
@@ -95,7 +95,7 @@ async function planIn(options: ParsedOptions, outside: Outside): Promise<Plan> {
   return planFor(found, additions);
 }
 
-/** Does what can be done at once; the answer waits for the rest. */
+/** Starts the write; the result waits for the rest. */
 async function begin(
   client: Client,
   wanted: Wanted,
@@ -148,7 +148,7 @@ function stateOf({ properties }: Members): string {
   return isObject(properties) ? String(properties.provisioningState) : "Succeeded";
 }
 
-/** A URL or a secret that the file leaves out stays as the broker has it. */
+/** A URL or a secret that is missing in the file stays as in the broker. */
 function isKept({ header }: Need, wanted: Wanted, shown: Members): boolean {
   if (header === null) return isEndpointKept(wanted, shown);
   const { deliveryAttributeMappings: mappings } = destinationIn(shown);
@@ -175,7 +175,7 @@ function destinationIn({ properties }: Members): Members {
   return isObject(inside) ? inside : {};
 }
 
-/** One that has failed is worth another try. */
+/** A failed one is written again. */
 async function isAsWanted(client: Client, wanted: Wanted, shown: Members): Promise<boolean> {
   if (wanted.kind !== "subscription") {
     const known = wanted.kind === "domainTopic" ? shown : await withKeys(client, wanted.id, shown);
@@ -196,7 +196,7 @@ async function withKeys(client: Client, id: string, shown: Members): Promise<Mem
   return { ...shown, properties: { ...properties, key1: body.key1, key2: body.key2 } };
 }
 
-/** Of a topic of a domain, the domain. */
+/** For a topic of a domain: the domain. */
 function topicIdOf(sourceId: string): string {
   return sourceId.replace(/(\/domains\/[^/]+)\/topics\/[^/]+$/i, "$1");
 }

@@ -1,5 +1,5 @@
-// From what files hold to what the broker is to be asked for, in an order in which nothing waits
-// for what comes later. What exports leave out for secrecy is put in here, from the command line.
+// From files to the list of writes, in an order in which nothing depends on what comes later.
+// Secrets that exports leave out are filled in from the command line.
 
 import { Refusal } from "../../core/refusal.ts";
 import { isSameName } from "../../core/text/compare.ts";
@@ -11,30 +11,30 @@ import { isObject } from "./expression.ts";
 import { isHidden } from "./same-as.ts";
 import type { Found, Resolve } from "./template.ts";
 
-/** A resource as it is to be. */
+/** A resource in its wanted state. */
 export interface Wanted extends Address {
   readonly id: string;
-  /** For a PUT. */
+  /** The body of a PUT. */
   readonly body: Members;
-  /** What the command line has to say unless the broker knows it already. */
+  /** Options that are needed unless the broker has the value already. */
   readonly needs: readonly Need[];
 }
 
 export interface Need {
   /** The secret header; null: the URL. */
   readonly header: string | null;
-  /** How to say it. */
+  /** The option to give. */
   readonly option: string;
 }
 
 export interface Plan {
   readonly wanted: readonly Wanted[];
-  /** What nothing is done about, and why. */
+  /** What is skipped, and why. */
   readonly passedOver: readonly PassedOver[];
 }
 
 export interface PassedOver {
-  /** Of Event Grid it was asked for, of anything else it was not. */
+  /** Of Event Grid but not supported, or not of Event Grid. */
   readonly word: "failed" | "skipped";
   readonly what: string;
   readonly why: string;
@@ -88,7 +88,7 @@ function isMeant(name: string, { label }: Address): boolean {
   return isSameName(name, label) || isSameName(name, label.slice(label.lastIndexOf("/") + 1));
 }
 
-/** A name that means nothing, or more than one, is a slip of the pen. */
+/** A name that matches none, or several, is a mistake. */
 function checkNames(names: readonly string[], subscriptions: readonly Addressed[]): void {
   const labels = [...new Set(subscriptions.map(({ address }) => address.label))];
   for (const name of names) {
@@ -126,7 +126,7 @@ function wantedOf({ id, where, raw, resolve, address }: Addressed, additions: Ad
   return { ...address, id, ...completed(properties, address, additions) };
 }
 
-/** A URL that only Azure can tell is what `--endpoint` is for. */
+/** For a URL that only Azure can resolve there is `--endpoint`. */
 function resolveWith(
   { kind, label }: Address,
   resolve: Resolve,
@@ -144,20 +144,20 @@ function resolveWith(
   }
 }
 
-/** Within the file: what refusals put after its name. */
+/** The position in the file, for refusals. */
 function pathIn(where: string): string {
   const path = where.slice(where.lastIndexOf(": ") + 2);
   return where.includes(": ") ? `${path}.` : "";
 }
 
-/** What any destination may say about batches and headers, a webhook may say, too. */
+/** A webhook may have what any destination may have about batches and headers. */
 const keptOfDestination = [
   "maxEventsPerBatch",
   "preferredBatchSizeInKilobytes",
   "deliveryAttributeMappings",
 ];
 
-/** Before anything is resolved: the URL that is replaced may be one that only Azure can tell. */
+/** Before anything is resolved: the replaced URL may be one that only Azure can resolve. */
 function withEndpoint(
   properties: Members,
   address: Address,

@@ -1,6 +1,6 @@
-// Whether a resource is already as it is wanted. What is wanted says little and takes defaults for
-// the rest; what the broker shows says everything. Both are brought into one plain form: without
-// what is for reading alone, without defaults, and with one spelling for words of the service.
+// Whether a resource already has the wanted state. The wanted resource leaves out defaults; the
+// broker's answer has everything. Both are normalised: without read-only members, without defaults,
+// and with one spelling of the service's words.
 
 import { profiles } from "../../core/delivery/profile.ts";
 import { defaultDeliverySchema } from "../../core/schema/convert.ts";
@@ -10,20 +10,20 @@ import type { Kind } from "./arm-id.ts";
 import { isObject } from "./expression.ts";
 import { ownToCompare } from "./signing-secrets.ts";
 
-/** What is shown of a subscription only to those who ask for it. */
+/** Parts of a subscription that need separate requests. */
 export interface Secrets {
   readonly endpointUrl: unknown;
   readonly deliveryAttributeMappings: unknown;
-  /** What deliveries are signed with, in clear. */
+  /** The signing secrets, in clear. */
   readonly signing: readonly Members[];
 }
 
-/** Whether these are the properties of a header whose value is kept from readers. */
+/** Whether these are the properties of a header with a hidden value. */
 export function isHidden({ isSecret, value }: Members): boolean {
   return isSecret === true && ((value ?? null) === null || value === "Hidden");
 }
 
-/** Members of a topic that stay as they are when a whole topic is written without them. */
+/** Members of a topic that a PUT without them does not change. */
 const keptByTopics = [
   "inputSchema",
   "inputSchemaMapping",
@@ -68,7 +68,7 @@ export function isSameResource(
   );
 }
 
-/** Our own settings stay as they are where nothing is said of them. */
+/** Posthorn's own settings do not change when they are left out. */
 function isOwnAlike(wanted: Members, shown: Members, { signing }: Secrets): boolean {
   if (wanted.posthorn === undefined) return true;
   const [own, other] = [wanted, shown].map(({ posthorn }) => ownToCompare(posthorn, signing));
@@ -79,12 +79,12 @@ function members(value: unknown): Members {
   return isObject(value) ? value : {};
 }
 
-/** Our own members travel under `posthorn`, and may stand beside the others, too. */
+/** Posthorn's own members are under `posthorn`, or beside the others. */
 function withOwn(properties: Members): Members {
   return { ...properties, ...members(properties.posthorn) };
 }
 
-/** Identities beside what was written with them. */
+/** Identities next to what they are for. */
 function apart(properties: Members): Members {
   const { deliveryWithResourceIdentity: sent, deadLetterWithResourceIdentity: dead } = properties;
   return {
@@ -97,7 +97,7 @@ function apart(properties: Members): Members {
   };
 }
 
-/** A client that cannot read the URL does not change it by leaving it out. */
+/** Leaving out a URL that cannot be read does not change it. */
 function withSecrets(shown: Members, secret: Secrets, wanted: Members): Members {
   const destination = members(shown.destination);
   const inside = members(destination.properties);
@@ -111,7 +111,7 @@ function withSecrets(shown: Members, secret: Secrets, wanted: Members): Members 
   return { ...shown, destination: { ...destination, properties } };
 }
 
-/** Nor does it change a secret header that it writes as it reads it. */
+/** Writing back a hidden header does not change it either. */
 function withKept(wanted: Members, { deliveryAttributeMappings: stored }: Secrets): Members {
   const destination = members(wanted.destination);
   const inside = members(destination.properties);
@@ -183,14 +183,14 @@ function plainIdentity(value: unknown): unknown {
   return plain({ type: lower(type), userAssignedIdentity: lower(userAssignedIdentity) });
 }
 
-/** The queue may stand in the id, as the Azure CLI has it, or beside it. */
+/** The queue may be in the id, as in the Azure CLI, or in a member of its own. */
 function plainQueue({ resourceId, queueName }: Members): Members {
   if (typeof resourceId !== "string") return {};
   const [account, queue] = resourceId.toLowerCase().split("/queueservices/default/queues/");
   return { resourceId: account, queueName: queueName ?? queue };
 }
 
-/** The container may stand in the id, as the Azure CLI has it, or beside it. */
+/** The container may be in the id, as in the Azure CLI, or in a member of its own. */
 function plainStore({ endpointType, properties }: Members): unknown {
   const { resourceId, blobContainerName } = members(properties);
   const [account, container] = String(lower(resourceId) ?? "").split(
@@ -248,7 +248,7 @@ function unless(usual: unknown, value: unknown): unknown {
   return value === usual ? null : value;
 }
 
-/** Null where nothing is left: what is empty says as little as what is not there. */
+/** Null if nothing is left: an empty value means the same as a missing one. */
 function plain(given: Members): unknown {
   const left = Object.entries(given)
     .map(([name, value]) => [name, isObject(value) ? plain(value) : value] as const)

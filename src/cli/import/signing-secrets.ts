@@ -1,16 +1,16 @@
-// Signing secrets in what is exported, imported and compared: the broker shows them to those who
-// ask for them, and elsewhere as `Hidden`. They are told like other secrets, or become parameters.
+// Signing secrets in what is exported, imported and compared: the broker returns them on request,
+// and elsewhere as `Hidden`. They are exported like other secrets, or become parameters.
 
 import type { Members } from "../../core/text/wording.ts";
 import { addressOf } from "./arm-id.ts";
 import { isObject } from "./expression.ts";
 
-/** As much of a client as is needed here. */
+/** The part of a client that is needed here. */
 interface Asking {
   ask(method: string, path: string): Promise<{ readonly status: number; readonly body: Members }>;
 }
 
-/** Those in force, the newest first; none where deliveries are not signed. */
+/** The active ones, the newest first; none if deliveries are not signed. */
 export async function signingOf(client: Asking, id: string): Promise<readonly Members[]> {
   const [topic, ...rest] = (addressOf(id)?.label ?? "").split("/").map(encodeURIComponent);
   const within = rest.length > 1 ? `?domainTopic=${rest[0]}` : "";
@@ -19,7 +19,10 @@ export async function signingOf(client: Asking, id: string): Promise<readonly Me
   return status === 200 && Array.isArray(body.secrets) ? body.secrets.filter(isObject) : [];
 }
 
-/** Our own settings of a subscription with their secrets in clear, or as `hide` has them. */
+/**
+ * Posthorn's own settings of a subscription with their secrets in clear, or as `hide` replaces
+ * them.
+ */
 export function ownWithSecrets(
   posthorn: unknown,
   signing: readonly Members[],
@@ -35,7 +38,7 @@ export function ownWithSecrets(
   return Object.keys(own).length === 0 ? {} : { posthorn: own };
 }
 
-/** What is wanted of our own settings, with what it keeps by leaving it out or by `Hidden`. */
+/** The wanted settings, with those kept by leaving them out or by `Hidden`. */
 export function ownToCompare(posthorn: unknown, signing: readonly Members[]): Members {
   if (!isObject(posthorn)) return {};
   const { splitOnFailure, signing: wanted } = posthorn;

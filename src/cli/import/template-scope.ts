@@ -1,6 +1,6 @@
-// What expressions of a template can see: its parameters and variables, the place it is deployed to
-// and the loops around them. Each name is worked out once, when it is asked for, so that one that
-// nobody needs may be anything at all.
+// What expressions of a template can use: its parameters and variables, the deployment target and
+// the loops around them. Each name is evaluated once, on demand, so that unused ones need not be
+// valid.
 
 import { Refusal } from "../../core/refusal.ts";
 import { checkInteger } from "../../core/text/check.ts";
@@ -24,7 +24,7 @@ const copiesMax = 800;
 export interface TemplateInput {
   readonly file: string;
   readonly place: DeploymentTarget;
-  /** By name; texts from the command line take the type the template asks for. */
+  /** By name; texts from the command line are converted to the template's type. */
   readonly parameters: ReadonlyMap<string, ParameterInput>;
 }
 
@@ -38,7 +38,7 @@ export interface Scope {
   readonly template: Members;
   readonly parameters: ReadonlyMap<string, ParameterInput>;
   readonly known: Map<string, unknown>;
-  /** Being worked out: what asks for itself has no value. */
+  /** Being evaluated: a name that needs itself has no value. */
   readonly asked: Set<string>;
   readonly copies: readonly { readonly name: string; readonly index: number }[];
 }
@@ -88,7 +88,7 @@ function refuseExpression(file: string, where: string, text: string, why: string
   return new Refusal("InvalidSetting", words, { target: where });
 }
 
-/** Works each name out once. Throws Trouble, or a refusal from where it was written. */
+/** Evaluates each name once. Throws Trouble, or a refusal with the position. */
 function once(scope: Scope, what: string, make: () => unknown): unknown {
   const key = what.toLowerCase();
   if (scope.known.has(key)) return scope.known.get(key);
@@ -132,7 +132,7 @@ function findGiven(
 
 const kinds: Readonly<Record<string, string>> = { int: "a whole number", bool: "true or false" };
 
-/** From the command line everything is text. */
+/** On the command line everything is text. */
 function readAs(type: string, text: string, field: string): unknown {
   if (isText(type)) return text;
   try {
@@ -142,7 +142,7 @@ function readAs(type: string, text: string, field: string): unknown {
   }
 }
 
-/** Also of a type that the template defines: what stands on a command line is mostly text. */
+/** Also for a type that the template defines: values on a command line are mostly text. */
 function isText(type: string): boolean {
   return type === "string" || type === "securestring" || type === "";
 }
@@ -178,7 +178,7 @@ function variableOf(scope: Scope, name: string): unknown {
   });
 }
 
-/** Parameters and variables know nothing of the loop that asks for them. */
+/** Parameters and variables cannot see the loop that uses them. */
 function top(scope: Scope): Scope {
   return { ...scope, copies: [] };
 }
@@ -198,7 +198,7 @@ interface Loop {
   readonly input: unknown;
 }
 
-/** A member that happens to be called `copy` is no loop. */
+/** A member that happens to be called `copy` is not a loop. */
 function isLoops(value: unknown): value is readonly Loop[] {
   return (
     Array.isArray(value) &&

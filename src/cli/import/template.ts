@@ -1,10 +1,10 @@
-// ARM templates, as people write them and as Bicep compiles to: which resources they hold, with
-// conditions, loops, children and nested deployments. Of a resource only what says which one it is
-// is worked out here; the rest is left to whoever needs it.
-// Imitates https://learn.microsoft.com/azure/azure-resource-manager/templates/syntax.
+// ARM templates, as people write them and as Bicep compiles to: which resources they contain, with
+// conditions, loops, children and nested deployments. Only the identity of a resource is evaluated
+// here; the rest on demand. Imitates
+// https://learn.microsoft.com/azure/azure-resource-manager/templates/syntax.
 //
 // Deliberately absent: templates behind links, functions that a template defines, and the outputs
-// of other deployments, all of which are refused when they are met.
+// of other deployments, all of which are refused.
 
 import { Refusal } from "../../core/refusal.ts";
 import { isSameName } from "../../core/text/compare.ts";
@@ -22,27 +22,27 @@ import {
   type TemplateInput,
 } from "./template-scope.ts";
 
-/** Something a template holds. */
+/** A resource of a template. */
 export type Found =
   | {
       readonly kind: "resource";
       readonly id: string;
-      /** In the words of the file, for refusals. */
+      /** The position in the file, for refusals. */
       readonly where: string;
-      /** As it stands in the file; to be given to `resolve`. */
+      /** As in the file; pass it to `resolve`. */
       readonly raw: Members;
       readonly resolve: Resolve;
     }
   | { readonly kind: "foreign"; readonly type: string; readonly name: string };
 
-/** What a value comes to. Refusal: InvalidSetting, naming the expression and its place. */
+/** Evaluates a value. Refusal: InvalidSetting, naming the expression and its position. */
 export type Resolve = (value: unknown, where: string) => unknown;
 
 /** ARM's. */
 const resourcesMax = 800;
 const deploymentsDeepMax = 8;
 
-/** What a template may be given. */
+/** The inputs of a template. */
 export function declaredParameters({ parameters }: Members): readonly string[] {
   return Object.keys(isObject(parameters) ? parameters : {});
 }
@@ -61,7 +61,7 @@ export function readTemplate(template: Members, input: TemplateInput): readonly 
 
 interface Walk {
   readonly scope: Scope;
-  /** Where resources go, which a nested deployment may change without changing its scope. */
+  /** The target of resources, which a nested deployment may change without changing its scope. */
   readonly target: DeploymentTarget;
   readonly parent: { readonly type: string; readonly name: string } | null;
   readonly found: Found[];
@@ -139,7 +139,7 @@ function isOfEventGrid(type: string): boolean {
   return /^Microsoft\.EventGrid\//i.test(type) || /\/providers\/eventSubscriptions$/i.test(type);
 }
 
-/** Null for a name that cannot be resolved, of a resource that is none of ours. */
+/** Null for a name that cannot be resolved, of a resource that is not Event Grid's. */
 function nameOf(
   resource: Members,
   { scope }: Walk,
@@ -215,7 +215,7 @@ function visitDeployment(resource: Members, on: Walk, where: string): void {
   walk(template.resources, next, isInner ? "resources" : `${inside}.template.resources`);
 }
 
-/** What a deployment hands to the one within it, worked out when it is asked for. */
+/** What a deployment passes to a nested one, evaluated on demand. */
 function passedOn(
   scope: Scope,
   parameters: unknown,

@@ -1,13 +1,13 @@
-// Whether a request is signed as Standard Webhooks has it, seen from the side of the receiver. The
-// broker's side is in egress/; this is written from the specification, so that each checks the
-// other. https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+// Checks the Standard Webhooks signature of a request on the receiver's side. The broker's side is
+// in egress/; this is written from the specification independently, so that each checks the other.
+// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Arrived } from "../../core/receiver.ts";
 
 const toleranceMs = 5 * 60_000;
 
-/** Null when one of the secrets has signed it, else why not. */
+/** Null if one of the secrets has signed it, otherwise why not. */
 export function whyUnsigned(
   { headers, body }: Pick<Arrived, "headers" | "body">,
   secrets: readonly string[],

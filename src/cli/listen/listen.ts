@@ -1,5 +1,5 @@
-// `posthorn listen`: a receiver that does what it is told, agrees to both handshakes, shows what
-// arrives, and says at its end what came how often. It can subscribe itself to a topic.
+// `posthorn listen`: a scripted receiver that agrees to both handshakes, shows what arrives, and
+// prints counts at the end. It can subscribe itself to a topic.
 
 import { sourceIn, subscriptionId } from "../az/resource-names.ts";
 import { newTerms } from "../az/subscription-body.ts";
@@ -56,14 +56,14 @@ export const listen: Run = async (given, outside) => {
   return { exitCode: isShort || view.signatures.bad > 0 ? 1 : 0 };
 };
 
-/** Makes a subscription that sends here. The answer takes it away again. Throws Complaint. */
+/** Creates a subscription that sends here. The result deletes it. Throws Complaint. */
 async function subscribe(
   given: ParsedOptions,
   outside: CommandOutside,
   { url, show, port }: { readonly url: string; readonly show: Show; readonly port: string },
 ): Promise<() => Promise<void>> {
   const client = openClient(given, outside);
-  // A kept one is found again by whoever listens there next; else each would leave one behind.
+  // A kept one is reused by the next listener on this port; otherwise each would leave one behind.
   const mark = given.isOn("keep") === true ? port : outside.makeId().slice(0, 8);
   const name = given.one("name") ?? `listen-${mark}`;
   const topic = given.one("subscribe") ?? "";

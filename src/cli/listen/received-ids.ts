@@ -1,17 +1,17 @@
-// The ledger of a receiver: which ids came how often, which were taken more than once, and which
-// are missing from a row of numbers such as `a-1, a-2, a-4`. Pure.
+// Counts the ids a receiver got: how often each came, which were accepted more than once, and which
+// are missing from a sequence such as `a-1, a-2, a-4`. Pure.
 
 export interface ReceivedIdsView {
   readonly requests: number;
-  /** Events in them, each time they came. */
+  /** Events in requests, each time they came. */
   readonly arrived: number;
-  /** Different events that were taken. */
+  /** Different events that were accepted. */
   readonly accepted: number;
-  /** That came and were never taken. */
+  /** Events that came and were never accepted. */
   readonly refused: number;
   /** The first of those. */
   readonly refusedIds: readonly string[];
-  /** Taken more than once, the most often first. */
+  /** Accepted more than once, the most frequent first. */
   readonly duplicates: readonly { readonly id: string; readonly times: number }[];
   readonly gaps: readonly { readonly from: string; readonly to: string; readonly count: number }[];
   readonly signatures: { readonly good: number; readonly bad: number };
@@ -76,12 +76,12 @@ export class ReceivedIds {
   }
 }
 
-/** In rows of ids that differ in the number at their end alone. */
+/** Sequences of ids that differ only in the number at their end. */
 export function gapsIn(ids: readonly string[]): ReceivedIdsView["gaps"] {
   const rows = new Map<string, number[]>();
   for (const id of ids) {
     const [, name, digits] = /^(.*?)(\d{1,15})$/s.exec(id) ?? [];
-    // A number alone at the end of an id that is made up, such as a GUID, is in no row.
+    // A number at the end of a generated id, such as a GUID, is not a sequence.
     if (name === undefined || digits === undefined || (name !== "" && !/[-_/.:#]$/.test(name))) {
       continue;
     }

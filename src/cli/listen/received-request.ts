@@ -1,5 +1,4 @@
-// What has arrived at a receiver: which kind of request, which events, and how to show it to
-// people.
+// What a receiver got: which kind of request, which events, and how to show it.
 
 import type { Arrived } from "../../core/receiver.ts";
 import { isObject } from "../import/expression.ts";
@@ -13,7 +12,7 @@ export interface ArrivedEvent {
 }
 
 export type ReceivedRequest =
-  /** The validation event, with the code it wants back. */
+  /** The validation event, with the code to return. */
   | { readonly kind: "validation"; readonly code: string }
   /** The handshake of CloudEvents. */
   | { readonly kind: "options"; readonly origin: string }
@@ -75,7 +74,7 @@ function eventOf(body: unknown): ArrivedEvent {
   };
 }
 
-/** As lines: each event's name, and what it holds unless that is not wanted. */
+/** As lines: each event's name, and its data unless that is switched off. */
 export function drawEvents(
   events: readonly ArrivedEvent[],
   { paint, isShort }: { readonly paint: Paint; readonly isShort: boolean },

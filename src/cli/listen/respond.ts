@@ -1,5 +1,5 @@
-// How a scripted receiver answers: handshakes as a good one would, deliveries as its script says,
-// and with a 401 what is not signed as it should be. Everything is written into the ledger.
+// How a scripted receiver answers: handshakes correctly, deliveries as its script says, and a 401
+// for a wrong signature. Everything is counted.
 
 import { isSigningSecret } from "../../core/delivery/signing.ts";
 import type { Arrived, Response } from "../../core/receiver.ts";
@@ -21,7 +21,7 @@ function secretsIn(given: ParsedOptions): readonly string[] {
   throw refuseValue({ field: "--secret", value: secrets[0], allowed, secret: true });
 }
 
-/** Refusal: InvalidSetting, for a script that cannot be. */
+/** Refusal: InvalidSetting, for an invalid script. */
 export function responding(
   given: ParsedOptions,
   outside: CommandOutside,
@@ -73,7 +73,7 @@ export function responding(
   };
 }
 
-/** What is no delivery is answered as a good receiver would, whatever the script says. */
+/** What is not a delivery is answered correctly, whatever the script says. */
 function greet(
   received: Exclude<ReceivedRequest, { kind: "events" }>,
   { agrees, rate }: { readonly agrees: boolean; readonly rate: string },

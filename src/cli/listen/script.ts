@@ -1,8 +1,8 @@
-// What a scripted receiver does, as options say it: steps in order, each for so many requests or
-// for so long, the last one for good. Pure.
+// What a scripted receiver does, from options: steps in order, each for a number of requests or a
+// time, the last one without end. Pure.
 //
 //   503*3     three requests get a 503        503:10m   for ten minutes every request does
-//   ok        a success                       drop      the connection is broken off
+//   ok        a success                       drop      the connection is closed
 //   hang      no answer at all
 
 import { Refusal } from "../../core/refusal.ts";
@@ -25,7 +25,7 @@ export interface Script {
   readonly steps: readonly Step[];
   readonly delayMs: number;
   readonly dropShare: number;
-  /** Seconds, told with a 429 or a 503. */
+  /** Seconds, sent with a 429 or a 503. */
   readonly retryAfter: number | null;
 }
 
@@ -86,7 +86,7 @@ function deedOf(does: string, text: string, field: string): Deed {
   throw refuseValue({ field, value: text, allowed });
 }
 
-/** Follows a script: told of each request, says what to do. */
+/** Runs a script: called with each request, returns what to do. */
 export class Player {
   readonly #script: Script;
   #place = 0;

@@ -1,4 +1,4 @@
-// What `listen` shows while it listens: lines for people, or an object on each line for programs.
+// What `listen` prints while it runs: readable lines, or one JSON object per line.
 
 import type { Arrived } from "../../core/receiver.ts";
 import type { CommandOutside } from "../command.ts";
@@ -7,9 +7,9 @@ import { type Paint, painter } from "../print/output.ts";
 import { drawEvents, type ReceivedRequest } from "./received-request.ts";
 
 export interface Show {
-  /** About itself, which is not part of what a program reads. */
+  /** Messages about itself, which are not part of the output for programs. */
   line(text: string): void;
-  /** `answer` is what it was answered with, in words. */
+  /** `answer` describes the answer that was sent. */
   received(arrived: Arrived, received: ReceivedRequest, answer: string): void;
 }
 

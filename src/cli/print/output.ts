@@ -1,8 +1,8 @@
-// What a command answers, in the form that was asked for: as `az` prints it, so that what reads
-// `az` can read this. Keys are in the order of the alphabet, except in tables and lines of columns
-// that a query chose; there nothing is None and truth has a capital, as scripts have met them.
+// A command's result in the requested format, as `az` prints it, so that scripts can read both.
+// Keys are in alphabetical order, except for columns that a query chose; in tables and tsv, null is
+// `None` and booleans are capitalised, as scripts expect.
 //
-// The libraries are loaded when they are needed: most answers need neither.
+// The libraries are loaded when they are needed: most results need neither.
 
 import { styleText } from "node:util";
 import { Refusal } from "../../core/refusal.ts";
@@ -16,7 +16,7 @@ export interface OutputChoice {
   readonly isColoured: boolean;
 }
 
-/** Empty for a value that is nothing. Refusal: InvalidSetting, for a query that is none. */
+/** Empty for null. Refusal: InvalidSetting, for an invalid query. */
 export async function textOf(
   value: unknown,
   rows: readonly Row[] | undefined,
@@ -75,7 +75,7 @@ function refuseQuery(query: string, error: unknown): Refusal {
   );
 }
 
-/** Members in the order of the alphabet, all the way down. */
+/** Members in alphabetical order, at all levels. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;
@@ -103,7 +103,7 @@ function spoken(value: unknown): string {
   return typeof value === "boolean" ? (value ? "True" : "False") : String(value);
 }
 
-/** Long for people, and known from the name. */
+/** Too long for a table, and known from the name. */
 const leftOut = ["id", "type", "etag"];
 
 /** The simple members of a value. */
@@ -127,7 +127,7 @@ function capital(name: string): string {
   return name.slice(0, 1).toUpperCase() + name.slice(1);
 }
 
-/** The columns of all rows, in the order in which they first appear, as wide as az has them. */
+/** The columns of all rows, in order of first appearance, as wide as in az. */
 function tableOf(rows: readonly Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   if (names.length === 0) return "";
@@ -158,7 +158,7 @@ function paint(colour: "green" | "cyan" | "yellow" | "magenta", text: string): s
   return styleText(colour, text, { validateStream: false });
 }
 
-// Colours for people at a terminal, and none for anybody else or where NO_COLOR is set.
+// Colours at a terminal only, and not with NO_COLOR.
 
 type Colour = "green" | "yellow" | "red" | "cyan" | "magenta" | "dim" | "bold";
 export type Paint = (colour: Colour, text: string) => string;

@@ -1,16 +1,16 @@
-// How far something has come, told in one line that is written anew; where nobody watches, in none.
+// Progress in one line that is rewritten in place; nothing if no person watches.
 
 import type { Outside } from "../client.ts";
 
 export interface Progress {
-  /** `done` of `total`, and how fast in words. */
+  /** `done` of `total`, and the rate as text. */
   tell(done: number, total: number, more?: string): void;
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void;
 }
 
 const barColumnsMax = 40;
-/** Oftener nobody can read. */
+/** More often cannot be read. */
 const tellMs = 100;
 
 export function openProgress({ tell, isTold, columns, now }: Outside): Progress {

@@ -1,11 +1,10 @@
-// What an operator asks of a running broker beside its events: a backup of its store, and a link to
-// its portal.
+// A backup of a running broker's store, and a link to its portal.
 
 import type { BackupView } from "../../core/api/views.ts";
 import { openClient } from "../client.ts";
 import type { Run } from "../command.ts";
 
-/** Made on the broker's machine, brought here and removed there; without a file it stays there. */
+/** Made on the broker's machine, downloaded and deleted there; without a file it stays there. */
 export const backUp: Run = async (given, outside) => {
   const client = openClient(given, outside);
   const { body } = await client.send("POST", "/api/v1/backups");

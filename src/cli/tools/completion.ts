@@ -1,5 +1,5 @@
 // Scripts that complete commands and options in a shell, made from the table of commands. A script
-// holds everything it needs, so that completing costs no start of ours.
+// contains everything it needs, so that completion does not start the program.
 
 import { listed } from "../../core/text/setting-kinds.ts";
 import { refuseValue } from "../../core/text/wording.ts";
@@ -20,9 +20,9 @@ export const printCompletion: Run = async (given, outside) => {
 };
 
 interface Facts {
-  /** After these words, what may come. */
+  /** What may follow these words. */
   readonly next: ReadonlyMap<string, readonly string[]>;
-  /** After this option, what may come. */
+  /** The values of this option. */
   readonly values: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -58,7 +58,7 @@ const scripts: Readonly<Record<(typeof shells)[number], (facts: Facts) => string
   fish: fishScript,
 };
 
-/** What both shells share: the words so far, and what may follow. */
+/** The common part of both shells: the words so far, and what may follow. */
 function cases({ next, values }: Facts): string {
   const after = [...values].map(([name, words]) => `    ${name}) next="${words.join(" ")}" ;;`);
   const follow = [...next].map(([words, all]) => `    "${words}") next="${all.join(" ")}" ;;`);

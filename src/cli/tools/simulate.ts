@@ -1,8 +1,7 @@
-// `posthorn simulate`: the law of core/whatif/simulate.ts on an order written plainly, and its
-// answer drawn. No broker is asked.
+// `posthorn simulate`: runs a what-if from options, and draws its result. Needs no broker.
 //
-//   --outage FROM..UNTIL[:DOES]   what the endpoint does in that time; refused, unless it is said
-//   --then DOES:LENGTH            what it does after that, for so long
+//   --outage FROM..UNTIL[:DOES]   what the endpoint does in that time; default: refused
+//   --then DOES:LENGTH            what it does after that, and for how long
 
 import type { SimulateOrder } from "../../core/api/orders.ts";
 import { Refusal } from "../../core/refusal.ts";
@@ -55,7 +54,7 @@ function orderIn(given: ParsedOptions): SimulateOrder {
 
 function spellsIn(given: ParsedOptions): readonly Spell[] {
   const asked = given.one("retry-after");
-  // Seconds, as the header has them, or a length.
+  // Seconds, as in the header, or a duration.
   const retryAfterMs =
     asked === null
       ? {}
@@ -116,7 +115,7 @@ const optionNames: Readonly<Record<string, string>> = {
   eventBytes: "--event-size",
 };
 
-/** A refusal names members of the order; here they are options. */
+/** A refusal names members of the request; here they are options. */
 function inOptions<T>(run: () => T): T {
   try {
     return run();

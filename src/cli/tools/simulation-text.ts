@@ -1,13 +1,13 @@
-// A simulation drawn in text: a time line of what the endpoint does and when it is tried, each
-// attempt with its reason, how it ends, and the load when the endpoint returns. Times go far apart
-// as retries go on, so the line is logarithmic.
+// A simulation drawn as text: a timeline of the endpoint and the attempts, each attempt with its
+// reason, how it ends, and the load when the endpoint returns. Waits grow with each retry, so the
+// timeline is logarithmic.
 
 import type { SimulateOrder } from "../../core/api/orders.ts";
 import type { Simulation } from "../../core/api/views.ts";
 import { wordsOfMs } from "../../core/text/time.ts";
 import type { Paint } from "../print/output.ts";
 
-/** What one column stands for at the very beginning of the line. */
+/** What one column means at the very beginning of the line. */
 const firstMs = 5_000;
 const marks: readonly (readonly [string, number])[] = [
   ["0", 0],

@@ -1,4 +1,4 @@
-// Commands that stand beside a broker: the what-if, the scripted receiver, and what a shell needs.
+// Other commands: the what-if, the scripted receiver, backups, the portal, and shell completion.
 
 import { batchRanges } from "../../core/delivery/batch.ts";
 import { profileNames } from "../../core/delivery/profile.ts";
