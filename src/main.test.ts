@@ -43,6 +43,7 @@ function openWorld(changes: Partial<World> & { isTTY?: boolean } = {}) {
       makeId: () => "id",
       chance: () => 0.5,
       seeded: () => ({ draw: () => 0.5 }),
+      simulate: () => Promise.reject(new Error("no what-if here")),
       save: async () => {},
       openReceiver: () => Promise.reject(new Error("nobody listens")),
       settingNames: [],

@@ -239,6 +239,7 @@ export async function main(): Promise<void> {
       makeId: () => randomUUID(),
       chance: () => Math.random(),
       seeded: seededChance,
+      simulate: async (order) => (await import("./whatif/simulate.ts")).simulate(order),
       save: (path, bytes) => pipeline(bytes, createWriteStream(path, { mode: 0o600 })),
       openReceiver: async (options) =>
         (await import("./runtime/http/receiver.ts")).openReceiver(options),

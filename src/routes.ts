@@ -32,12 +32,12 @@ import {
 } from "./room-options.ts";
 import { openSessions, sessionLifeMs } from "./runtime/access/sessions.ts";
 import { tokenLifeMs } from "./runtime/access/tokens.ts";
-import { seededChance } from "./runtime/chance.ts";
 import { startBeat } from "./runtime/clock/real.ts";
 import { openAssets } from "./runtime/http/assets.ts";
 import { makeKey } from "./runtime/ids.ts";
 import { textOf } from "./runtime/metrics/meter.ts";
 import type { Totals } from "./runtime/metrics/totals.ts";
+import { servedLimits, simulate } from "./whatif/simulate.ts";
 import type { Rooms } from "./wiring.ts";
 
 /** Built when the package is installed; see portal/build.ts. */
@@ -132,10 +132,11 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
     sums: () => countsOf(environment.tally()),
     endpoints: endpointsOf(site),
     settings: settingsOf(config),
-    simulation: {
-      ...{ defaults, sendsMax: endpointSendsMax, seeded: seededChance },
-      ...(health !== undefined && { rules: health }),
-    },
+    simulate: (order) =>
+      simulate(order, {
+        ...{ ...servedLimits, defaults, sendsMax: endpointSendsMax },
+        ...(health !== undefined && { health }),
+      }),
   });
   stack.defer(() => api.close());
   rooms.watch(() => api.live.tell({ kind: "catalog" }));

@@ -2,12 +2,11 @@
 // as it is chosen, and the filter tried on an event of one's own.
 
 import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import type { FilterVerdict, TopicView } from "../../src/core/api/views.ts";
 import { idWords } from "../../src/core/azure/resource-id.ts";
 import { resourceForms } from "../../src/core/azure/resources.ts";
 import { deliverySchemasOf } from "../../src/core/schema/convert.ts";
-import { simulate } from "../../src/core/whatif/simulate.ts";
 import { apiPath, ask, type Refused } from "../api.ts";
 import {
   AreaField,
@@ -22,6 +21,7 @@ import {
 import { Refusal } from "../parts/page.tsx";
 import { Timeline } from "../parts/timeline.tsx";
 import { Verdicts } from "../parts/verdicts.tsx";
+import { useSimulation } from "../simulation.ts";
 import { exampleEvent } from "../snippets.ts";
 import { sayLength, sayMany } from "../words.ts";
 import { type Draft, filterOf, isWebHook, numberOr } from "./draft.ts";
@@ -243,28 +243,24 @@ export function Schedule({
 }) {
   const styles = useStyles();
   const { maxAttempts, ttlMinutes, deadLetterId, endpointType } = draft;
-  const played = useMemo(() => {
-    const attempts = numberOr(maxAttempts);
-    const minutes = numberOr(ttlMinutes);
-    try {
-      return simulate({
-        profile,
-        destination: isWebHook({ endpointType }) ? "webhook" : "resource",
-        outage: [{ fromMs: 0, untilMs: null, does: 503 }],
-        deadLetter: deadLetterId.trim() !== "",
-        ...(attempts !== null && { maxDeliveryAttempts: attempts }),
-        ...(minutes !== null && { eventTimeToLiveInMinutes: minutes }),
-      });
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
-  }, [profile, maxAttempts, ttlMinutes, deadLetterId, endpointType]);
-  if (typeof played === "string") return <Text className={styles.wrong}>{played}</Text>;
-  const { attempts, end } = played;
+  const attemptsMax = numberOr(maxAttempts);
+  const minutes = numberOr(ttlMinutes);
+  const { played, refused, isWaiting } = useSimulation({
+    profile,
+    destination: isWebHook({ endpointType }) ? "webhook" : "resource",
+    outage: [{ fromMs: 0, untilMs: null, does: 503 }],
+    deadLetter: deadLetterId.trim() !== "",
+    // What is no number goes as it was written, so that the broker can say what is wrong.
+    ...(attemptsMax !== null && { maxDeliveryAttempts: attemptsMax as number }),
+    ...(minutes !== null && { eventTimeToLiveInMinutes: minutes as number }),
+  });
+  if (refused !== null) return <Text className={styles.wrong}>{refused.message}</Text>;
+  if (played === null) return <Text className={styles.words}>The schedule is being drawn …</Text>;
+  const { attempts, attemptsMade, end } = played;
   return (
-    <div className={styles.schedule}>
+    <div className={styles.schedule} aria-busy={isWaiting}>
       <Text className={styles.words}>
-        {`Against an endpoint that answers 503 for good, ${sayMany(attempts.length, "attempt")} would be ` +
+        {`Against an endpoint that answers 503 for good, ${sayMany(attemptsMade, "attempt")} would be ` +
           `made within ${sayLength(end.atMs)}; then it is ${end.kind === "dropped" ? "dropped" : "dead-lettered"} ` +
           `(${end.reason ?? end.kind}).`}
       </Text>

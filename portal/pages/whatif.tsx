@@ -1,20 +1,29 @@
 // What if: a profile, a policy and an outage, and what would become of an event and of those that
-// pile up behind it. Nothing is sent; the laws that deliver events are asked.
+// pile up behind it. Nothing is sent: the broker plays it by itself, anew after every change.
 
 import { makeStyles, Text, tokens } from "@fluentui/react-components";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
+import { type SimulateOrder, simulateBacklogRange } from "../../src/core/api/orders.ts";
 import type { Simulation } from "../../src/core/api/views.ts";
-import { profileNames } from "../../src/core/delivery/profile.ts";
-import { apiPath, ask } from "../api.ts";
-import { linesOf, numberOr } from "../forms/draft.ts";
+import { type ProfileName, profileNames, profiles } from "../../src/core/delivery/profile.ts";
+import { Refused } from "../api.ts";
+import { numberOr } from "../forms/draft.ts";
 import { useLive } from "../live.ts";
 import { Bars } from "../parts/bars.tsx";
-import { ChoiceField, FieldRow, Form, SwitchField, TextField, useOrder } from "../parts/form.tsx";
+import {
+  ChoiceField,
+  FieldGroup,
+  FieldRow,
+  Fields,
+  SwitchField,
+  TextField,
+} from "../parts/form.tsx";
 import { Card, PageHead } from "../parts/page.tsx";
 import { Rows } from "../parts/table.tsx";
 import { Facts } from "../parts/texts.tsx";
 import { type Mark, Timeline } from "../parts/timeline.tsx";
-import { sayCount, sayLength } from "../words.ts";
+import { useSimulation } from "../simulation.ts";
+import { sayCount, sayLength, sayMany } from "../words.ts";
 
 const useStyles = makeStyles({
   layout: {
@@ -25,6 +34,7 @@ const useStyles = makeStyles({
     "@media (max-width: 1000px)": { gridTemplateColumns: "minmax(0, 1fr)" },
   },
   words: { whiteSpace: "normal", overflowWrap: "anywhere" },
+  waiting: { opacity: 0.5 },
   lead: { fontSize: tokens.fontSizeBase400, lineHeight: tokens.lineHeightBase400 },
 });
 
@@ -37,6 +47,10 @@ interface Draft {
   readonly does: string;
   readonly backlog: string;
   readonly deadLetter: boolean;
+  readonly lettersMinutes: string;
+  readonly answerSeconds: string;
+  readonly batch: string;
+  readonly rate: string;
 }
 
 const plainDraft: Draft = {
@@ -48,6 +62,10 @@ const plainDraft: Draft = {
   does: "503",
   backlog: "1000",
   deadLetter: true,
+  lettersMinutes: "",
+  answerSeconds: "",
+  batch: "",
+  rate: "",
 };
 
 const failures = [
@@ -62,43 +80,65 @@ const failures = [
   ["dns", "is not found (DNS)"],
 ] as const;
 
-function orderOf(draft: Draft): object {
-  const [minutes] = linesOf(draft.outageMinutes);
-  const given = numberOr(minutes ?? "");
-  const until = typeof given === "number" ? given * 60_000 : given;
-  const does = numberOr(draft.does);
-  const attempts = numberOr(draft.attempts);
-  const ttl = numberOr(draft.ttl);
-  const backlog = numberOr(draft.backlog);
-  return {
-    profile: draft.profile,
-    destination: draft.destination,
-    outage: [{ fromMs: 0, untilMs: until, does }],
-    deadLetter: draft.deadLetter,
-    ...(attempts !== null && { maxDeliveryAttempts: attempts }),
-    ...(ttl !== null && { eventTimeToLiveInMinutes: ttl }),
-    // Behind an endpoint that never returns everything is lost alike.
-    ...(backlog !== null && until !== null && { backlog }),
-  };
+const minuteMs = 60_000;
+
+/** In milliseconds; null: nothing was written. Refused where the broker would speak of them. */
+function lengthIn(text: string, unitMs: number, field: string, what: string): number | null {
+  const given = numberOr(text);
+  if (given === null) return null;
+  if (typeof given === "number" && given >= 0) return Math.round(given * unitMs);
+  const unit = unitMs === minuteMs ? "minutes" : "seconds";
+  throw new Refused(400, "InvalidSetting", `${what} must be a number of ${unit}, or empty`, field);
+}
+
+/** What is no number goes as it was written, so that the broker can say what is wrong. */
+function given(name: string, text: string): object {
+  const value = numberOr(text);
+  return value === null ? {} : { [name]: value };
+}
+
+function orderOf(draft: Draft): SimulateOrder | Refused {
+  const { deadLettering, batching } = profiles[draft.profile as ProfileName];
+  try {
+    const until = lengthIn(draft.outageMinutes, minuteMs, "outage[0].untilMs", "The outage");
+    const letters = lengthIn(
+      ...([draft.lettersMinutes, minuteMs, "deadLetterOutage[0].untilMs"] as const),
+      "The time",
+    );
+    const answer = lengthIn(draft.answerSeconds, 1_000, "answerMs", "The time");
+    const deadLetter = draft.deadLetter && deadLettering;
+    return {
+      ...{ profile: draft.profile, destination: draft.destination as "webhook", deadLetter },
+      outage:
+        until === 0 ? [] : [{ fromMs: 0, untilMs: until, does: numberOr(draft.does) as number }],
+      ...given("maxDeliveryAttempts", draft.attempts),
+      ...given("eventTimeToLiveInMinutes", draft.ttl),
+      // Behind an endpoint that never returns everything is lost alike.
+      ...(until !== null && given("backlog", draft.backlog)),
+      ...(answer !== null && { answerMs: answer }),
+      ...given("allowedRate", draft.rate),
+      ...(batching &&
+        draft.batch.trim() !== "" && { batch: given("maxEventsPerBatch", draft.batch) }),
+      ...(deadLetter &&
+        letters !== null &&
+        letters > 0 && { deadLetterOutage: [{ fromMs: 0, untilMs: letters, does: 503 }] }),
+    };
+  } catch (error) {
+    if (error instanceof Refused) return error;
+    throw error;
+  }
 }
 
 export function WhatIfPage() {
   const styles = useStyles();
   const { overview } = useLive();
-  const { refused, run } = useOrder();
   const [draft, setDraft] = useState(() => ({
     ...plainDraft,
     profile: overview?.profile ?? plainDraft.profile,
   }));
-  const [played, setPlayed] = useState<Simulation | null>(null);
   const change = (changes: Partial<Draft>) => setDraft((before) => ({ ...before, ...changes }));
-  const play = () =>
-    void run(async () =>
-      setPlayed(await ask<Simulation>("POST", apiPath(["simulate"]), orderOf(draft))),
-    );
-  // Something to look at from the beginning.
-  const first = useRef(play);
-  useEffect(() => first.current(), []);
+  const { played, refused, isWaiting } = useSimulation(orderOf(draft));
+  const { deadLettering, batching } = profiles[draft.profile as ProfileName];
   return (
     <>
       <PageHead
@@ -107,7 +147,7 @@ export function WhatIfPage() {
       />
       <div className={styles.layout}>
         <Card title="Suppose">
-          <Form refused={refused} submitWords="Play it" onSubmit={play}>
+          <Fields refused={refused}>
             <ChoiceField
               label="Profile"
               path="profile"
@@ -142,7 +182,7 @@ export function WhatIfPage() {
             </FieldRow>
             <ChoiceField
               label="Meanwhile the endpoint"
-              path="outage"
+              path="outage[0].does"
               value={draft.does}
               choices={failures}
               onChange={(does) => change({ does })}
@@ -150,6 +190,7 @@ export function WhatIfPage() {
             <FieldRow>
               <TextField
                 label="Outage, in minutes"
+                path="outage[0].untilMs"
                 hint="Empty: for good."
                 value={draft.outageMinutes}
                 onChange={(outageMinutes) => change({ outageMinutes })}
@@ -157,20 +198,58 @@ export function WhatIfPage() {
               <TextField
                 label="Events meanwhile"
                 path="backlog"
-                hint="Published evenly."
+                hint={`Published evenly; at most ${sayCount(simulateBacklogRange.max)}.`}
                 value={draft.backlog}
                 onChange={(backlog) => change({ backlog })}
               />
             </FieldRow>
-            <SwitchField
-              label="With a dead-letter destination"
-              value={draft.deadLetter}
-              onChange={(deadLetter) => change({ deadLetter })}
-            />
-          </Form>
+            {deadLettering && (
+              <SwitchField
+                label="With a dead-letter destination"
+                value={draft.deadLetter}
+                onChange={(deadLetter) => change({ deadLetter })}
+              />
+            )}
+            {deadLettering && draft.deadLetter && (
+              <TextField
+                label="Dead-letter store away, in minutes"
+                path="deadLetterOutage[0].untilMs"
+                hint="Empty: never."
+                value={draft.lettersMinutes}
+                onChange={(lettersMinutes) => change({ lettersMinutes })}
+              />
+            )}
+            <FieldGroup title="The endpoint otherwise">
+              <FieldRow>
+                <TextField
+                  label="Answers after, in seconds"
+                  path="answerMs"
+                  hint="Empty: 0.05."
+                  value={draft.answerSeconds}
+                  onChange={(answerSeconds) => change({ answerSeconds })}
+                />
+                <TextField
+                  label="Requests a minute, at most"
+                  path="allowedRate"
+                  hint="Empty: any number."
+                  value={draft.rate}
+                  onChange={(rate) => change({ rate })}
+                />
+              </FieldRow>
+              {batching && (
+                <TextField
+                  label="Events in one request, at most"
+                  path="batch"
+                  hint="Empty: one."
+                  value={draft.batch}
+                  onChange={(batch) => change({ batch })}
+                />
+              )}
+            </FieldGroup>
+          </Fields>
         </Card>
-        {played !== null && (
-          <div>
+        {played !== null && refused === null && (
+          <div aria-busy={isWaiting} className={isWaiting ? styles.waiting : undefined}>
             <Played played={played} />
           </div>
         )}
@@ -201,9 +280,14 @@ function marksOf({ attempts, end }: Simulation): Mark[] {
   ];
 }
 
+function endOfLine({ end, returnsAtMs }: Simulation): number {
+  return Math.max(end.atMs, returnsAtMs ?? 0);
+}
+
 function Played({ played }: { readonly played: Simulation }) {
   const styles = useStyles();
-  const { attempts, end, returnsAtMs, load } = played;
+  const { attempts, returnsAtMs, load, deadLetters } = played;
+  const begin = load?.[0]?.atMs ?? 0;
   return (
     <>
       <Card title="The first event">
@@ -211,8 +295,12 @@ function Played({ played }: { readonly played: Simulation }) {
         <Timeline
           label="Attempts of the first event"
           marks={marksOf(played)}
-          spans={[{ fromMs: 0, untilMs: returnsAtMs, words: "the endpoint is away" }]}
-          untilMs={Math.max(end.atMs, returnsAtMs ?? 0)}
+          spans={
+            returnsAtMs === 0
+              ? []
+              : [{ fromMs: 0, untilMs: returnsAtMs, words: "the endpoint is away" }]
+          }
+          untilMs={endOfLine(played)}
         />
         <Rows
           label="Attempts"
@@ -224,7 +312,13 @@ function Played({ played }: { readonly played: Simulation }) {
             { title: "Saw", width: "70px", show: ({ saw }) => saw },
             {
               title: "In words",
-              show: ({ words }) => <span className={styles.words}>{words}</span>,
+              show: ({ words, lateAtMs }) => (
+                <span className={styles.words}>
+                  {lateAtMs === null
+                    ? words
+                    : `${words}; answered late, after ${sayLength(lateAtMs)}`}
+                </span>
+              ),
             },
           ]}
         />
@@ -234,14 +328,23 @@ function Played({ played }: { readonly played: Simulation }) {
           <Facts
             facts={[
               ["Delivered", sayCount(played.saved)],
-              ["Given up", sayCount(played.lost)],
+              ["Gave up", sayCount(played.lost)],
               ["Most requests in one second after the return", sayCount(played.peakPerSecond)],
               ["All settled after", sayLength(played.settledAtMs)],
+              ...(deadLetters === null || deadLetters.written + deadLetters.lost === 0
+                ? []
+                : [
+                    ["Dead letters written", sayCount(deadLetters.written)] as const,
+                    ["Dead letters lost", sayCount(deadLetters.lost)] as const,
+                  ]),
             ]}
           />
           <Bars
-            title={`Requests to the endpoint, per ${sayLength(played.loadStepMs)}`}
-            points={load.map(({ atMs, requests }) => ({ at: sayLength(atMs), value: requests }))}
+            title={`Requests per ${sayLength(played.loadStepMs)}, from the first after the return (${sayLength(begin)}) on`}
+            points={load.map(({ atMs, requests }) => ({
+              at: `+${sayLength(atMs - begin)}`,
+              value: requests,
+            }))}
           />
         </Card>
       )}
@@ -249,13 +352,20 @@ function Played({ played }: { readonly played: Simulation }) {
   );
 }
 
-function endWords({ end, attempts }: Simulation): string {
-  const made = `${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"}`;
+function endWords(played: Simulation): string {
+  const { end, attemptsMade, deadLetters } = played;
+  const made = sayMany(attemptsMade, "attempt");
+  const written =
+    end.writtenAtMs !== null
+      ? ` The dead letter is written after ${sayLength(end.writtenAtMs)}.`
+      : typeof deadLetters?.lostAtMs === "number"
+        ? ` Its store takes nothing, so the dead letter is lost after ${sayLength(deadLetters.lostAtMs)}.`
+        : "";
   switch (end.kind) {
     case "delivered":
       return `Delivered after ${sayLength(end.atMs)}, with ${made}.`;
     case "deadLettered":
-      return `Dead-lettered after ${sayLength(end.atMs)} and ${made}: ${end.reason ?? ""}.`;
+      return `Dead-lettered after ${sayLength(end.atMs)} and ${made}: ${end.reason ?? ""}.${written}`;
     case "dropped":
       return `Dropped after ${sayLength(end.atMs)} and ${made}: ${end.reason ?? ""}.`;
   }

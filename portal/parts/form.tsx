@@ -158,6 +158,26 @@ export function Form({
   );
 }
 
+/** Fields without a button, for what is asked anew after every change. */
+export function Fields({
+  refused,
+  children,
+}: {
+  readonly refused: Refused | null;
+  readonly children: ReactNode;
+}) {
+  const styles = useStyles();
+  const { faults, rest } = useFaults(refused);
+  return (
+    <FaultsContext.Provider value={faults}>
+      <div className={styles.fields}>
+        {children}
+        <div aria-live="polite">{rest !== null && <Refusal refused={rest} />}</div>
+      </div>
+    </FaultsContext.Provider>
+  );
+}
+
 export function FormDialog({
   title,
   isOpen,

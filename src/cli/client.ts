@@ -2,6 +2,8 @@
 // refusal is a value; if the broker cannot be reached, or does not accept the key, the command
 // ends.
 
+import type { SimulateOrder } from "../core/api/orders.ts";
+import type { Simulation } from "../core/api/views.ts";
 import type { Chance } from "../core/ports.ts";
 import type { OpenReceiver } from "../core/receiver.ts";
 import { Refusal } from "../core/refusal.ts";
@@ -25,6 +27,8 @@ export interface Wire {
   /** In [0, 1). */
   readonly chance: () => number;
   readonly seeded: (seed: number) => Chance;
+  /** Plays a what-if in this process. Refusal: InvalidSetting. */
+  readonly simulate: (order: SimulateOrder) => Promise<Simulation>;
   readonly openReceiver: OpenReceiver;
   /** Writes a file from a stream; an existing one is replaced. */
   readonly save: (path: string, bytes: ReadableStream<Uint8Array>) => Promise<void>;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededChance } from "../runtime/chance.ts";
+import { simulate } from "../whatif/simulate.ts";
 import type { Outside } from "./client.ts";
 import { commands } from "./commands.ts";
 import { runCommand } from "./run.ts";
@@ -23,6 +24,7 @@ async function run(line: string | readonly string[], changes: Partial<Outside> =
     makeId: () => "made",
     chance: () => 0.5,
     seeded: seededChance,
+    simulate,
     openReceiver: () => Promise.reject(new Error("nobody is to listen")),
     settingNames: ["http"],
     print: (text) => out.push(text),

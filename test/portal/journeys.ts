@@ -233,9 +233,46 @@ export function journeys(browser: () => Browser): void {
     const stage = await openStage(t);
     const page = await stage.visit(browser(), "/portal/what-if");
     await sees(page, /^Delivered after 2 h/);
-    await page.getByRole("textbox", { name: "Outage, in minutes" }).fill("");
-    await clickButton(page, "Play it");
+    await page.getByText("at most 5,000", { exact: false }).first().waitFor();
+    const axis = page.getByRole("img", { name: /^Requests per / }).locator("text");
+    const labels = await axis.allTextContents();
+    assert.notEqual(labels.at(-1), labels.at(-2), "the axis says where it begins and ends");
+    const outage = page.getByRole("textbox", { name: "Outage, in minutes" });
+    await outage.fill("abc");
+    await sees(page, "The outage must be a number of minutes, or empty");
+    assert.equal(await outage.getAttribute("aria-invalid"), "true");
+    assert.equal(await page.getByText(/^Delivered after/).count(), 0, "no answer to another order");
+    await outage.fill("");
     await sees(page, /^Dead-lettered after 1 d/);
+    await page.getByRole("textbox", { name: "Dead-letter store away" }).fill("10000");
+    await sees(page, /Its store takes nothing, so the dead letter is lost after 1 d 14 h/);
+  });
+
+  test("what-ifs are asked for one at a time, after the typing", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/portal/what-if");
+    await sees(page, /^Delivered after 2 h/);
+    let [asked, open, most] = [0, 0, 0];
+    const turns = [0, 1].map(() => Promise.withResolvers<() => void>());
+    await page.route("**/api/v1/simulate", async (route) => {
+      asked += 1;
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise<void>((go) => turns[asked - 1]?.resolve(go));
+      open -= 1;
+      await route.continue();
+    });
+    const outage = page.getByRole("textbox", { name: "Outage, in minutes" });
+    await outage.fill("1");
+    const answerFirst = await turns[0]?.promise;
+    for (const minutes of ["10", "100", "1000"]) await outage.fill(minutes);
+    // The last good drawing stays.
+    await sees(page, /^Delivered after 2 h/);
+    answerFirst?.();
+    const answerSecond = await turns[1]?.promise;
+    answerSecond?.();
+    await sees(page, /^Delivered after 1[0-9] h/);
+    assert.deepEqual([asked, most], [2, 1]);
   });
 
   test("settings tell where each value came from", async (t) => {

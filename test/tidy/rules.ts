@@ -29,6 +29,7 @@ const KNOWS_ROOMS = [
   "src/room-options.ts",
   "src/testing/",
   "src/offline-commands.ts",
+  "src/whatif/",
 ];
 
 /**

@@ -1,13 +1,15 @@
-// `posthorn simulate`: runs a what-if from options, and draws its result. Needs no broker.
+// `posthorn simulate`: runs a what-if from options in this process, and draws its result. Needs no
+// broker.
 //
 //   --outage FROM..UNTIL[:DOES]   what the endpoint does in that time; default: refused
 //   --then DOES:LENGTH            what it does after that, and for how long
+//
+// DOES is a status or a silence; `200@45s` is an answer that takes so long.
 
 import type { SimulateOrder } from "../../core/api/orders.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import { checkDoes } from "../../core/whatif/outage.ts";
-import { simulate } from "../../core/whatif/simulate.ts";
+import { checkDoes } from "../../core/whatif/order.ts";
 import type { Run } from "../command.ts";
 import { lengthOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
@@ -16,7 +18,7 @@ import { drawSimulation } from "./simulation-text.ts";
 
 export const simulateOutage: Run = async (given, outside) => {
   const order = orderIn(given);
-  const simulation = inOptions(() => simulate(order, { seeded: outside.seeded }));
+  const simulation = await inOptions(() => outside.simulate(order));
   const isDrawn = outside.form === "table" && !given.has("query");
   if (!isDrawn) return { value: simulation };
   outside.print(drawSimulation(order, simulation, { paint: painter(outside), ...outside }));
@@ -44,12 +46,23 @@ function orderIn(given: ParsedOptions): SimulateOrder {
     ...whole("event-ttl", "eventTimeToLiveInMinutes"),
     outage: spellsIn(given),
     ...whole("backlog", "backlog"),
-    ...(given.isOn("dead-letter") === true && { deadLetter: true }),
+    ...deadLetterIn(given),
     ...(Object.keys(batch).length > 0 && { batch }),
     ...(answer !== null && { answerMs: lengthOf(answer, "--answer") }),
     ...whole("event-size", "eventBytes"),
+    ...whole("allowed-rate", "allowedRate"),
     ...whole("seed", "seed"),
   };
+}
+
+/** Whoever says what the store does has one. */
+function deadLetterIn(given: ParsedOptions): Partial<SimulateOrder> {
+  const spells = given
+    .all("dead-letter-outage")
+    .map((text) => outageIn(text, "--dead-letter-outage"));
+  const outage = spells.length > 0 ? { deadLetterOutage: spells } : {};
+  const isOn = given.isOn("dead-letter") === true || spells.length > 0;
+  return isOn ? { deadLetter: true, ...outage } : {};
 }
 
 function spellsIn(given: ParsedOptions): readonly Spell[] {
@@ -65,7 +78,7 @@ function spellsIn(given: ParsedOptions): readonly Spell[] {
         };
   const spells: Spell[] = given
     .all("outage")
-    .map((text) => ({ ...outageIn(text), ...retryAfterMs }));
+    .map((text) => ({ ...outageIn(text, "--outage"), ...retryAfterMs }));
   for (const text of given.all("then")) {
     const before = spells.at(-1);
     if (before?.untilMs === null) {
@@ -80,32 +93,39 @@ function spellsIn(given: ParsedOptions): readonly Spell[] {
       throw refuseValue({ field: "--then", value: text, allowed: "DOES:LENGTH such as 503:10m" });
     }
     const untilMs = fromMs + lengthOf(length, "--then");
-    spells.push({ fromMs, untilMs, does: doesIn(does, "--then"), ...retryAfterMs });
+    spells.push({ fromMs, untilMs, ...doesIn(does, "--then"), ...retryAfterMs });
   }
   return spells;
 }
 
-function outageIn(text: string): Spell {
+function outageIn(text: string, option: string): Spell {
   const [, from, until, does = "refused"] = /^([^.:]*)\.\.([^:]*)(?::(.+))?$/.exec(text) ?? [];
   if (from === undefined || until === undefined) {
     const allowed = "FROM..UNTIL such as 0s..2h, with :503 behind it for a status";
-    throw refuseValue({ field: "--outage", value: text, allowed });
+    throw refuseValue({ field: option, value: text, allowed });
   }
   return {
-    fromMs: from === "" ? 0 : lengthOf(from, "--outage"),
-    untilMs: until === "" ? null : lengthOf(until, "--outage"),
-    does: doesIn(does, "--outage"),
+    fromMs: from === "" ? 0 : lengthOf(from, option),
+    untilMs: until === "" ? null : lengthOf(until, option),
+    ...doesIn(does, option),
   };
 }
 
-function doesIn(text: string, field: string): number | string {
-  return checkDoes(/^\d+$/.test(text) ? Number(text) : text, field);
+/** `503`, `timeout`, `200@45s`. */
+function doesIn(text: string, option: string): Pick<Spell, "does" | "answerMs"> {
+  const [, status, length] = /^(\d+)(?:@(.+))?$/.exec(text) ?? [];
+  if (status === undefined) return { does: checkDoes(text, option) };
+  return {
+    does: checkDoes(Number(status), option),
+    ...(length !== undefined && { answerMs: lengthOf(length, option) }),
+  };
 }
 
 const optionNames: Readonly<Record<string, string>> = {
   maxDeliveryAttempts: "--max-delivery-attempts",
   eventTimeToLiveInMinutes: "--event-ttl",
   deadLetter: "--dead-letter",
+  deadLetterOutage: "--dead-letter-outage",
   maxEventsPerBatch: "--max-events-per-batch",
   preferredBatchSizeInKilobytes: "--preferred-batch-size-in-kilobytes",
   batch: "--max-events-per-batch and its like",
@@ -113,12 +133,14 @@ const optionNames: Readonly<Record<string, string>> = {
   outage: "--outage",
   answerMs: "--answer",
   eventBytes: "--event-size",
+  allowedRate: "--allowed-rate",
+  seed: "--seed",
 };
 
 /** A refusal names members of the request; here they are options. */
-function inOptions<T>(run: () => T): T {
+async function inOptions<T>(run: () => Promise<T>): Promise<T> {
   try {
-    return run();
+    return await run();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const words = error.message.replace(/^(?:order\.)?(?:batch\.)?([A-Za-z]+)/, (found, name) => {

@@ -32,7 +32,7 @@ export function drawSimulation(
     ...drawLine(order, simulation, Math.min(lineColumnsMax, Math.max(40, columns)) - 11, paint),
     "",
     ...drawAttempts(simulation, paint),
-    drawEnd(simulation, paint),
+    ...drawEnd(simulation, paint),
     ...drawLoad(order, simulation, paint),
   ];
   return `${lines.join("\n")}\n`;
@@ -78,43 +78,61 @@ function drawLine(
   ];
 }
 
-function drawAttempts({ attempts }: Simulation, paint: Paint): string[] {
+function drawAttempts({ attempts, attemptsMade }: Simulation, paint: Paint): string[] {
   const after = attempts.map(({ atMs }) => wordsOfMs(atMs));
   const width = Math.max(...after.map((text) => text.length));
-  return attempts.map(({ number, saw, words }, index) => {
+  const lines = attempts.map(({ number, saw, words, lateAtMs }, index) => {
     const colour = /^20\d$/.test(saw) ? "green" : "yellow";
     const time = (after[index] ?? "").padStart(width);
-    return `${String(number).padStart(3)}  ${time}  ${paint(colour, saw.padEnd(7))}  ${words}`;
+    const late = lateAtMs === null ? "" : `; answered late, after ${wordsOfMs(lateAtMs)}`;
+    const seen = paint(colour, saw.padEnd(7));
+    return `${String(number).padStart(3)}  ${time}  ${seen}  ${words}${late}`;
   });
+  const more = attemptsMade - attempts.length;
+  return more === 0 ? lines : [...lines, `     and ${more} more attempts`];
 }
 
-function drawEnd({ end }: Simulation, paint: Paint): string {
+function drawEnd({ end, deadLetters }: Simulation, paint: Paint): string[] {
   const colour = end.kind === "delivered" ? "green" : "red";
-  const words = { delivered: "delivered", deadLettered: "given up", dropped: "dropped" };
+  const words = { delivered: "delivered", deadLettered: "gave up", dropped: "dropped" };
   const why = end.reason === null ? "" : `: ${end.reason}`;
-  const written =
-    end.writtenAtMs === null ? "" : `; dead letter written after ${wordsOfMs(end.writtenAtMs)}`;
-  return `     ${paint(colour, words[end.kind])} after ${wordsOfMs(end.atMs)}${why}${written}`;
+  const tries = deadLetters?.attempts.length ?? 0;
+  const made = tries > 1 ? ` with attempt ${tries}` : "";
+  const lines = [`${paint(colour, words[end.kind])} after ${wordsOfMs(end.atMs)}${why}`];
+  if (end.writtenAtMs !== null) {
+    lines.push(`dead letter written after ${wordsOfMs(end.writtenAtMs)}${made}`);
+  }
+  if (typeof deadLetters?.lostAtMs === "number") {
+    const lost = wordsOfMs(deadLetters.lostAtMs);
+    lines.push(`${paint("red", "dead letter lost")} after ${lost}: its store took nothing`);
+  }
+  return [`     ${lines.join("; ")}`];
 }
 
 function drawLoad({ backlog = 0 }: SimulateOrder, simulation: Simulation, paint: Paint): string[] {
   const { load, loadStepMs, peakPerSecond, returnsAtMs, saved, lost, settledAtMs } = simulation;
   if (load === null) return [];
   const most = Math.max(1, ...load.map(({ requests }) => requests));
+  const begin = load[0]?.atMs ?? 0;
   const bars = load.map(({ atMs, requests }) => {
     const bar = "█".repeat(Math.ceil((requests / most) * barColumnsMax));
-    const time = `+${wordsOfMs(atMs - (returnsAtMs ?? 0))}`.padStart(14);
+    const time = `+${wordsOfMs(atMs - begin)}`.padStart(14);
     return `${time}  ${bar}${requests === 0 ? "" : ` ${requests}`}`;
   });
+  const waits = wordsOfMs(begin - (returnsAtMs ?? 0));
+  const letters = simulation.deadLetters;
   return [
     "",
     paint(
       "bold",
       `When the endpoint returns, after ${wordsOfMs(returnsAtMs ?? 0)}, ${backlog} wait.`,
     ),
-    `Requests in each ${wordsOfMs(loadStepMs)}, counted from then:`,
+    `The first request comes ${waits} later. Requests in each ${wordsOfMs(loadStepMs)} from then on:`,
     ...bars,
     `at most ${peakPerSecond} requests in a second; ${saved} saved, ${lost} lost; ` +
       `all is settled after ${wordsOfMs(settledAtMs)}`,
+    ...(letters === null || letters.written + letters.lost === 0
+      ? []
+      : [`dead letters: ${letters.written} written, ${letters.lost} lost`]),
   ];
 }

@@ -2,7 +2,7 @@
 
 import { batchRanges } from "../../core/delivery/batch.ts";
 import { profileNames } from "../../core/delivery/profile.ts";
-import { backlogRange } from "../../core/whatif/outage.ts";
+import { backlogRange, rateRange } from "../../core/whatif/order.ts";
 import type { Command } from "../command.ts";
 import type { Option } from "../option.ts";
 import { deliveryOptions, filterOptions, resourceGroup, subscription } from "../options.ts";
@@ -18,8 +18,8 @@ const simulateCommand: Command = {
   words: "simulate",
   about: "What if: draw the attempts of an event during an outage, and the load after it.",
   more:
-    "DOES is a status, or timeout, refused, dns or tls. Needs no broker. Without --seed every " +
-    "random addition is half its maximum.",
+    "DOES is a status, or timeout, refused, dns or tls; 200@45s is an answer that takes 45 s. Needs " +
+    "no broker. Without --seed every random addition is half its maximum.",
   options: {
     profile: {
       takes: "NAME",
@@ -47,6 +47,11 @@ const simulateCommand: Command = {
       about: "This many more events, published evenly over the outage.",
     },
     "dead-letter": { takes: null, about: "With a dead-letter destination." },
+    "dead-letter-outage": {
+      takes: "FROM..UNTIL[:DOES]",
+      isList: true,
+      about: "What the dead-letter store does in that time, as with --outage.",
+    },
     "max-events-per-batch": {
       ...(deliveryOptions["max-events-per-batch"] as Option),
       range: batchRanges.maxEventsPerBatch,
@@ -61,7 +66,12 @@ const simulateCommand: Command = {
     "event-size": {
       takes: "BYTES",
       range: { min: 1, max: 1_048_576 },
-      about: "The size of each event.",
+      about: "The size of each event. Default: 1024.",
+    },
+    "allowed-rate": {
+      takes: "COUNT",
+      range: rateRange,
+      about: "Requests a minute that the endpoint allows. Default: any number.",
     },
     seed,
   },

@@ -4,7 +4,6 @@
 import type { SettingView } from "../../core/api/views.ts";
 import type { Request, Route } from "../../core/request.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
-import type { SimulationDeps } from "../../core/whatif/simulate.ts";
 import type { RedriveDeps } from "../deadletters/redrive.ts";
 import { Redrives } from "../deadletters/redrives.ts";
 import { deadLetterHandlers } from "../deadletters/routes.ts";
@@ -23,7 +22,7 @@ import { RateHistory } from "./rate-history.ts";
 import { apiRoutes, type Handlers } from "./serve.ts";
 import { settingHandlers } from "./settings.ts";
 import { type SigningDeps, signingHandlers } from "./signing.ts";
-import { simulateHandlers } from "./simulate.ts";
+import { type SimulateDeps, simulateHandlers } from "./simulate.ts";
 
 export interface ApiDeps
   extends BackupDeps,
@@ -35,10 +34,10 @@ export interface ApiDeps
     HandshakeDeps,
     RedriveDeps,
     SigningDeps,
+    SimulateDeps,
     Omit<OverviewDeps, "pulse" | "profile"> {
   readonly chronicle: Pick<Chronicle, "find" | "search" | "listen" | "note">;
   readonly settings: readonly SettingView[];
-  readonly simulation: SimulationDeps;
   readonly every: HeartbeatDeps["every"];
   /** A link that signs a browser in, once. */
   readonly link: (request: Request) => string;
@@ -69,7 +68,7 @@ export function openApi(deps: ApiDeps): Api {
     ...eventHandlers(deps),
     ...deadLetterHandlers(deps),
     ...redrives.handlers,
-    ...simulateHandlers(deps.simulation),
+    ...simulateHandlers(deps),
     ...settingHandlers(deps.settings),
     ...backupHandlers(deps),
     makeLink: ({ request }) => ({ url: deps.link(request) }),

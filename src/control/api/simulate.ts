@@ -1,10 +1,34 @@
-// What would become of an event if its endpoint were away for a while: the laws that deliver
-// events, asked on a clock that is only imagined. Nothing of this broker is looked at but its
-// settings.
+// What would become of an event if its endpoint were away for a while. Nothing of this broker is
+// looked at but its settings; who plays it is handed in (src/whatif).
 
-import { type SimulationDeps, simulate } from "../../core/whatif/simulate.ts";
+import type { SimulateOrder } from "../../core/api/orders.ts";
+import type { Simulation } from "../../core/api/views.ts";
+import { Refusal } from "../../core/refusal.ts";
 import type { Handlers } from "./serve.ts";
 
-export function simulateHandlers(deps: SimulationDeps): Pick<Handlers, "simulate"> {
-  return { simulate: ({ body }) => simulate(body, deps) };
+export interface SimulateDeps {
+  /** Gives the event loop to others every few milliseconds. Refusal: InvalidSetting. */
+  readonly simulate: (order: SimulateOrder) => Promise<Simulation>;
+}
+
+/** Each takes a share of the event loop. */
+const atOnceMax = 4;
+const retryAfterMs = 1_000;
+
+export function simulateHandlers({ simulate }: SimulateDeps): Pick<Handlers, "simulate"> {
+  let running = 0;
+  return {
+    async simulate({ body }) {
+      if (running >= atOnceMax) {
+        const words = `${atOnceMax} what-ifs are running already. Ask again in a second.`;
+        throw new Refusal("TooManyRequests", words, { retryAfterMs });
+      }
+      running += 1;
+      try {
+        return await simulate(body);
+      } finally {
+        running -= 1;
+      }
+    },
+  };
 }

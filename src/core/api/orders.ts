@@ -186,6 +186,20 @@ const does: Schema<number | string> = about(
   "What the endpoint does.",
 );
 
+/** A broker has other things to do meanwhile; the command line takes more. */
+export const simulateBacklogRange = { min: 0, max: 5_000 };
+const answerMs = wholeFrom({ min: 0, max: 600_000 });
+const spells = list(
+  object({
+    fromMs: spanMs,
+    untilMs: about(orNull(spanMs), "Null: for good."),
+    does,
+    retryAfterMs: optional(spanMs),
+    answerMs: optional(about(answerMs, "How long it takes to answer then.")),
+  }),
+  { min: 0, max: 100, allowed: "a list of at most 100 spells" },
+);
+
 export const SimulateOrder = named(
   "SimulateOrder",
   object({
@@ -193,26 +207,17 @@ export const SimulateOrder = named(
     destination: optional(words("webhook", "resource")),
     maxDeliveryAttempts: optional(whole),
     eventTimeToLiveInMinutes: optional(whole),
-    outage: about(
-      list(
-        object({
-          fromMs: spanMs,
-          untilMs: about(orNull(spanMs), "Null: for good."),
-          does,
-          retryAfterMs: optional(spanMs),
-        }),
-        { min: 0, max: 100, allowed: "a list of at most 100 spells" },
-      ),
-      "What the endpoint does from when to when, counted from the publish.",
-    ),
+    outage: about(spells, "What the endpoint does from when to when, counted from the publish."),
     backlog: optional(
       about(
-        // A broker has other things to do meanwhile; the command line takes more.
-        wholeFrom({ min: 0, max: 5_000 }),
+        wholeFrom(simulateBacklogRange),
         "Events that wait when the endpoint returns, published evenly over the outage.",
       ),
     ),
     deadLetter: optional(truth),
+    deadLetterOutage: optional(
+      about(spells, "What the dead-letter store does; the rest of the time it takes everything."),
+    ),
     batch: optional(
       object({
         maxEventsPerBatch: optional(whole),
@@ -221,8 +226,8 @@ export const SimulateOrder = named(
     ),
     answerMs: optional(
       about(
-        wholeFrom({ min: 0, max: 30_000 }),
-        "How long the endpoint takes to answer. Default: 50.",
+        answerMs,
+        "How long the endpoint takes to answer. Default: 50. Beyond the profile's wait it is late.",
       ),
     ),
     eventBytes: optional(
@@ -231,6 +236,7 @@ export const SimulateOrder = named(
         "How large each event of the backlog is, for batches. Default: 1024.",
       ),
     ),
+    allowedRate: optional(about(wholeFrom({ min: 1, max: 1_000_000 }), "Requests a minute.")),
     seed: optional(
       about(
         wholeFrom({ min: 0, max: Number.MAX_SAFE_INTEGER }),

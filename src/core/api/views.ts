@@ -418,26 +418,50 @@ export type RedriveView = Infer<typeof RedriveView>;
 
 // ── What-if, settings, backups ────────────────────────────────────────────────────────────────
 
+const SimulatedAttempt = object({
+  number: whole,
+  atMs: number,
+  heldMs: about(number, "How long it was due, and the endpoint was left alone or had a rate."),
+  saw: text,
+  words: text,
+  nextDueAtMs: about(orNull(number), "Null: there is none."),
+});
+export type SimulatedAttempt = Infer<typeof SimulatedAttempt>;
+
 export const Simulation = named(
   "Simulation",
   object({
-    attempts: list(
-      object({
-        number: whole,
-        atMs: number,
-        heldMs: about(number, "How long it was due and the endpoint was left alone."),
-        saw: text,
-        words: text,
-        nextDueAtMs: about(orNull(number), "Null: there is none."),
-      }),
+    attempts: about(
+      list(
+        object({
+          ...SimulatedAttempt.members,
+          lateAtMs: about(orNull(number), "When a late answer came, if it counted."),
+        }),
+      ),
+      "Of the event that is followed; the first 2,000.",
     ),
+    attemptsMade: whole,
     end: object({
       kind: words("delivered", "deadLettered", "dropped"),
       atMs: number,
       reason: orNull(text),
       words: text,
-      writtenAtMs: about(orNull(number), "When the dead letter is written, if its store takes it."),
+      writtenAtMs: about(orNull(number), "When the dead letter is written; null: never."),
     }),
+    deadLetters: about(
+      orNull(
+        object({
+          attempts: about(list(SimulatedAttempt), "To write the one that is followed."),
+          lostAtMs: about(
+            orNull(number),
+            "When that one is lost, because its store takes nothing.",
+          ),
+          written: about(whole, "Of all events."),
+          lost: whole,
+        }),
+      ),
+      "Null: without a dead-letter destination.",
+    ),
     returnsAtMs: about(orNull(number), "When the last outage is over; null: never."),
     load: about(
       orNull(list(object({ atMs: number, requests: whole }))),
@@ -445,7 +469,7 @@ export const Simulation = named(
     ),
     loadStepMs: about(whole, "How long each point of the load is."),
     peakPerSecond: about(number, "The most requests within one second from the return on."),
-    settledAtMs: about(number, "When the last event of all came to its end."),
+    settledAtMs: about(number, "When the last event of all was delivered or given up."),
     saved: about(whole, "Of the backlog: delivered."),
     lost: about(whole, "Of the backlog: undeliverable."),
   }),

@@ -25,18 +25,3 @@ test("whatever order things come in, they go in their own", () => {
     }),
   );
 });
-
-test("what is taken out from the middle leaves the rest in order", () => {
-  fc.assert(
-    fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 5 }), (numbers, step) => {
-      const heap = least();
-      for (const number of numbers) heap.add(number);
-      const matches = (number: number) => number % step === 0;
-      const byValue = (one: number, other: number) => one - other;
-      const taken = heap.takeWhere(matches);
-      assert.deepEqual(taken.toSorted(byValue), numbers.filter(matches).toSorted(byValue));
-      const left = numbers.filter((number) => !matches(number)).toSorted(byValue);
-      assert.deepEqual(drain(heap), left);
-    }),
-  );
-});

@@ -3,7 +3,7 @@
 
 export class Heap<T> {
   readonly #comesBefore: (one: T, other: T) => boolean;
-  #items: T[] = [];
+  readonly #items: T[] = [];
 
   constructor(comesBefore: (one: T, other: T) => boolean) {
     this.#comesBefore = comesBefore;
@@ -30,15 +30,6 @@ export class Heap<T> {
       this.#sink(0);
     }
     return first;
-  }
-
-  /** Removes all that match, in no particular order. */
-  takeWhere(matches: (item: T) => boolean): readonly T[] {
-    const taken = this.#items.filter(matches);
-    if (taken.length === 0) return taken;
-    this.#items = this.#items.filter((item) => !matches(item));
-    for (let place = this.#items.length >> 1; place >= 0; place--) this.#sink(place);
-    return taken;
   }
 
   #rise(from: number): void {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { SimulateOrder } from "../api/orders.ts";
-import { healthRules } from "../delivery/health.ts";
-import { type ProfileName, profileNames, profiles } from "../delivery/profile.ts";
-import { additionMsMax, additionShareMax } from "../delivery/retry.ts";
-import { Refusal } from "../refusal.ts";
+import type { SimulateOrder } from "../core/api/orders.ts";
+import { healthRules } from "../core/delivery/health.ts";
+import { type ProfileName, profileNames, profiles } from "../core/delivery/profile.ts";
+import { additionMsMax, additionShareMax } from "../core/delivery/retry.ts";
+import { Refusal } from "../core/refusal.ts";
 import { simulate } from "./simulate.ts";
 
 const [second, minute, hour] = [1_000, 60_000, 3_600_000];
@@ -13,14 +13,15 @@ const least = { seeded: () => ({ draw: () => 0 }) };
 /** Without additions or time for answers, so that the schedule is seen as it is written. */
 const bare = { answerMs: 0, seed: 0 };
 
-function times(order: SimulateOrder): number[] {
-  return simulate({ ...bare, ...order }, least).attempts.map(({ atMs }) => atMs / second);
+async function times(order: SimulateOrder): Promise<number[]> {
+  const { attempts } = await simulate({ ...bare, ...order }, least);
+  return attempts.map(({ atMs }) => atMs / second);
 }
 
 const always = (does: number | string) => [{ fromMs: 0, untilMs: null, does }];
 
-test("an endpoint that is well gets the event at once (D-3)", () => {
-  const { attempts, end, load } = simulate({ profile: "azure", outage: [] });
+test("an endpoint that is well gets the event at once (D-3)", async () => {
+  const { attempts, end, load } = await simulate({ profile: "azure", outage: [] });
   assert.deepEqual(
     attempts.map(({ number, atMs, saw }) => [number, atMs, saw]),
     [[1, 0, "200"]],
@@ -29,7 +30,7 @@ test("an endpoint that is well gets the event at once (D-3)", () => {
   assert.equal(load, null);
 });
 
-test("each profile's schedule is what is simulated (P-4, P-5, P-6)", () => {
+test("each profile's schedule is what is simulated (P-4, P-5, P-6)", async () => {
   const first = [0, 10, 40, 100, 400, 1000, 2800, 6400];
   const law: Partial<Record<ProfileName, readonly number[]>> = {
     "preview-2017": first,
@@ -37,11 +38,11 @@ test("each profile's schedule is what is simulated (P-4, P-5, P-6)", () => {
     "iot-edge": [0, 60, 660, 1260, 1860, 2460, 3060, 3660, 4260, 4860, 5460, 6060, 6660],
   };
   for (const [profile, seconds] of Object.entries(law)) {
-    assert.deepEqual(times({ profile, outage: always(500) }), seconds, profile);
+    assert.deepEqual(await times({ profile, outage: always(500) }), seconds, profile);
   }
 });
 
-test("limits, statuses and silences end a simulation as they end a delivery", () => {
+test("limits, statuses and silences end a simulation as they end a delivery", async () => {
   const table: [Partial<SimulateOrder>, string, string, number][] = [
     [{ outage: always(500) }, "dropped", "TimeToLiveExceeded", 11],
     [{ outage: always(500), deadLetter: true }, "deadLettered", "TimeToLiveExceeded", 11],
@@ -58,13 +59,13 @@ test("limits, statuses and silences end a simulation as they end a delivery", ()
     [{ outage: always("timeout") }, "dropped", "TimeToLiveExceeded", 11],
   ];
   for (const [order, kind, reason, count] of table) {
-    const { attempts, end } = simulate({ profile: "azure", ...order });
+    const { attempts, end } = await simulate({ profile: "azure", ...order });
     assert.deepEqual([end.kind, end.reason, attempts.length], [kind, reason, count]);
   }
 });
 
-test("a dead letter is written five minutes after the end (L-3)", () => {
-  const { end } = simulate(
+test("a dead letter is written five minutes after the end (L-3)", async () => {
+  const { end } = await simulate(
     { ...bare, profile: "azure", outage: always(400), deadLetter: true },
     least,
   );
@@ -72,23 +73,26 @@ test("a dead letter is written five minutes after the end (L-3)", () => {
   assert.match(end.words, /dead letter to be written after 5 min$/);
 });
 
-test("no answer takes the profile's wait, and the retry counts from its end (P-2, R-1)", () => {
+test("no answer takes the profile's wait, and the retry counts from its end (P-2, R-1)", async () => {
   assert.deepEqual(
-    times({ profile: "azure", outage: always("timeout") }).slice(0, 3),
+    (await times({ profile: "azure", outage: always("timeout") })).slice(0, 3),
     [0, 40, 100],
   );
-  assert.deepEqual(times({ profile: "azure", outage: always("refused") }).slice(0, 3), [0, 10, 40]);
+  assert.deepEqual(
+    (await times({ profile: "azure", outage: always("refused") })).slice(0, 3),
+    [0, 10, 40],
+  );
 });
 
-test("Retry-After and the smallest wait by status are heeded (P-8)", () => {
+test("Retry-After and the smallest wait by status are heeded (P-8)", async () => {
   const spell = { fromMs: 0, untilMs: null, does: 503 };
-  assert.deepEqual(times({ profile: "azure", outage: [spell] }).slice(0, 3), [0, 30, 60]);
+  assert.deepEqual((await times({ profile: "azure", outage: [spell] })).slice(0, 3), [0, 30, 60]);
   const asked = { ...spell, retryAfterMs: 90 * second };
-  assert.deepEqual(times({ profile: "azure", outage: [asked] }).slice(0, 3), [0, 90, 180]);
+  assert.deepEqual((await times({ profile: "azure", outage: [asked] })).slice(0, 3), [0, 90, 180]);
 });
 
-test("spells follow each other, and when they are over the event arrives", () => {
-  const { attempts, end, returnsAtMs } = simulate(
+test("spells follow each other, and when they are over the event arrives", async () => {
+  const { attempts, end, returnsAtMs } = await simulate(
     {
       ...bare,
       profile: "azure",
@@ -105,8 +109,8 @@ test("spells follow each other, and when they are over the event arrives", () =>
   assert.equal(returnsAtMs, 5 * hour);
 });
 
-test("the words of an attempt count from the publish, and name no date", () => {
-  const { attempts } = simulate({ profile: "azure", outage: always(503) });
+test("the words of an attempt count from the publish, and name no date", async () => {
+  const { attempts } = await simulate({ profile: "azure", outage: always(503) });
   assert.match(
     attempts[0]?.words ?? "",
     /^503: at least 30 s; .*; next attempt after 31 s 550 ms;/,
@@ -114,9 +118,13 @@ test("the words of an attempt count from the publish, and name no date", () => {
   assert.ok(attempts.every(({ words }) => !/\d{4}-\d\d-\d\d/.test(words)));
 });
 
-test("a backlog turns the endpoint sick, and nothing but probes reach it (H-1, H-2)", () => {
+test("a backlog turns the endpoint unhealthy, and nothing but probes reach it (H-1, H-2)", async () => {
   const outage = [{ fromMs: 0, untilMs: 2 * hour, does: 503 }];
-  const { attempts, saved, lost, load } = simulate({ profile: "azure", outage, backlog: 1000 });
+  const { attempts, saved, lost, load } = await simulate({
+    profile: "azure",
+    outage,
+    backlog: 1000,
+  });
   assert.equal(saved, 1000);
   assert.equal(lost, 0);
   assert.ok(
@@ -125,42 +133,44 @@ test("a backlog turns the endpoint sick, and nothing but probes reach it (H-1, H
   );
   assert.match(attempts.find(({ heldMs }) => heldMs > 0)?.words ?? "", /^held back for /);
   const [first] = load?.filter(({ requests }) => requests > 0) ?? [];
-  const sickMs = (first?.atMs ?? 0) - 2 * hour;
-  assert.ok(sickMs <= healthRules.waitMaxMs, "the probe comes within the longest wait");
+  const waitedMs = (first?.atMs ?? 0) - 2 * hour;
+  assert.ok(waitedMs <= healthRules.waitMaxMs, "the probe comes within the longest wait");
   assert.equal(
     load?.reduce((sum, { requests }) => sum + requests, 0),
     1001,
   );
 });
 
-test("what expires while the endpoint is sick is lost, and costs no attempts (H-3, R-6)", () => {
+test("what expires while the endpoint is unhealthy is lost, and costs no attempts (H-3, R-6)", async () => {
   const outage = [{ fromMs: 0, untilMs: 3 * hour, does: 500 }];
   const order = { profile: "azure", outage, backlog: 300, eventTimeToLiveInMinutes: 120 };
-  const { saved, lost, end } = simulate(order);
+  const { saved, lost, end } = await simulate(order);
   assert.equal(saved + lost, 300);
   assert.ok(lost > 100 && saved > 50, `${saved} saved, ${lost} lost`);
   assert.equal(end.reason, "TimeToLiveExceeded");
 });
 
-test("batches make fewer requests of the same backlog (B-1)", () => {
+test("batches make fewer requests of the same backlog (B-1)", async () => {
   const outage = [{ fromMs: 0, untilMs: hour, does: 503 }];
   const order = { profile: "azure", outage, backlog: 500 };
-  const count = (more: Partial<SimulateOrder>) =>
-    simulate({ ...order, ...more }).load?.reduce((sum, { requests }) => sum + requests, 0) ?? 0;
-  assert.equal(count({}), 501);
-  assert.ok(count({ batch: { maxEventsPerBatch: 50 } }) < 60);
-  const small = count({ batch: { preferredBatchSizeInKilobytes: 5 } });
+  const count = async (more: Partial<SimulateOrder>) => {
+    const { load } = await simulate({ ...order, ...more });
+    return load?.reduce((sum, { requests }) => sum + requests, 0) ?? 0;
+  };
+  assert.equal(await count({}), 501);
+  assert.ok((await count({ batch: { maxEventsPerBatch: 50 } })) < 60);
+  const small = await count({ batch: { preferredBatchSizeInKilobytes: 5 } });
   assert.ok(small > 100 && small < 250, `${small} requests of four events each`);
 });
 
-test("without delayed delivery a backlog is met on the schedule alone (P-10)", () => {
+test("without delayed delivery a backlog is met on the schedule alone (P-10)", async () => {
   const outage = [{ fromMs: 0, untilMs: 10 * minute, does: 503 }];
-  const { attempts, saved } = simulate({ profile: "ga-2018", outage, backlog: 200 });
+  const { attempts, saved } = await simulate({ profile: "ga-2018", outage, backlog: 200 });
   assert.ok(attempts.every(({ heldMs }) => heldMs === 0));
   assert.equal(saved, 200);
 });
 
-test("whatever is asked, every event comes to one end, and attempts keep the schedule (R-1, R-2)", () => {
+test("whatever is asked, every event comes to one end, and attempts keep the schedule (R-1, R-2)", async () => {
   const spells = fc.array(
     fc.record({
       lengthMs: fc.integer({ min: 1, max: 6 * hour }),
@@ -168,13 +178,13 @@ test("whatever is asked, every event comes to one end, and attempts keep the sch
     }),
     { maxLength: 4 },
   );
-  fc.assert(
-    fc.property(
+  await fc.assert(
+    fc.asyncProperty(
       fc.constantFrom(...profileNames),
       spells,
       fc.integer({ min: 0, max: 200 }),
       fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),
-      (profile, lengths, backlog, maxEventsPerBatch) => {
+      async (profile, lengths, backlog, maxEventsPerBatch) => {
         let fromMs = 0;
         const outage = lengths.map(({ lengthMs, does }) => {
           const spell = { fromMs, untilMs: fromMs + lengthMs, does };
@@ -183,7 +193,7 @@ test("whatever is asked, every event comes to one end, and attempts keep the sch
         });
         const isBatching = profiles[profile].batching && maxEventsPerBatch !== undefined;
         const batch = isBatching ? { batch: { maxEventsPerBatch } } : {};
-        const result = simulate({ profile, outage, backlog, ...batch });
+        const result = await simulate({ profile, outage, backlog, ...batch });
         assert.equal(result.saved + result.lost, backlog);
         for (const [index, { number, atMs, heldMs }] of result.attempts.entries()) {
           assert.equal(number, index + 1);
@@ -195,7 +205,7 @@ test("whatever is asked, every event comes to one end, and attempts keep the sch
           assert.ok(atMs - before.atMs >= step);
         }
         assert.deepEqual(
-          simulate({ profile, outage, backlog, ...batch }),
+          await simulate({ profile, outage, backlog, ...batch }),
           result,
           "again the same",
         );
@@ -205,14 +215,14 @@ test("whatever is asked, every event comes to one end, and attempts keep the sch
   );
 });
 
-test("without a seed each addition is half its largest (R-2)", () => {
-  const { attempts } = simulate({ profile: "azure", outage: always(500), answerMs: 0 });
+test("without a seed each addition is half its largest (R-2)", async () => {
+  const { attempts } = await simulate({ profile: "azure", outage: always(500), answerMs: 0 });
   const step = 10 * second;
   const additionMs = Math.min(step * additionShareMax, additionMsMax) / 2;
   assert.equal(attempts[1]?.atMs, step + additionMs);
 });
 
-test("an order that cannot be is refused, naming the member and what is allowed", () => {
+test("an order that cannot be is refused, naming the member and what is allowed", async () => {
   const outage = always(500);
   const table: [unknown, RegExp][] = [
     [null, /^order must be an object, and is null$/],
@@ -262,12 +272,14 @@ test("an order that cannot be is refused, naming the member and what is allowed"
       { profile: "azure", outage, destination: "queue" },
       /^destination must be webhook or resource/,
     ],
-    [{ profile: "azure", outage, seed: 1 }, /^seed must be left out/],
+    [{ profile: "azure", outage, seed: -1 }, /^seed must be a whole number/],
+    [{ profile: "azure", outage, allowedRate: 0 }, /^allowedRate must be a whole number from 1 /],
+    [{ profile: "azure", outage, deadLetterOutage: outage }, /^deadLetterOutage must be left out/],
     [{ profile: "azure", outage, deadLetter: "yes" }, /^deadLetter must be true or false/],
   ];
   for (const [order, words] of table) {
-    assert.throws(
-      () => simulate(order),
+    await assert.rejects(
+      simulate(order),
       (error) =>
         error instanceof Refusal && error.code === "InvalidSetting" && words.test(error.message),
       JSON.stringify(order),
@@ -275,8 +287,93 @@ test("an order that cannot be is refused, naming the member and what is allowed"
   }
 });
 
-test("a backlog of the largest size is played out in a moment", () => {
+test("a long backlog is played out, and every event of it has one end", async () => {
   const outage = [{ fromMs: 0, untilMs: 2 * hour, does: 503 }];
-  const { saved, lost } = simulate({ profile: "azure", outage, backlog: 100_000 });
-  assert.equal(saved + lost, 100_000);
+  const { saved, lost } = await simulate({ profile: "azure", outage, backlog: 10_000 });
+  assert.equal(saved + lost, 10_000);
+});
+
+test("an order that would take too many requests is refused", async () => {
+  const outage = [{ fromMs: 0, untilMs: hour, does: 500 }];
+  const order = { profile: "ga-2018", outage, backlog: 100 };
+  await assert.rejects(simulate(order, { requestsMax: 150 }), {
+    code: "InvalidSetting",
+    target: "backlog",
+    message: "backlog must be smaller: this would take more than 150 requests",
+  });
+});
+
+test("the event loop is given to others while a long one is played", async () => {
+  const outage = [{ fromMs: 0, untilMs: 10 * hour, does: 503 }];
+  let turns = 0;
+  let isPlaying = true;
+  const turn = () => {
+    turns += 1;
+    if (isPlaying) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await simulate({ profile: "ga-2018", outage, backlog: 2_000 });
+  isPlaying = false;
+  assert.ok(turns > 10, `${turns} turns`);
+});
+
+test("an answer that comes late is taken, if it is a success (R-4)", async () => {
+  const slow = [{ fromMs: 0, untilMs: null, does: 200, answerMs: 45 * second }];
+  const { attempts, end } = await simulate({ ...bare, profile: "azure", outage: slow }, least);
+  // The retry is due 10 s after the timeout; the answer comes 15 s after it, and so too late.
+  assert.deepEqual(
+    attempts.map(({ atMs, saw, lateAtMs }) => [atMs / second, saw, lateAtMs]),
+    [
+      [0, "timeout", null],
+      [40, "timeout", 85 * second],
+    ],
+  );
+  assert.deepEqual([end.kind, end.atMs], ["delivered", 85 * second]);
+  const sooner = await simulate({ ...bare, profile: "azure", outage: [], answerMs: 35_000 }, least);
+  assert.deepEqual([sooner.attemptsMade, sooner.end.atMs], [1, 35_000]);
+  const never = await simulate({ profile: "azure", outage: [], answerMs: 200_000 });
+  assert.equal(never.end.reason, "TimeToLiveExceeded");
+});
+
+test("a dead-letter store that is away is tried again, until its time is over (L-4)", async () => {
+  const outage = always(400);
+  const order = { ...bare, profile: "azure", outage, deadLetter: true };
+  const away = (untilMs: number | null) => [{ fromMs: 0, untilMs, does: 503 }];
+  const { end, deadLetters } = await simulate(
+    { ...order, deadLetterOutage: away(7 * minute) },
+    least,
+  );
+  assert.deepEqual(
+    deadLetters?.attempts.map(({ number, atMs, saw }) => [number, atMs / second, saw]),
+    [
+      [1, 300, "503"],
+      [2, 310, "503"],
+      [3, 370, "503"],
+      [4, 670, "201"],
+    ],
+  );
+  assert.deepEqual([end.kind, end.atMs, end.writtenAtMs], ["deadLettered", 0, 670 * second]);
+  assert.deepEqual([deadLetters?.written, deadLetters?.lost], [1, 0]);
+  const lost = await simulate({ ...order, deadLetterOutage: away(null) }, least);
+  assert.equal(lost.end.writtenAtMs, null);
+  assert.ok((lost.deadLetters?.lostAtMs ?? 0) >= 4 * hour);
+});
+
+test("an endpoint with a rate gets no more than it allows, however many wait", async () => {
+  const outage = [{ fromMs: 0, untilMs: 10 * minute, does: 503 }];
+  const order = { profile: "azure", outage, backlog: 100 };
+  const free = await simulate(order);
+  const paced = await simulate({ ...order, allowedRate: 30 });
+  assert.ok(free.peakPerSecond > 1);
+  assert.equal(paced.peakPerSecond, 1);
+  assert.equal(paced.saved, 100);
+});
+
+test("of very many attempts the first are shown, and all are counted", async () => {
+  const order = { profile: "iot-edge", maxDeliveryAttempts: 5_000, outage: always(500) };
+  const { attempts, attemptsMade } = await simulate({
+    ...order,
+    eventTimeToLiveInMinutes: 60_000,
+  });
+  assert.deepEqual([attempts.length, attemptsMade], [2_000, 5_000]);
 });

@@ -1,17 +1,13 @@
-// The question of a what-if: an order as someone wrote it, checked, and what the endpoint in it
-// does at an instant. Times count in milliseconds from the publish of the event that is followed.
+// The question of a what-if: an order as someone wrote it, checked, and what an endpoint does at an
+// instant. Times count in milliseconds from the publish of the event that is followed.
 
 import type { SimulateOrder } from "../api/orders.ts";
 import { type BatchPolicy, batchPolicyOf } from "../delivery/batch.ts";
 import type { Outcome, Silence } from "../delivery/outcome.ts";
-import {
-  checkRetryPolicy,
-  type Policy,
-  type PolicyDefaults,
-  policyOf,
-} from "../delivery/policy.ts";
+import { checkRetryPolicy } from "../delivery/policy.ts";
 import { type Profile, type ProfileName, profileNames, profiles } from "../delivery/profile.ts";
 import { Refusal } from "../refusal.ts";
+import type { RetryPolicy } from "../subscription.ts";
 import { checkInteger, type Range } from "../text/check.ts";
 import { listed } from "../text/setting-kinds.ts";
 import { checkMembers, refuseName, refuseValue } from "../text/wording.ts";
@@ -20,16 +16,23 @@ export type Spell = SimulateOrder["outage"][number];
 
 /** An order with everything filled in. */
 export interface Plan {
-  readonly policy: Policy;
+  readonly profile: ProfileName;
+  readonly destination: "webhook" | "resource";
+  readonly retryPolicy: RetryPolicy;
   readonly batch: BatchPolicy | null;
   readonly outage: readonly Spell[];
   readonly backlog: number;
+  readonly deadLetter: boolean;
+  /** Of the dead-letter store. */
+  readonly deadLetterOutage: readonly Spell[];
   readonly answerMs: number;
   readonly eventBytes: number;
+  /** Requests a minute; null: any. */
+  readonly allowedRate: number | null;
   readonly seed: number | null;
 }
 
-/** Why an endpoint gives no answer, as an outage says it. */
+/** Why an endpoint gives no answer, as an outage names it. */
 const silences = {
   timeout: "timeout",
   refused: "connection",
@@ -42,8 +45,9 @@ const spanRange: Range = { min: 0, max: yearMs };
 const statusRange: Range = { min: 200, max: 599 };
 const spellsMax = 100;
 export const backlogRange: Range = { min: 0, max: 100_000 };
-const answerRange: Range = { min: 0, max: 30_000 };
+const answerRange: Range = { min: 0, max: 600_000 };
 const bytesRange: Range = { min: 1, max: 1_048_576 };
+export const rateRange: Range = { min: 1, max: 1_000_000 };
 const seedRange: Range = { min: 0, max: Number.MAX_SAFE_INTEGER };
 
 /** A quick endpoint, and events of a usual size: they matter to batches and to the load alone. */
@@ -59,31 +63,37 @@ export const orderMembers = [
   "outage",
   "backlog",
   "deadLetter",
+  "deadLetterOutage",
   "batch",
   "answerMs",
   "eventBytes",
+  "allowedRate",
   "seed",
 ];
 
 /** Refusal: InvalidSetting, naming the member. */
-export function checkOrder(given: unknown, defaults: PolicyDefaults = {}): Plan {
+export function checkOrder(given: unknown, backlogs: Range = backlogRange): Plan {
   const order = checkMembers(given, "order", orderMembers);
   const profile = profiles[profileNamed(order.profile)];
-  const outage = spellsIn(order.outage ?? []);
-  const whole = (name: string, range: Range, otherwise: number) =>
-    order[name] == null ? otherwise : checkInteger(order[name], name, range);
-  const backlog = whole("backlog", backlogRange, 0);
+  const outage = spellsIn(order.outage ?? [], "outage");
+  const whole = (name: string, range: Range) =>
+    order[name] == null ? null : checkInteger(order[name], name, range);
+  const backlog = whole("backlog", backlogs) ?? 0;
   if (backlog > 0 && outage.at(-1)?.untilMs === null) {
     throw refuse("backlog must be left out: the endpoint of this outage never returns");
   }
   return {
-    policy: policyIn(order, profile, defaults),
+    profile: profile.name,
+    destination: destinationIn(order.destination),
+    retryPolicy: retryPolicyIn(order, profile),
     batch: batchIn(order.batch, profile),
     outage,
     backlog,
-    answerMs: whole("answerMs", answerRange, answerMsDefault),
-    eventBytes: whole("eventBytes", bytesRange, eventBytesDefault),
-    seed: order.seed == null ? null : checkInteger(order.seed, "seed", seedRange),
+    ...deadLetterIn(order, profile),
+    answerMs: whole("answerMs", answerRange) ?? answerMsDefault,
+    eventBytes: whole("eventBytes", bytesRange) ?? eventBytesDefault,
+    allowedRate: whole("allowedRate", rateRange),
+    seed: whole("seed", seedRange),
   };
 }
 
@@ -99,37 +109,44 @@ function profileNamed(value: unknown): ProfileName {
   throw refuseValue({ field: "profile", value, allowed: listed(profileNames) });
 }
 
-function policyIn(
-  order: Readonly<Record<string, unknown>>,
-  profile: Profile,
-  defaults: PolicyDefaults,
-): Policy {
+function destinationIn(value: unknown): Plan["destination"] {
   const kinds = ["webhook", "resource"] as const;
-  const kind = kinds.find((each) => each === (order.destination ?? "webhook"));
-  if (kind === undefined) {
-    throw refuseValue({ field: "destination", value: order.destination, allowed: listed(kinds) });
+  const kind = kinds.find((each) => each === (value ?? "webhook"));
+  if (kind !== undefined) return kind;
+  throw refuseValue({ field: "destination", value, allowed: listed(kinds) });
+}
+
+function refuseUnknown({ name }: Profile, member: string, about: string): Refusal {
+  return refuse(`${member} must be left out: the profile ${name} does not know ${about}`);
+}
+
+function retryPolicyIn(order: Readonly<Record<string, unknown>>, profile: Profile): RetryPolicy {
+  if (order.maxDeliveryAttempts != null && profile.attemptsMax.range === null) {
+    const about = "a number of attempts per subscription";
+    throw refuseUnknown(profile, "maxDeliveryAttempts", about);
   }
-  const { maxDeliveryAttempts, eventTimeToLiveInMinutes, deadLetter = false } = order;
+  if (order.eventTimeToLiveInMinutes != null && profile.ttlMs.range === null) {
+    const about = "a time to live per subscription";
+    throw refuseUnknown(profile, "eventTimeToLiveInMinutes", about);
+  }
+  return checkRetryPolicy(order, "order", profile);
+}
+
+function deadLetterIn(
+  { deadLetter = false, deadLetterOutage }: Readonly<Record<string, unknown>>,
+  profile: Profile,
+): Pick<Plan, "deadLetter" | "deadLetterOutage"> {
   if (typeof deadLetter !== "boolean") {
     throw refuseValue({ field: "deadLetter", value: deadLetter, allowed: "true or false" });
   }
-  const unknown = (name: string, about: string) =>
-    refuse(`${name} must be left out: the profile ${profile.name} does not know ${about}`);
-  if (maxDeliveryAttempts != null && profile.attemptsMax.range === null) {
-    throw unknown("maxDeliveryAttempts", "a number of attempts per subscription");
+  if (deadLetter && !profile.deadLettering) {
+    throw refuseUnknown(profile, "deadLetter", "dead letters");
   }
-  if (eventTimeToLiveInMinutes != null && profile.ttlMs.range === null) {
-    throw unknown("eventTimeToLiveInMinutes", "a time to live per subscription");
+  const spells = spellsIn(deadLetterOutage ?? [], "deadLetterOutage");
+  if (spells.length > 0 && !deadLetter) {
+    throw refuse("deadLetterOutage must be left out: there is no dead-letter destination");
   }
-  if (deadLetter && !profile.deadLettering) throw unknown("deadLetter", "dead letters");
-  const retryPolicy = checkRetryPolicy(order, "order", profile);
-  const terms = {
-    destination: { kind: "webhook", url: "" },
-    retryPolicy,
-    deadLetter: null,
-  } as const;
-  const policy = policyOf(terms, profile, defaults);
-  return { ...policy, destinationKind: kind, deadLetter };
+  return { deadLetter, deadLetterOutage: spells };
 }
 
 function batchIn(value: unknown, profile: Profile): BatchPolicy | null {
@@ -137,28 +154,28 @@ function batchIn(value: unknown, profile: Profile): BatchPolicy | null {
   const names = ["maxEventsPerBatch", "preferredBatchSizeInKilobytes"];
   const batch = batchPolicyOf(checkMembers(value, "batch", names), "batch");
   if (batch === null || profile.batching) return batch;
-  throw refuse(`batch must be left out: the profile ${profile.name} does not know batches`);
+  throw refuseUnknown(profile, "batch", "batches");
 }
 
 /** In the order of time; they may not overlap, for then nobody could say what the endpoint does. */
-function spellsIn(value: unknown): readonly Spell[] {
+function spellsIn(value: unknown, field: string): readonly Spell[] {
   if (!Array.isArray(value) || value.length > spellsMax) {
-    throw refuseValue({ field: "outage", value, allowed: `a list of at most ${spellsMax} spells` });
+    throw refuseValue({ field, value, allowed: `a list of at most ${spellsMax} spells` });
   }
   const spells = value
-    .map((each, index) => spellIn(each, `outage[${index}]`))
+    .map((each, index) => spellIn(each, `${field}[${index}]`))
     .toSorted((one, other) => one.fromMs - other.fromMs);
   for (const [index, { fromMs }] of spells.entries()) {
     const before = spells[index - 1];
     if (before === undefined || (before.untilMs !== null && before.untilMs <= fromMs)) continue;
-    throw refuse("outage must be spells that do not overlap, and two of them do");
+    throw refuse(`${field} must be spells that do not overlap, and two of them do`);
   }
   return spells;
 }
 
 function spellIn(value: unknown, field: string): Spell {
-  const names = ["fromMs", "untilMs", "does", "retryAfterMs"];
-  const { fromMs, untilMs, does, retryAfterMs } = checkMembers(value, field, names);
+  const names = ["fromMs", "untilMs", "does", "retryAfterMs", "answerMs"];
+  const { fromMs, untilMs, does, retryAfterMs, answerMs } = checkMembers(value, field, names);
   const from = checkInteger(fromMs, `${field}.fromMs`, spanRange);
   const until =
     untilMs == null
@@ -170,6 +187,9 @@ function spellIn(value: unknown, field: string): Spell {
     does: checkDoes(does, `${field}.does`),
     ...(retryAfterMs != null && {
       retryAfterMs: checkInteger(retryAfterMs, `${field}.retryAfterMs`, spanRange),
+    }),
+    ...(answerMs != null && {
+      answerMs: checkInteger(answerMs, `${field}.answerMs`, answerRange),
     }),
   };
 }
@@ -184,24 +204,29 @@ export function checkDoes(value: unknown, field: string): number | string {
   throw refuseValue({ field, value, allowed });
 }
 
-/** What a request that is sent now comes to, what people call that, and how long it takes. */
-export function meet(
-  { outage, answerMs, policy }: Pick<Plan, "outage" | "answerMs" | "policy">,
+/** What a request that is sent at that time comes to, and after how long; null: never. */
+export function answerAt(
+  outage: readonly Spell[],
+  otherwise: { readonly status: number; readonly answerMs: number },
   atMs: number,
-): { readonly outcome: Outcome; readonly saw: string; readonly tookMs: number } {
+): { readonly outcome: Outcome; readonly afterMs: number | null } {
   const spell = outage.find(
     ({ fromMs, untilMs }) => fromMs <= atMs && (untilMs === null || atMs < untilMs),
   );
-  const does = spell?.does ?? 200;
+  const { does = otherwise.status, retryAfterMs, answerMs = otherwise.answerMs } = spell ?? {};
   if (typeof does === "number") {
-    const { retryAfterMs } = spell ?? {};
     const asked = retryAfterMs === undefined ? {} : { retryAfterMs };
-    const outcome = { kind: "answered", status: does, ...asked } as const;
-    return { outcome, saw: String(does), tookMs: answerMs };
+    return { outcome: { kind: "answered", status: does, ...asked }, afterMs: answerMs };
   }
   const why = silences[does as keyof typeof silences];
-  const tookMs = why === "timeout" ? policy.profile.waitMs : 0;
-  return { outcome: { kind: "noReply", why }, saw: does, tookMs };
+  return { outcome: { kind: "noReply", why }, afterMs: why === "timeout" ? null : 0 };
+}
+
+/** What came of a request, as an outage would name it. */
+export function sawOf(outcome: Outcome): string {
+  if (outcome.kind === "answered") return String(outcome.status);
+  const named = Object.entries(silences).find(([, why]) => why === outcome.why);
+  return named?.[0] ?? outcome.why;
 }
 
 /** When the last outage is over; null: never. */

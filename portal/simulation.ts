@@ -1,0 +1,67 @@
+// What-ifs asked of the broker while somebody types: after a short rest, one request at a time, and
+// the last good answer stays until the next one is there.
+
+import { useEffect, useRef, useState } from "react";
+import type { SimulateOrder } from "../src/core/api/orders.ts";
+import type { Simulation } from "../src/core/api/views.ts";
+import { apiPath, ask, asRefused, type Refused } from "./api.ts";
+
+/** So long nothing more has to be typed. */
+const restMs = 250;
+/** More are played already: asked again after so long. */
+const busyMs = 1_000;
+const tooMany = 429;
+
+interface Held {
+  readonly key: string;
+  readonly played: Simulation | null;
+  readonly refused: Refused | null;
+}
+
+export interface Asked {
+  /** The last good answer, perhaps to an earlier order. */
+  readonly played: Simulation | null;
+  readonly refused: Refused | null;
+  /** Whether the answer to the order of now is still to come. */
+  readonly isWaiting: boolean;
+}
+
+/** A refusal: the order is not asked for at all, because it cannot be. */
+export function useSimulation(order: SimulateOrder | Refused): Asked {
+  const isOrder = !(order instanceof Error);
+  const key = isOrder ? JSON.stringify(order) : "";
+  const [held, setHeld] = useState<Held>({ key: "", played: null, refused: null });
+  const wanted = useRef(key);
+  const isAsking = useRef(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => {
+    wanted.current = key;
+    const later = (ms: number) => {
+      clearTimeout(timer.current);
+      timer.current = setTimeout(play, ms);
+    };
+    const play = async () => {
+      const asked = wanted.current;
+      if (isAsking.current || asked === "") return;
+      isAsking.current = true;
+      let againMs = 0;
+      try {
+        const played = await ask<Simulation>("POST", apiPath(["simulate"]), JSON.parse(asked));
+        setHeld({ key: asked, played, refused: null });
+      } catch (error) {
+        const refused = asRefused(error);
+        if (refused.status === tooMany) againMs = busyMs;
+        else setHeld(({ played }) => ({ key: asked, played, refused }));
+      }
+      isAsking.current = false;
+      if (againMs > 0 || wanted.current !== asked) later(againMs);
+    };
+    later(restMs);
+    return () => clearTimeout(timer.current);
+  }, [key]);
+  return {
+    played: held.played,
+    refused: isOrder ? (held.key === key ? held.refused : null) : order,
+    isWaiting: isOrder && held.key !== key,
+  };
+}
