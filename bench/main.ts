@@ -6,6 +6,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { runCatalog } from "./catalog.ts";
 import { runMatching } from "./matching.ts";
 import { median } from "./measure.ts";
 import { type Result, renderLines, renderTable } from "./report.ts";
@@ -14,7 +15,7 @@ import { runSteady } from "./steady.ts";
 import { runWaiting } from "./waiting.ts";
 
 const HELP = `npm run bench -- [options]
-  --only steady|waiting|matching  one scenario instead of all three
+  --only steady|waiting|matching|catalog  one scenario instead of all four
   --matching             the same as --only matching
   --system relay|broker  in steady: one system alone, without a ratio
   --quick                a smoke run of a few seconds; its figures mean nothing
@@ -24,11 +25,12 @@ const HELP = `npm run bench -- [options]
   --connections N        publishers' connections (32)
   --sends N              connections from the server to the receiver (64)
   --rate N               events per second under the fixed load (2000)
-  --waiting N            deliveries behind the dead endpoint (1000000)`;
+  --waiting N            deliveries behind the dead endpoint (1000000)
+  --subscriptions N      in catalog: beside so many alone (10, 1000 and 5000)`;
 
 const RUN_MINUTES_MAX = 40;
 
-const scenarios = ["steady", "waiting", "matching"] as const;
+const scenarios = ["steady", "waiting", "matching", "catalog"] as const;
 
 function readOptions(args: readonly string[]) {
   const { values } = parseArgs({
@@ -46,6 +48,7 @@ function readOptions(args: readonly string[]) {
       sends: { type: "string", default: "64" },
       rate: { type: "string", default: "2000" },
       waiting: { type: "string" },
+      subscriptions: { type: "string", multiple: true },
     },
   });
   const { quick } = values;
@@ -59,6 +62,9 @@ function readOptions(args: readonly string[]) {
     connections: wholeNumber("--connections", values.connections),
     sends: wholeNumber("--sends", values.sends),
     perSecond: wholeNumber("--rate", values.rate),
+    subscriptions: (values.subscriptions ?? (quick ? ["10", "100"] : ["10", "1000", "5000"])).map(
+      (text) => wholeNumber("--subscriptions", text),
+    ),
     waiting: wholeNumber("--waiting", values.waiting ?? (quick ? "5000" : "1000000")),
   };
 }
@@ -125,6 +131,9 @@ async function main(): Promise<void> {
     print("Deliveries wait behind a dead endpoint", await runWaiting(options));
   }
   if (isAsked("matching")) console.log(`\n## Events find their subscriptions\n\n${runMatching()}`);
+  if (isAsked("catalog")) {
+    print("One more subscription among many", await runCatalog(options));
+  }
   clearTimeout(watchdog);
 }
 

@@ -32,8 +32,23 @@ const WAITING: readonly Column[] = [
   ["disk MiB", "diskMiB", 0],
 ];
 
+const CATALOG: readonly Column[] = [
+  ["subscriptions", "subscriptions", 0],
+  ["CPU ms/put", "putCpuMs", 2],
+  ["CPU ms/put, 50 at once", "putAtOnceCpuMs", 2],
+  ["CPU ms/put and publish", "putAndPublishCpuMs", 2],
+  ["ready ms, file applied", "applyMs", 0],
+  ["ready ms, file unchanged", "readyMs", 0],
+];
+
+const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
+  steady: STEADY,
+  waiting: WAITING,
+  catalog: CATALOG,
+};
+
 export function renderTable(results: readonly Result[]): string {
-  const columns = results[0]?.scenario === "waiting" ? WAITING : STEADY;
+  const columns = COLUMNS[results[0]?.scenario ?? ""] ?? STEADY;
   const rows = results.map((result) =>
     columns.map(([, property, digits]) => {
       const value = result[property];

@@ -60,9 +60,27 @@ export function makeDataFolder(): { readonly path: string } & Disposable {
   return { path, [Symbol.dispose]: remove };
 }
 
-export async function startBroker(dataFolder: string, to: Receiver): Promise<BrokerServer> {
+/** A broker with one subscription, to the receiver. */
+export function startBroker(dataFolder: string, to: Receiver): Promise<BrokerServer> {
+  const bench = subscriptionTo(`http://127.0.0.1:${to.port}/hook`);
+  const config = { topics: { orders: { key1: KEY, subscriptions: { bench } } } };
+  return startBrokerWith(dataFolder, config, ["--endpoint-concurrency", String(to.connections)]);
+}
+
+/** A subscription as the file and ARM's API write it. */
+export function subscriptionTo(endpointUrl: string) {
+  return { destination: { endpointType: "WebHook", properties: { endpointUrl } } };
+}
+
+export async function startBrokerWith(
+  dataFolder: string,
+  config: object,
+  more: readonly string[],
+): Promise<BrokerServer> {
   const startedAt = nowMs();
-  const child = spawn(process.execPath, brokerArgs(dataFolder, to), {
+  const file = join(dataFolder, "bench.json");
+  writeFileSync(file, JSON.stringify(config));
+  const child = spawn(process.execPath, [...brokerArgs(dataFolder, file), ...more], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -87,12 +105,7 @@ export async function startBroker(dataFolder: string, to: Receiver): Promise<Bro
   }
 }
 
-function brokerArgs(dataFolder: string, to: Receiver): string[] {
-  const endpointUrl = `http://127.0.0.1:${to.port}/hook`;
-  const destination = { endpointType: "WebHook", properties: { endpointUrl } };
-  const config = { topics: { orders: { key1: KEY, subscriptions: { bench: { destination } } } } };
-  const file = join(dataFolder, "bench.json");
-  writeFileSync(file, JSON.stringify(config));
+function brokerArgs(dataFolder: string, file: string): string[] {
   return [
     join(ROOT, "bin/posthorn.js"),
     "serve",
@@ -100,7 +113,6 @@ function brokerArgs(dataFolder: string, to: Receiver): string[] {
     ...["--http", "127.0.0.1:0"],
     ...["--https", "off"],
     ...["--data", join(dataFolder, "store")],
-    ...["--endpoint-concurrency", String(to.connections)],
     ...["--log-level", "warn"],
   ];
 }

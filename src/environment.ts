@@ -5,7 +5,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import { type AzureResources, parseAzure } from "./core/azure/resources.ts";
-import type { Activity, Catalog, Ledger, Log } from "./core/ports.ts";
+import type { Activity, Ledger, Log } from "./core/ports.ts";
+import type { LiveCatalog } from "./core/routing/live-catalog.ts";
 import type { Memos } from "./core/steering.ts";
 import type { Chronicle } from "./core/story/chronicle.ts";
 import type { StoryNote } from "./core/story/note.ts";
@@ -82,7 +83,7 @@ export async function openEnvironment(
     readonly stack: AsyncDisposableStack;
     readonly ending: Ending;
     /** Of the house that is to stand here. */
-    readonly catalog: () => Catalog;
+    readonly catalog: () => LiveCatalog;
   },
 ): Promise<RealEnvironment> {
   const { stack } = hands;

@@ -599,3 +599,32 @@ test("a subscription is read with headers, labels, schema and expiration", () =>
   // One that has passed is no mistake in a file that is read again.
   assert.equal(parsed?.expiresAt, Date.UTC(2020, 0, 1));
 });
+
+test("as many subscriptions as a file may have are written in groups, and once", async () => {
+  const { store, facts, apply } = openRegistry();
+  const { destination } = wished().orders.subscriptions.billing;
+  const names = Array.from({ length: 1_201 }, (_, index) => `many-${index}`);
+  const declare = (some: readonly string[]) => {
+    const subscriptions = Object.fromEntries(some.map((name) => [name, { destination }]));
+    return wished({ topic: { subscriptions } });
+  };
+  await apply(declare(names));
+  const stored = (await store.catalog()).subscriptions.map(({ name }) => name);
+  assert.deepEqual(stored, names);
+  assert.equal(facts.length, 1 + names.length);
+  assert.equal(await apply(declare(names)), 0);
+  assert.equal(await apply(declare(names.slice(0, 1))), 1_200);
+  assert.equal((await store.catalog()).subscriptions.length, 1);
+});
+
+test("when a write fails the others of its group are made, and no later ones", async () => {
+  const { store, apply } = openRegistry();
+  const put = store.putSubscription.bind(store);
+  store.putSubscription = (draft, revision) =>
+    draft.name === "many-7" ? Promise.reject(new Error("the disk is full")) : put(draft, revision);
+  const { destination } = wished().orders.subscriptions.billing;
+  const names = Array.from({ length: 600 }, (_, index) => `many-${index}`);
+  const subscriptions = Object.fromEntries(names.map((name) => [name, { destination }]));
+  await assert.rejects(apply(wished({ topic: { subscriptions } })), /the disk is full/);
+  assert.equal((await store.catalog()).subscriptions.length, 499);
+});

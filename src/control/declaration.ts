@@ -10,6 +10,7 @@ import type { BatchPolicy } from "../core/delivery/batch.ts";
 import type { ProfileName } from "../core/delivery/profile.ts";
 import type { Log, Registry } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import { LiveCatalog, subscriptionKey } from "../core/routing/live-catalog.ts";
 import {
   plainSubscription,
   type Subscription,
@@ -228,25 +229,24 @@ export async function applyDeclaration(
   declaration: Declaration,
   log: Log,
 ): Promise<void> {
-  const { topics, subscriptions } = await registry.catalog();
-  for (const declared of declaration.topics) {
-    const stored = topics.find((topic) => isSameName(topic.name, declared.name));
-    await applyTopic(registry, declared, stored, log);
-  }
-  for (const declared of declaration.subscriptions) {
-    const stored = subscriptions.find((one) => isSameSubscription(one, declared));
-    await applySubscription(registry, declared, stored, log);
-  }
-  for (const stored of subscriptions) {
-    if (stored.origin !== "file") continue;
-    if (declaration.subscriptions.some((one) => isSameSubscription(one, stored))) continue;
+  const catalog = new LiveCatalog(await registry.catalog());
+  await inGroups(declaration.topics, (declared) =>
+    applyTopic(registry, declared, catalog.topic(declared.name), log),
+  );
+  await inGroups(declaration.subscriptions, (declared) =>
+    applySubscription(registry, declared, catalog.named(declared), log),
+  );
+  const keys = new Set(declaration.subscriptions.map(subscriptionKey));
+  const isLeftOver = (stored: Subscription) =>
+    stored.origin === "file" && !keys.has(subscriptionKey(stored));
+  await inGroups(catalog.subscriptions.filter(isLeftOver), async (stored) => {
     await registry.removeSubscription(stored.id);
     tell(log, "removed", stored);
-  }
-  for (const stored of topics) {
+  });
+  for (const stored of catalog.topics) {
     if (stored.origin !== "file") continue;
     if (declaration.topics.some((topic) => isSameName(topic.name, stored.name))) continue;
-    const isUsed = subscriptions.some(
+    const isUsed = catalog.subscriptions.some(
       (one) => one.origin === "api" && isSameName(one.topic, stored.name),
     );
     if (isUsed) {
@@ -255,6 +255,18 @@ export async function applyDeclaration(
     }
     await registry.removeTopic(stored.name);
     tell(log, "removed", stored);
+  }
+}
+
+/** Writes that are asked for together share a transaction; more than these wait for their turn. */
+const writesAtOnce = 500;
+
+/** Rejects with the first failure of a group, once the others of that group have ended. */
+async function inGroups<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
+  for (let from = 0; from < all.length; from += writesAtOnce) {
+    const ends = await Promise.allSettled(all.slice(from, from + writesAtOnce).map(act));
+    const failed = ends.find((end) => end.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
   }
 }
 
@@ -302,14 +314,6 @@ async function applySubscription(
   if (asStored !== undefined && holds(stored, asStored)) return;
   await registry.putSubscription(draft);
   tell(log, stored === undefined ? "created" : "updated", draft);
-}
-
-function isSameSubscription(one: SubscriptionDraft, other: SubscriptionDraft): boolean {
-  return (
-    isSameName(one.topic, other.topic) &&
-    isSameName(one.domainTopic ?? "", other.domainTopic ?? "") &&
-    isSameName(one.name, other.name)
-  );
 }
 
 /** Whether everything that is wanted is there already, whatever else is. */

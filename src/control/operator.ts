@@ -8,8 +8,9 @@
 
 import { type Flow, type FlowState, goOn, pause } from "../core/delivery/flow.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
-import type { Catalog, Clock, Instant, Log, Meter, Queue, WholeStore } from "../core/ports.ts";
+import type { Clock, Instant, Log, Meter, Queue, WholeStore } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { LiveCatalog } from "../core/routing/live-catalog.ts";
 import type { SkipStep, Switchboard } from "../core/steering.ts";
 import type { Chronicle } from "../core/story/chronicle.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../core/subscription.ts";
@@ -19,7 +20,7 @@ import { shownAs } from "../core/text/wording.ts";
 export interface OperatorDeps {
   readonly store: WholeStore;
   /** As it was last read. */
-  readonly catalog: () => Catalog;
+  readonly catalog: () => LiveCatalog;
   readonly refresh: () => Promise<void>;
   readonly switchboard: Switchboard;
   readonly clock: Clock;
@@ -259,7 +260,7 @@ export class Operator {
   }
 
   #need(id: SubscriptionId): Subscription {
-    const found = this.#deps.catalog().subscriptions.find((one) => one.id === id);
+    const found = this.#deps.catalog().subscription(id);
     if (found !== undefined) return found;
     throw new Refusal("NotFound", "There is no such subscription any more.");
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { LiveCatalog } from "../core/routing/live-catalog.ts";
 import { plainSubscription } from "../core/subscription.ts";
 import { plainTopic } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
@@ -23,9 +24,9 @@ test("settings that a new profile does not know are told, and stay as they are (
   const told: unknown[] = [];
   const log = { fact: (...fact: unknown[]) => void told.push(fact) };
   const catalog = await store.catalog();
-  logUnusedSettings(catalog, "azure", log);
+  logUnusedSettings(new LiveCatalog(catalog), "azure", log);
   assert.deepEqual(told, []);
-  logUnusedSettings(catalog, "ga-2018", log);
+  logUnusedSettings(new LiveCatalog(catalog), "ga-2018", log);
   const words =
     "the profile ga-2018 does not know a number of attempts per subscription; " +
     "the profile ga-2018 does not know batches";

@@ -4,18 +4,14 @@
 
 import { unusedUnder, whyUnused } from "../core/delivery/allowance.ts";
 import type { ProfileName } from "../core/delivery/profile.ts";
-import type { Catalog, Log } from "../core/ports.ts";
+import type { Log } from "../core/ports.ts";
+import type { LiveCatalog } from "../core/routing/live-catalog.ts";
 
 /** `usual`: of topics that have none of their own. */
-export function logUnusedSettings(
-  { topics, subscriptions }: Catalog,
-  usual: ProfileName,
-  log: Log,
-): void {
-  for (const subscription of subscriptions) {
+export function logUnusedSettings(catalog: LiveCatalog, usual: ProfileName, log: Log): void {
+  for (const subscription of catalog.subscriptions) {
     const { topic: name, name: own } = subscription;
-    const topic = topics.find((each) => each.name.toLowerCase() === name.toLowerCase());
-    const profile = topic?.profile ?? usual;
+    const profile = catalog.topic(name)?.profile ?? usual;
     const idle = unusedUnder(profile, subscription);
     if (idle.length === 0) continue;
     const words = idle.map((each) => whyUnused(profile, each)).join("; ");

@@ -6,6 +6,7 @@ import { batchDefaults } from "../core/delivery/batch.ts";
 import type { ProfileName } from "../core/delivery/profile.ts";
 import type { Level } from "../core/ports.ts";
 import { baseUrlOf } from "../core/request.ts";
+import { LiveCatalog } from "../core/routing/live-catalog.ts";
 import { plainSubscription, type SubscriptionDraft } from "../core/subscription.ts";
 import { plainTopic } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
@@ -37,9 +38,9 @@ interface Options {
 /** The module's routes on the memory store, without a socket. */
 async function openModule({ rules = {}, profile = "azure" }: Options = {}) {
   const store = new MemoryStore();
-  let catalog = await store.catalog();
+  const catalog = new LiveCatalog();
   const refresh = async () => {
-    catalog = await store.catalog();
+    catalog.update(null, await store.catalog());
   };
   const facts: { level: Level; name: string; fields: Json }[] = [];
   const told: string[] = [];

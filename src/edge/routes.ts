@@ -7,9 +7,9 @@ import { readValue, wholeBody } from "../control/arm/body.ts";
 import { changing, logTopic } from "../control/arm/find-topic.ts";
 import { reply } from "../control/arm/reply.ts";
 import { type AdminLock, requireAdmin } from "../control/signin/admin-lock.ts";
-import type { Catalog } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Request, Route } from "../core/request.ts";
+import type { LiveCatalog } from "../core/routing/live-catalog.ts";
 import {
   plainSubscription,
   type Subscription,
@@ -153,12 +153,12 @@ function withoutRevision({ revision: _, ...draft }: Topic): TopicDraft {
 }
 
 /** Refusals: InvalidSetting, Conflict. */
-function checkNewName({ topics }: Catalog, name: string): void {
+function checkNewName(catalog: LiveCatalog, name: string): void {
   if (!topicNameRule.test(name)) {
     const allowed = "2 to 50 letters, digits and hyphens";
     throw refuseValue({ field: "topicName", value: name, allowed });
   }
-  const taken = topics.find((topic) => isSameName(topic.name, name));
+  const taken = catalog.topic(name);
   if (taken === undefined) return;
   throw new Refusal("Conflict", `The name ${shownAs(name)} is that of a ${taken.kind}.`);
 }
@@ -248,26 +248,25 @@ function tell(
   log.fact("info", "subscription.changed", { ...names, change, state, origin: "api" });
 }
 
-function findTopic({ topics }: Catalog, name: string): Topic | undefined {
-  return topics.find((topic) => topic.kind === "topic" && isSameName(topic.name, name));
+function findTopic(catalog: LiveCatalog, name: string): Topic | undefined {
+  const topic = catalog.topic(name);
+  return topic?.kind === "topic" ? topic : undefined;
 }
 
 /** Refusal: NotFound. */
-function needTopic(catalog: Catalog, { params }: Request): Topic {
+function needTopic(catalog: LiveCatalog, { params }: Request): Topic {
   const name = params.topic ?? "";
   const topic = findTopic(catalog, name);
   if (topic === undefined) throw new Refusal("NotFound", `There is no topic ${shownAs(name)}.`);
   return topic;
 }
 
-function findSubscription({ subscriptions }: Catalog, topic: Topic, name: string) {
-  return subscriptions.find(
-    (one) => isSameName(one.topic, topic.name) && isSameName(one.name, name),
-  );
+function findSubscription(catalog: LiveCatalog, topic: Topic, name: string) {
+  return catalog.named({ topic: topic.name, domainTopic: null, name });
 }
 
 /** Refusal: NotFound. */
-function needSubscription(catalog: Catalog, request: Request) {
+function needSubscription(catalog: LiveCatalog, request: Request) {
   const topic = needTopic(catalog, request);
   const name = request.params.subscription ?? "";
   const subscription = findSubscription(catalog, topic, name);

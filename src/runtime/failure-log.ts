@@ -3,8 +3,9 @@
 // log are told, so that nothing on the path of an event knows of it.
 
 import { closeSync, openSync } from "node:fs";
-import type { Catalog, Clock, Log } from "../core/ports.ts";
+import type { Clock, Log } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { LiveCatalog } from "../core/routing/live-catalog.ts";
 import { deliveryFailure, type FailureRecord, publishFailure } from "../core/story/failure.ts";
 import type { StoryNote } from "../core/story/note.ts";
 import type { Topic } from "../core/topic.ts";
@@ -19,7 +20,7 @@ export interface FailureLog {
 }
 
 export interface FailureDeps {
-  readonly catalog: () => Catalog;
+  readonly catalog: () => LiveCatalog;
   readonly clock: Clock;
 }
 
@@ -31,7 +32,7 @@ export interface Lines {
 
 export function openFailureLog(lines: Lines, deps: FailureDeps): FailureLog {
   const tell = (record: FailureRecord) => lines.write(JSON.stringify(record));
-  const topicOf = (name: string) => deps.catalog().topics.find((topic) => topic.name === name);
+  const topicOf = (name: string) => deps.catalog().topic(name);
   return {
     note(note) {
       if (!isFailure(note)) return;

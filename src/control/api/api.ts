@@ -3,6 +3,7 @@
 
 import type { SettingView } from "../../core/api/views.ts";
 import type { Request, Route } from "../../core/request.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
 import type { RedriveDeps } from "../deadletters/redrive.ts";
 import { Redrives } from "../deadletters/redrives.ts";
@@ -36,6 +37,7 @@ export interface ApiDeps
     SigningDeps,
     SimulateDeps,
     Omit<OverviewDeps, "pulse" | "profile"> {
+  readonly catalog: () => LiveCatalog;
   readonly chronicle: Pick<Chronicle, "find" | "search" | "listen" | "note">;
   readonly settings: readonly SettingView[];
   readonly every: HeartbeatDeps["every"];

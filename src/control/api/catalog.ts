@@ -11,9 +11,10 @@ import type {
 } from "../../core/api/views.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
-import type { Catalog, Ledger, QueueCount } from "../../core/ports.ts";
+import type { Ledger, QueueCount } from "../../core/ports.ts";
 import type { Request } from "../../core/request.ts";
 import { baseUrlOf } from "../../core/request.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import { endpointOf, type Subscription } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant } from "../../core/text/time.ts";
@@ -23,7 +24,7 @@ import { namedSubscription, namedTopic } from "./names.ts";
 import type { Handlers } from "./serve.ts";
 
 export interface CatalogDeps {
-  readonly catalog: () => Catalog;
+  readonly catalog: () => LiveCatalog;
   readonly ledger: Ledger;
   readonly profile: ProfileName;
   readonly defaults: PolicyDefaults;

@@ -5,11 +5,12 @@
 import type { ExplainFilters } from "../../core/api/orders.ts";
 import type { FilterVerdict } from "../../core/api/views.ts";
 import type { EventFields } from "../../core/event.ts";
-import type { Catalog, Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { explainFilter } from "../../core/routing/filter/explain.ts";
 import { parseFilter } from "../../core/routing/filter/parse.ts";
 import type { Filter } from "../../core/routing/filter.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import { publishLimits } from "../../core/schema/limits.ts";
 import { readEvents } from "../../core/schema/read.ts";
 import { isSameName } from "../../core/text/compare.ts";
@@ -19,7 +20,7 @@ import { namedTopic } from "./names.ts";
 import type { Handlers } from "./serve.ts";
 
 export interface ExplainDeps {
-  readonly catalog: () => Catalog;
+  readonly catalog: () => LiveCatalog;
   readonly clock: Clock;
 }
 

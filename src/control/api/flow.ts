@@ -1,7 +1,7 @@
 // Steering one subscription: pause, resume, drain, skip, and "try now". What each does is told in
 // docs/delivery.md.
 
-import type { Catalog } from "../../core/ports.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import type { Operator } from "../operator.ts";
 import { type CatalogDeps, viewOf } from "./catalog.ts";
@@ -9,7 +9,7 @@ import { type NamesSubscription, namedSubscription } from "./names.ts";
 import type { Handlers } from "./serve.ts";
 
 export interface FlowDeps extends CatalogDeps {
-  readonly catalog: () => Catalog;
+  readonly catalog: () => LiveCatalog;
   readonly operator: Operator;
 }
 

@@ -3,9 +3,10 @@
 
 import type { HandshakeView } from "../../core/api/views.ts";
 import { validationUrlOf } from "../../core/handshake/question.ts";
-import type { Catalog, Clock, Log } from "../../core/ports.ts";
+import type { Clock, Log } from "../../core/ports.ts";
 import type { Request } from "../../core/request.ts";
 import { baseUrlOf } from "../../core/request.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { HandshakePort } from "../handshake/port.ts";
@@ -13,7 +14,7 @@ import { type NamesSubscription, namedSubscription } from "./names.ts";
 import type { Handlers } from "./serve.ts";
 
 export interface HandshakeDeps {
-  readonly catalog: () => Catalog;
+  readonly catalog: () => LiveCatalog;
   readonly clock: Clock;
   readonly handshakes: HandshakePort;
   readonly log: Log;

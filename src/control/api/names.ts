@@ -1,10 +1,9 @@
 // How our own API names a subscription: by its topic and its own name in the path, and within a
 // domain by `?domainTopic=` as well. Names are compared without regard to letter case.
 
-import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Subscription } from "../../core/subscription.ts";
-import { isSameName } from "../../core/text/compare.ts";
 import { shownAs } from "../../core/text/wording.ts";
 import type { Topic } from "../../core/topic.ts";
 
@@ -15,23 +14,18 @@ export interface NamesSubscription {
 }
 
 /** Refusal: NotFound. */
-export function namedTopic({ topics }: Catalog, topic: string): Topic {
-  const found = topics.find(({ name }) => isSameName(name, topic));
+export function namedTopic(catalog: LiveCatalog, topic: string): Topic {
+  const found = catalog.topic(topic);
   if (found !== undefined) return found;
   throw new Refusal("NotFound", `There is no topic ${shownAs(topic)}.`);
 }
 
 /** Refusal: NotFound. */
 export function namedSubscription(
-  { subscriptions }: Catalog,
+  catalog: LiveCatalog,
   { params: { topic, name }, query: { domainTopic = "" } }: NamesSubscription,
 ): Subscription {
-  const found = subscriptions.find(
-    (one) =>
-      isSameName(one.topic, topic) &&
-      isSameName(one.name, name) &&
-      isSameName(one.domainTopic ?? "", domainTopic),
-  );
+  const found = catalog.named({ topic, domainTopic, name });
   if (found !== undefined) return found;
   const where = domainTopic === "" ? shownAs(topic) : shownAs(`${topic}/${domainTopic}`);
   throw new Refusal("NotFound", `There is no subscription ${shownAs(name)} of ${where}.`);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { subscriptionDraft } from "../../../test/contract/fixture.ts";
 import { plainRequest } from "../../../test/fixtures/request.ts";
-import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import { type SubscriptionDraft, termsIn } from "../../core/subscription.ts";
 import { plainTopic } from "../../core/topic.ts";
 import { MemoryStore } from "../../store/memory.ts";
@@ -21,12 +21,12 @@ async function open(changes: Partial<SubscriptionDraft> = {}) {
     ...subscriptionDraft({ name: "billing", topic: "orders" }),
     ...changes,
   });
-  let catalog: Catalog = await store.catalog();
+  const catalog = new LiveCatalog(await store.catalog());
   let now = startAt;
   let made = 0;
   const facts: unknown[] = [];
   const refresh = async () => {
-    catalog = await store.catalog();
+    catalog.update(null, await store.catalog());
   };
   const handlers = signingHandlers({
     registry: store,

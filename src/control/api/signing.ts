@@ -9,8 +9,9 @@ import {
   type Signing,
   secretsInForce,
 } from "../../core/delivery/signing.ts";
-import type { Catalog, Clock, Log, Registry } from "../../core/ports.ts";
+import type { Clock, Log, Registry } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Subscription, SubscriptionDraft } from "../../core/subscription.ts";
 import { wantedTerms } from "../arm/render.ts";
 import { checkSecret, makeSecret, refuseUnsignable, renderSigning } from "../properties/signing.ts";
@@ -19,7 +20,7 @@ import type { Handlers } from "./serve.ts";
 
 export interface SigningDeps {
   readonly registry: Registry;
-  readonly catalog: () => Catalog;
+  readonly catalog: () => LiveCatalog;
   readonly refresh: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;

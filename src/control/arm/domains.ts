@@ -4,9 +4,9 @@
 // A topic that has a subscription is there, whatever the list says: between two writes of two
 // clients the list may fall behind.
 
-import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { refuseValue } from "../../core/text/wording.ts";
@@ -30,11 +30,15 @@ import { done, reply } from "./reply.ts";
 const topicsMax = 100_000;
 
 /** As it is spelt, in any letter case that is asked for; undefined when it is not there. */
-export function findDomainTopic(catalog: Catalog, domain: Topic, name: string): string | undefined {
+export function findDomainTopic(
+  catalog: LiveCatalog,
+  domain: Topic,
+  name: string,
+): string | undefined {
   return namesOf(catalog, domain).find((known) => isSameName(known, name));
 }
 
-function namesOf(catalog: Catalog, domain: Topic): readonly string[] {
+function namesOf(catalog: LiveCatalog, domain: Topic): readonly string[] {
   const names = new Map(domain.domain?.topics.map((name) => [name.toLowerCase(), name]));
   for (const { domainTopic } of subscriptionsOf(catalog, domain)) {
     if (domainTopic !== null && !names.has(domainTopic.toLowerCase())) {
@@ -44,7 +48,7 @@ function namesOf(catalog: Catalog, domain: Topic): readonly string[] {
   return [...names.values()];
 }
 
-function subscriptionsOf({ subscriptions }: Catalog, domain: Topic): readonly Subscription[] {
+function subscriptionsOf({ subscriptions }: LiveCatalog, domain: Topic): readonly Subscription[] {
   return subscriptions.filter(({ topic }) => isSameName(topic, domain.name));
 }
 
@@ -53,7 +57,7 @@ function domainOf(source: DomainTopicSource): TopicSource {
 }
 
 /** Refusal: NotFound. */
-export function needDomain(catalog: Catalog, source: DomainTopicSource): Topic {
+export function needDomain(catalog: LiveCatalog, source: DomainTopicSource): Topic {
   return needTopic(catalog, domainOf(source));
 }
 

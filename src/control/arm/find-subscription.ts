@@ -1,8 +1,8 @@
 // Where subscriptions are: from the source that a path names to the records of the catalog.
 
 import { parseStorageId } from "../../core/azure/storage.ts";
-import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { localGroup, type Topic, topicArmId } from "../../core/topic.ts";
@@ -17,7 +17,7 @@ export interface SubscriptionParent {
 }
 
 /** Where a subscription would be; undefined when there is no such topic. */
-export function findParent(catalog: Catalog, source: Source): SubscriptionParent | undefined {
+export function findParent(catalog: LiveCatalog, source: Source): SubscriptionParent | undefined {
   switch (source.kind) {
     case "foreign": {
       const topic = findStorage(catalog, source.id);
@@ -39,13 +39,12 @@ export function findParent(catalog: Catalog, source: Source): SubscriptionParent
  * An account that the file knows by its name alone is that account in every group, and is shown in
  * the one asked for.
  */
-function findStorage({ topics }: Catalog, id: string): Topic | undefined {
+function findStorage(catalog: LiveCatalog, id: string): Topic | undefined {
   const asked = parseStorageId(id);
   if (asked === null || asked.container !== null) return undefined;
-  const found = topics.find(
-    ({ kind, name }) => kind === "storage" && isSameName(name, asked.account),
-  );
-  if (found === undefined || isSameName(topicArmId(found), id)) return found;
+  const found = catalog.topic(asked.account);
+  if (found?.kind !== "storage") return undefined;
+  if (isSameName(topicArmId(found), id)) return found;
   const { place } = found;
   const isAnywhere =
     place.subscriptionId === localGroup.subscriptionId &&
@@ -54,7 +53,7 @@ function findStorage({ topics }: Catalog, id: string): Topic | undefined {
 }
 
 /** Refusals: NotFound, InvalidSetting for what has no events here. */
-export function parentToBe(catalog: Catalog, source: Source): SubscriptionParent {
+export function parentToBe(catalog: LiveCatalog, source: Source): SubscriptionParent {
   if (source.kind === "foreign") {
     const words = "scope must be a topic, a domain, a topic of a domain or a storage account";
     const message = `${words} of this broker, and is ${source.id}`;
@@ -75,16 +74,11 @@ export async function needParent(context: ArmContext, source: Source): Promise<S
 }
 
 export function findSubscription(
-  { subscriptions }: Catalog,
+  catalog: LiveCatalog,
   { topic, domainTopic }: SubscriptionParent,
   name: string,
 ): Subscription | undefined {
-  return subscriptions.find(
-    (one) =>
-      isSameName(one.topic, topic.name) &&
-      isSameName(one.domainTopic ?? "", domainTopic ?? "") &&
-      isSameName(one.name, name),
-  );
+  return catalog.named({ topic: topic.name, domainTopic, name });
 }
 
 export interface Found {
@@ -92,14 +86,14 @@ export interface Found {
   readonly subscription: Subscription;
 }
 
-export function findNamed(catalog: Catalog, { source, name }: Named): Found | undefined {
+export function findNamed(catalog: LiveCatalog, { source, name }: Named): Found | undefined {
   const parent = findParent(catalog, source);
   const subscription = parent && findSubscription(catalog, parent, name);
   return parent && subscription && { topic: parent.topic, subscription };
 }
 
 /** Refusal: NotFound. */
-export function needSubscription(catalog: Catalog, named: Named): Found {
+export function needSubscription(catalog: LiveCatalog, named: Named): Found {
   const found = findNamed(catalog, named);
   if (found === undefined) throw refuseMissing(named.source, named.name);
   return found;

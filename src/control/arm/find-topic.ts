@@ -5,9 +5,10 @@ import type { AzureResources } from "../../core/azure/resources.ts";
 import type { BatchPolicy } from "../../core/delivery/batch.ts";
 import type { ProfileName } from "../../core/delivery/profile.ts";
 import type { CallerUrl } from "../../core/handshake/question.ts";
-import type { Catalog, Clock, Ids, Log, Registry } from "../../core/ports.ts";
+import type { Clock, Ids, Log, Registry } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request } from "../../core/request.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import type { HandshakePort } from "../handshake/port.ts";
@@ -19,7 +20,7 @@ import { reply } from "./reply.ts";
 export interface ArmDeps {
   readonly registry: Registry;
   /** As this broker routes by it now; what was written through us is in it after `refresh`. */
-  readonly catalog: () => Catalog;
+  readonly catalog: () => LiveCatalog;
   readonly refresh: () => Promise<void>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -57,27 +58,22 @@ export function isInGroup({ place }: Topic, group: Group): boolean {
 }
 
 /** The topic or domain at that address, and of that kind. */
-export function findTopic({ topics }: Catalog, source: TopicSource): Topic | undefined {
-  return topics.find(
-    (topic) =>
-      topic.kind === source.kind &&
-      isSameName(topic.name, source.name) &&
-      isInGroup(topic, source.group),
-  );
+export function findTopic(catalog: LiveCatalog, source: TopicSource): Topic | undefined {
+  const topic = catalog.topic(source.name);
+  const isIt = topic?.kind === source.kind && isInGroup(topic, source.group);
+  return isIt ? topic : undefined;
 }
 
 /**
  * Refusal: NotFound. A name belongs to one topic of the broker, so that the group, which clients
  * may leave to a default, is soon mistaken: then the right one is told.
  */
-export function needTopic(catalog: Catalog, source: TopicSource): Topic {
+export function needTopic(catalog: LiveCatalog, source: TopicSource): Topic {
   const topic = findTopic(catalog, source);
   if (topic !== undefined) return topic;
   const { message } = refuseMissing(source);
-  const other = catalog.topics.find(
-    ({ kind, name }) => kind === source.kind && isSameName(name, source.name),
-  );
-  const hint = other === undefined ? "" : ` There is ${topicArmId(other)}.`;
+  const other = catalog.topic(source.name);
+  const hint = other?.kind === source.kind ? ` There is ${topicArmId(other)}.` : "";
   throw new Refusal("NotFound", `${message}${hint}`);
 }
 

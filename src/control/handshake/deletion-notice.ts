@@ -3,12 +3,13 @@
 
 import { type AzureResources, noAzure, urlOf } from "../../core/azure/resources.ts";
 import { type Ask, deletionNoticeOf, type Occasion } from "../../core/handshake/question.ts";
-import type { Catalog, Clock, Ids, Log } from "../../core/ports.ts";
+import type { Clock, Ids, Log } from "../../core/ports.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import { endpointOf, type Subscription, type SubscriptionTerms } from "../../core/subscription.ts";
 import { localGroup, type Topic, topicArmId } from "../../core/topic.ts";
 
 export interface OccasionDeps {
-  readonly catalog: () => Catalog;
+  readonly catalog: () => LiveCatalog;
   readonly clock: Clock;
   readonly ids: Ids;
   /** What the file says of functions; without it there are none. */
@@ -22,7 +23,7 @@ export function occasionOf(
   terms: SubscriptionTerms,
   gone?: Topic,
 ): Occasion {
-  const found = gone ?? catalog().topics.find((one) => one.name === topic);
+  const found = gone ?? catalog().topic(topic);
   const parent = topicArmId(found ?? { kind: "topic", name: topic, place: localGroup });
   const topicId = domainTopic === null ? parent : `${parent}/topics/${domainTopic}`;
   // What leads nowhere is no URL, and whoever is to ask there says so.

@@ -28,9 +28,10 @@ import {
   validationUrlOf,
   wordsOfAnswer,
 } from "../../core/handshake/question.ts";
-import type { Catalog, Clock, Ids, Log, Registry } from "../../core/ports.ts";
+import type { Clock, Ids, Log, Registry } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Route } from "../../core/request.ts";
+import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import {
   endpointOf,
   type Handshake,
@@ -50,7 +51,7 @@ import { type Call, validationRoutes } from "./validation-url.ts";
 export interface HandshakeDeps {
   readonly registry: Registry;
   /** As it was last read. */
-  readonly catalog: () => Catalog;
+  readonly catalog: () => LiveCatalog;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -293,8 +294,7 @@ export class Handshakes implements HandshakePort {
   async #called(call: Call): Promise<"agreed" | "over" | "unknown"> {
     const { clock, catalog } = this.#deps;
     const run = this.#runs.get(call.subscription);
-    const record =
-      run?.record ?? catalog().subscriptions.find(({ id }) => id === call.subscription);
+    const record = run?.record ?? catalog().subscription(call.subscription);
     const handshake = record?.handshake ?? null;
     if (record === undefined || handshake === null) return "unknown";
     if (!isSame(call.code, handshake.code)) return "unknown";

@@ -12,6 +12,7 @@ import type { Subscription, SubscriptionId } from "../subscription.ts";
 import { type Clause, clausesOf, holdAll, type Term, type ValuesTest } from "./filter/clause.ts";
 import type { EventValues, Found, Key } from "./filter/event-values.ts";
 import { countWithin, type PrefixTable, tabulate } from "./filter/prefixes.ts";
+import type { Filter } from "./filter.ts";
 
 export interface Audience {
   /** Those whose filters match, each once. */
@@ -54,11 +55,10 @@ export function gatherAudience(
   evaluations: Evaluations = new Map(),
 ): Audience {
   const members = subscriptions.map(({ id, filter }) => {
-    const clauses = clausesOf(filter);
+    const { matches, handles } = compiledOf(filter);
     const asked =
       filter.advanced.length === 0 ? null : getOrAdd(evaluations, id, () => ({ count: 0 }));
-    const candidate = { id, matches: holdAll(clauses), asked };
-    return { candidate, handles: clauses.filter(isHandle) };
+    return { candidate: { id, matches, asked }, handles };
   });
   const crowd = countCrowd(members.flatMap(({ handles }) => handles));
   const readers = new Map<string, KeyIndex>();
@@ -70,6 +70,23 @@ export function gatherAudience(
   }
   const lookups = [...readers.values()].map(openKeyIndex);
   return { choose: (values) => choose(always, lookups, values) };
+}
+
+interface Compiled {
+  readonly matches: ValuesTest;
+  readonly handles: readonly Handle[];
+}
+
+/** When one subscription changes, the filters of the others of its topic stay as they are. */
+const compiled = new WeakMap<Filter, Compiled>();
+
+function compiledOf(filter: Filter): Compiled {
+  const known = compiled.get(filter);
+  if (known !== undefined) return known;
+  const clauses = clausesOf(filter);
+  const made = { matches: holdAll(clauses), handles: clauses.filter(isHandle) };
+  compiled.set(filter, made);
+  return made;
 }
 
 function isHandle(clause: Clause): clause is Handle {

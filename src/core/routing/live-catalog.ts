@@ -48,7 +48,7 @@ export class LiveCatalog implements Catalog {
   }
 
   named(name: SubscriptionName): Subscription | undefined {
-    return this.#named.get(keyOf(name));
+    return this.#named.get(subscriptionKey(name));
   }
 
   /** Takes over what was read of the records named, or, for null, of all there are. */
@@ -63,12 +63,13 @@ export class LiveCatalog implements Catalog {
     for (const { name } of gone.topics) this.#topics.delete(foldCase(name));
     for (const subscription of gone.subscriptions) {
       this.#subscriptions.delete(subscription.id);
-      if (this.named(subscription) === subscription) this.#named.delete(keyOf(subscription));
+      if (this.named(subscription) === subscription)
+        this.#named.delete(subscriptionKey(subscription));
     }
     for (const topic of topics) this.#topics.set(foldCase(topic.name), topic);
     for (const subscription of subscriptions) {
       this.#subscriptions.set(subscription.id, subscription);
-      this.#named.set(keyOf(subscription), subscription);
+      this.#named.set(subscriptionKey(subscription), subscription);
     }
     if (topics.length + gone.topics.length > 0) this.#topicList = null;
     if (subscriptions.length + gone.subscriptions.length > 0) this.#subscriptionList = null;
@@ -93,7 +94,7 @@ export class LiveCatalog implements Catalog {
   }
 }
 
-/** No name has a slash. */
-function keyOf({ topic, domainTopic, name }: SubscriptionName): string {
+/** The same for all spellings of a name. No name has a slash. */
+export function subscriptionKey({ topic, domainTopic, name }: SubscriptionName): string {
   return foldCase(`${topic}/${domainTopic ?? ""}/${name}`);
 }
