@@ -1,10 +1,10 @@
-// One send that somebody else's code makes: the client of a cloud service, the file system. All we
-// have of it is a promise that may take its time and a signal to break it off. Here it gets what
-// every send has: a wait on our clock, which may be virtual, answers that come late (R-4), and an
-// end when the broker stops. What the outcome of the work is, the work says itself.
+// One send by foreign code: the client of a cloud service, or the file system. All we have of it is
+// a promise and a signal to abort it. Here it gets what every send has: a timeout on our clock,
+// which may be virtual, late answers (R-4), and an end when the broker stops. The work itself
+// returns the outcome.
 //
-// An errand is `open` until its work or its wait is over; `late` when the caller has been told of
-// the timeout and the work may still succeed; then `over`. What is over is broken off.
+// A send is `open` until its work or its timeout is over; `late` when the caller knows of the
+// timeout and the work may still succeed; then `over`. What is over is aborted.
 
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Activity, Clock, Sink } from "../core/ports.ts";
@@ -13,15 +13,15 @@ import { type EgressPolicy, guard } from "./policy.ts";
 
 type Limits = Parameters<Sink["send"]>[2];
 
-/** Never rejects for something the world did. Told by the signal to stop, it may say anything. */
+/** Never rejects because of the service. Once aborted by the signal, its result does not matter. */
 export type Work = (signal: AbortSignal) => Promise<Outcome>;
 
 export interface ClientSendOptions {
   readonly clock: Clock;
   readonly activity: Activity;
-  /** Errands that may go on after their wait; others are broken off. */
+  /** Sends that may continue after their timeout; others are aborted. */
   readonly lateMax: number;
-  /** Without it every address may be connected to. */
+  /** Aborts everything in flight. */
   readonly policy?: EgressPolicy | undefined;
 }
 
@@ -38,7 +38,7 @@ export class ClientSends {
     return new ClientSend(this.#floor, limits, work).outcome;
   }
 
-  /** Breaks off what is under way. */
+  /** A caller that waits gets the bug; when nobody waits any more, it is dropped. */
   close(): void {
     this.#isClosed = true;
     for (const errand of [...this.#floor.clientSends]) errand.cancel();
@@ -100,7 +100,7 @@ class ClientSend {
     }
   }
 
-  /** Whoever waits hears of a bug; when nobody waits any more, there is nobody to tell. */
+  /** Its state until now. */
   #fail(bug: unknown): void {
     const state = this.#leave();
     if (state === "open") this.#tell.reject(bug);

@@ -1,4 +1,4 @@
-// What the contract of sinks does not ask of one destination: several kinds at once.
+// What the contract of sinks does not cover: several kinds of destination at once.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

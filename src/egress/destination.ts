@@ -1,7 +1,7 @@
-// The way out to every kind of destination: which of them stands behind a resource id, the file
-// says (core/azure/resources.ts), and who speaks to it is told here. What takes posts goes by the
-// webhook's way; for the rest Azure's own clients do the work, as errands, and are opened when they
-// are used.
+// Sends to every kind of destination: the file says how to reach a resource id
+// (core/azure/resources.ts), and this selects the sender. Destinations that take posts use the
+// webhook sink; for the rest Azure's own clients do the work (client-send.ts), and are opened on
+// first use.
 
 import type { Declared } from "../core/azure/resource-id.ts";
 import {
@@ -22,24 +22,26 @@ import { openAddresses } from "./http/post-address.ts";
 import type { Webhook } from "./http/webhook.ts";
 import type { EgressPolicy } from "./policy.ts";
 
-/** How long a bus may take to say goodbye; one that is away would take a minute. */
+/** How long closing a bus may take; an unreachable one would take a minute. */
 const goodbyeMs = 1_000;
 
-/** Errands that may go on after their wait, over all destinations. */
+/** Sends that may continue after their timeout, over all destinations. */
 const lateMax = 256;
 
 export interface DestinationOptions {
-  /** Without it every address may be connected to. */
+  /** For destinations that take posts. It is closed by its owner. */
   readonly policy?: EgressPolicy | undefined;
   readonly clock: Clock;
   readonly activity: Activity;
-  /** For what takes posts. It is closed by whoever opened it. */
+  /**
+   * Aborts everything in flight. Closing connections may take a moment, or until the signal aborts.
+   */
   readonly webhook: Webhook;
   readonly azure: AzureResources;
 }
 
 export interface Destinations extends Sink<Destination> {
-  /** Breaks off what is under way. Goodbyes are waited for a moment, or until the signal aborts. */
+  /** An id that is no longer in the file is an outcome, like an unknown host name. */
   close(signal?: AbortSignal): Promise<void>;
 }
 
@@ -99,7 +101,7 @@ interface Named {
   readonly resourceId: string;
 }
 
-/** An id that has lost its section is an outcome, like a name that nobody knows. */
+/** One for each resource, opened on first use. */
 function unknown({ kind, resourceId }: Named): Promise<Outcome> {
   const words = `${resourceId} is not in ${resourceForms[kind].section}.`;
   return Promise.resolve(silent("dns", words));

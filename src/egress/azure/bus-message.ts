@@ -1,6 +1,6 @@
 // What goes to Service Bus and Event Hubs, and what comes back: an event as a single object in the
-// delivery schema, with what a webhook would get in headers as application properties (C-1); and
-// what their clients throw, as the outcome that the same thing has over HTTP. Pure functions.
+// delivery schema, with a webhook's headers as application properties (C-1); and their clients'
+// errors, as the outcome of the same case over HTTP. Pure functions.
 
 import type { Outcome } from "../../core/delivery/outcome.ts";
 import type { Delivery, Parcel } from "../../core/ports.ts";
@@ -10,22 +10,22 @@ import { silent } from "../http/exchange.ts";
 import { gridFields, ownFields, silenceOf, wordsOf } from "../http/message.ts";
 import { isNoToken } from "./client.ts";
 
-/** An event for a bus, before it takes the shape of one. */
+/** An event for a bus, independent of which bus. */
 export interface Load {
   readonly body: Buffer;
   readonly contentType: string;
   /** The same with every attempt. */
   readonly id: string;
   readonly properties: Record<string, string>;
-  /** Those of the subscription's own that the bus itself has a meaning for, by their names. */
+  /** Those of the subscription's own headers that have a meaning for the bus, by name. */
   readonly known: ReadonlyMap<string, string>;
 }
 
 /**
- * `meant` are the names that the bus has a meaning for, in lower case.
+ * `meant` are the names that have a meaning for the bus, in lower case.
  *
- * *Differs:* whether an event hub gets an object or an array of one is not told; it is an object
- * here, as it is for Service Bus. Values of properties are texts, whatever they are in the event.
+ * *Differs:* whether an event hub gets an object or an array of one is not documented; it is an
+ * object here, as for Service Bus. Values of properties are always strings.
  */
 export function loadsOf(
   { subscription, deliveries, trace }: Parcel,
@@ -54,7 +54,7 @@ export function loadsOf(
   });
 }
 
-/** C-1: a publisher may have put anything where a value is looked for. */
+/** C-1: the event may have anything at the path. */
 const valueBytesMax = 4_096;
 
 function bounded(text: string): string {
@@ -64,10 +64,10 @@ function bounded(text: string): string {
   return new TextDecoder().decode(bytes.subarray(0, valueBytesMax), { stream: true });
 }
 
-/** What has been taken is a success under every profile (P-1): clients only say that it was. */
+/** A successful send is a success under every profile (P-1): clients report no status. */
 export const taken: Outcome = { kind: "answered", status: 200 };
 
-/** What the service leaves alone for five minutes. Ours waits as long with a status that waits. */
+/** Cases after which the service waits five minutes. Ours get a status with the same wait. */
 const restMs = 300_000;
 
 type Meaning = Omit<Extract<Outcome, { kind: "answered" }>, "kind">;
@@ -105,7 +105,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   InternalServerError: { status: 500 },
 };
 
-/** Both the bus's own word that it took too long, and the client's that it heard nothing. */
+/** Both the bus's own timeout, and the client's. */
 const timeouts = ["ServiceTimeout", "ServiceUnavailableError", "OperationTimeoutError"];
 
 export function busOutcome(error: Error): Outcome {
@@ -124,14 +124,14 @@ export function busOutcome(error: Error): Outcome {
 
 function meaningOf(error: Error, code: string): Meaning | null {
   if (isNoToken(error)) return unauthorized;
-  // What the client itself refuses to send: a key of a partition that is too long, for one.
+  // What the client itself refuses to send: for example a partition key that is too long.
   if (error instanceof TypeError || error instanceof RangeError) return badRequest;
-  // Its name for what is not found, unless the system could not find the host.
+  // Its name for not found, unless the system could not resolve the host.
   const isAbsent = /^ServiceCommunication(Problem|Error)$/.test(code) && !("syscall" in error);
   return isAbsent ? notFound : null;
 }
 
-/** A general error of Service Bus has the code before its words; several have that of the first. */
+/** A general error of Service Bus begins with the code; several have that of the first. */
 function codeOf(error: Error & { readonly code?: unknown }): string {
   if (error instanceof AggregateError && error.errors[0] instanceof Error) {
     return codeOf(error.errors[0]);

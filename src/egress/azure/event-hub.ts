@@ -1,5 +1,5 @@
 // Event hubs, by Azure's own client: one producer for each hub. `PartitionKey` among the
-// subscription's own headers decides which partition an event goes to; without it the hub does.
+// subscription's own headers selects the partition of an event; without it the hub does.
 
 import type { EventHubProducerClient } from "@azure/event-hubs";
 import type { Namespace } from "../../core/azure/resources.ts";
@@ -43,7 +43,7 @@ export function openEventHubs(namespace: Namespace): Bus {
           ...(partitionKey !== undefined && { partitionKey }),
         });
         for (const { body, contentType, id, properties } of loads) {
-          // The hub would end the link for it, without a word that reaches us.
+          // The hub would close the link without an error that reaches us.
           if (!batch.tryAdd({ body, contentType, properties, messageId: id })) return tooLarge;
         }
         await producer.sendBatch(batch, { abortSignal });

@@ -1,10 +1,10 @@
-// Tokens of a managed identity: whoever the platform says that this program is, be it a virtual
-// machine, App Service or Kubernetes. What each of them offers is Azure's library's to know.
+// Tokens of a managed identity, which the platform gives this program: a virtual machine, App
+// Service or Kubernetes. Azure's library knows how each provides them.
 
 import type { TokenCredential } from "@azure/identity";
 import { inTurn } from "./client.ts";
 
-/** `clientId`: which one, where the program has several; null: the one it has. */
+/** `clientId`: which one, if the program has several; null: its only one. */
 export async function managedIdentity(clientId: string | null): Promise<TokenCredential> {
   const { ManagedIdentityCredential } = await inTurn(() => import("@azure/identity"));
   const retryOptions = { maxRetries: 0 };

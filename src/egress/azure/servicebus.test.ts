@@ -1,4 +1,4 @@
-// Azure's own client of Service Bus, and a double of the service that speaks AMQP to it.
+// Azure's own client of Service Bus, and a stand-in for the service that speaks AMQP to it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

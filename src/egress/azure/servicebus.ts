@@ -1,6 +1,6 @@
 // Queues and topics of Service Bus, by Azure's own client: one connection for a namespace, one link
-// for each queue or topic. An event is one message of the bus, whose id is the event's own and the
-// same with every attempt, so that the bus can find duplicates.
+// for each queue or topic. An event is one message of the bus, whose id is the event's own in every
+// attempt, so that the bus can detect duplicates.
 
 import type {
   ServiceBusClient,
@@ -18,13 +18,13 @@ import { managedIdentity } from "./managed-identity.ts";
 
 /** A bus with its queues, topics or hubs, called entities. */
 export interface Bus {
-  /** Never rejects for something the world did. */
+  /** Never rejects because of the bus. */
   send(parcel: Parcel, entity: string, signal: AbortSignal): Promise<Outcome>;
-  /** Says goodbye, and waits for the answer. Never rejects. */
+  /** Closes the connection, and waits for the answer. Never rejects. */
   close(): Promise<void>;
 }
 
-/** One try, and a wait of its own that is longer than any of ours. */
+/** One attempt, and a timeout that is longer than any of ours. */
 export const busClientOptions = {
   retryOptions: { maxRetries: 0, timeoutInMs: 300_000 },
   userAgentOptions: { userAgentPrefix: "posthorn" },
@@ -37,10 +37,10 @@ export function guardedOptions({ endpoint }: GuardedNamespace) {
     : { ...busClientOptions, customEndpointAddress: endpoint };
 }
 
-/** As AMQP has it: the client's own shape knows no `ViaPartitionKey`. */
+/** As in AMQP: the client's own shape has no `ViaPartitionKey`. */
 type Annotated = ServiceBusReceivedMessage["_rawAmqpMessage"];
 
-/** The properties of a message that subscriptions may set, by the names that the service gives. */
+/** The properties of a message that subscriptions may set, by the service's names. */
 const slots = {
   messageid: "messageId",
   sessionid: "groupId",
@@ -82,8 +82,8 @@ export function openServiceBus(namespace: Namespace): Bus {
         return silent("connection", wordsOf(error as Error));
       }
       try {
-        // As a list, also of one: only then the client looks whether it is too large for the bus,
-        // which would end the link without a word that reaches us.
+        // As a list, also of one: only then does the client check whether it is too large for the
+        // bus, which would close the link without an error that reaches us.
         await sender.sendMessages(loadsOf(parcel, meant).map(asMessage), { abortSignal });
         return taken;
       } catch (error) {

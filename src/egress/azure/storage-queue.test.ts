@@ -1,6 +1,5 @@
 // Queues of a storage account: Azure's own client, and an endpoint on a real socket that speaks as
-// much of the protocol as one event needs. That a real queue takes them is shown on Azurite, in
-// test/destination.test.ts.
+// much of the protocol as one event needs. test/destination.test.ts uses a real queue, on Azurite.
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";

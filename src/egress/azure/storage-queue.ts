@@ -1,10 +1,8 @@
 // Events in a queue of a storage account, by Azure's own client: one event is one message of the
-// queue, as a single object in the delivery schema. There is nothing beside the text, neither
-// headers nor a type.
+// queue, as a single object in the delivery schema. There are neither headers nor a content type.
 //
 // The service writes Base64, and the libraries that read queues expect it; `queueEncoding` of the
-// account says otherwise. A queue that is not there is not made: who names one that does not exist
-// has more likely misspelt it.
+// account can change that. A missing queue is not created: its name is more likely misspelt.
 
 import type { QueueServiceClient } from "@azure/storage-queue";
 import type { StorageAccount } from "../../core/azure/storage.ts";
@@ -17,7 +15,7 @@ import { inTurn, once, storageClientOptions, storageOutcome } from "./client.ts"
 import { managedIdentity } from "./managed-identity.ts";
 
 export interface Queues {
-  /** Never rejects for something the world did. */
+  /** Never rejects because of the service. */
   send(parcel: Parcel, to: StorageQueueDestination, signal: AbortSignal): Promise<Outcome>;
 }
 

@@ -1,5 +1,5 @@
-// Blobs of a storage account, looked at: what lies below a prefix, and the text of one. The client
-// is the one that writes (blob-writer.ts). A container is never listed flat, only a folder at a
+// Reads blobs of a storage account: the entries below a prefix, and the text of one. The client is
+// the same as for writing (blob-writer.ts). A container is never listed flat, only one folder at a
 // time.
 
 import type {
@@ -11,7 +11,7 @@ import type { BlobContainer, Listing, NotRead } from "../../core/deadletter/lett
 import { wordsOf } from "../http/message.ts";
 import { type BlobReader, blobBytesMax, notRead, tooLarge } from "./reader.ts";
 
-/** The service gives no more. */
+/** The service's maximum. */
 const namesPerPage = 5_000;
 
 const empty = { kind: "read", text: "", modifiedAt: 0 } as const;
@@ -58,7 +58,7 @@ export function openBlobReader(connected: () => Promise<BlobServiceClient>): Blo
         const modifiedAt = answer.lastModified?.getTime() ?? 0;
         return { kind: "read", text: bytes.toString(), modifiedAt };
       } catch (error) {
-        // There is no first byte to begin with.
+        // An empty blob has no first byte to begin with.
         if ((error as RestError).statusCode === 416) return empty;
         return notReadOf(error as Error);
       }
@@ -74,7 +74,7 @@ export function openBlobReader(connected: () => Promise<BlobServiceClient>): Blo
   };
 }
 
-/** The client's own words of an answer may quote the request; its code does not. */
+/** The client's own message may quote the request; its code does not. */
 function notReadOf(error: Error & Partial<Pick<RestError, "statusCode" | "code">>): NotRead {
   const { statusCode, code } = error;
   if (statusCode === undefined) return notRead(`The store gave no answer: ${wordsOf(error)}`);

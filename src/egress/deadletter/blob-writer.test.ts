@@ -1,6 +1,5 @@
-// Dead letters on their way to a storage account: Azure's own client, and an endpoint on a real
-// socket that speaks as much of the protocol as one blob needs. That a real store takes them is
-// shown in test/deadletter.test.ts.
+// Writing dead letters to a storage account: Azure's own client, and an endpoint on a real socket
+// that speaks as much of the protocol as one blob needs. test/deadletter.test.ts uses a real store.
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -69,7 +68,7 @@ sinkContract("a storage account", async (deps): Promise<SinkWorld<DeadLetterDest
   };
 });
 
-/** The events alone, without what a dead letter tells of them. */
+/** Only the events, without what a dead letter adds. */
 function eventsIn(body: string): string[] {
   return (JSON.parse(body) as Record<string, unknown>[]).map((record) => {
     const { deadLetterReason, deliveryAttempts, lastDeliveryOutcome, publishTime, ...event } =

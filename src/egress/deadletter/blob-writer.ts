@@ -1,9 +1,8 @@
-// Blobs in a storage account of Azure's, or of an emulator of it. The client is Azure's own, loaded
-// when the first blob comes: it takes a while, and most brokers never need it. It makes one try;
-// when the next one is made is the law's to say.
+// Writes blobs to an Azure storage account, or to an emulator. The client is Azure's own, loaded
+// with the first blob: it takes a while, and most brokers never need it. It makes one attempt; the
+// retry rules decide about the next.
 //
-// A container that is not there is not made, as the service does not: who gives the name of one
-// that does not exist has more likely misspelt it.
+// A missing container is not created, as in the service: its name is more likely misspelt.
 
 import type { BlobServiceClient } from "@azure/storage-blob";
 import type { StorageStore } from "../../core/azure/storage.ts";
@@ -12,7 +11,7 @@ import { managedIdentity } from "../azure/managed-identity.ts";
 import { openBlobReader } from "./blob-reader.ts";
 import type { BlobStore } from "./sink.ts";
 
-/** *Differs:* what type the service gives its blobs is not told; this is what they are. */
+/** *Differs:* the service's content type is not documented; this is what the blobs contain. */
 const blobContentType = "application/json; charset=utf-8";
 
 export function openBlobs(store: Exclude<StorageStore, { kind: "folder" }>): BlobStore {

@@ -1,5 +1,5 @@
-// Blobs in a folder on disk, looked at. A container that is not there yet is an empty one, because
-// it is made with its first blob. Links are not followed: what lies in the folder counts.
+// Reads blobs from a folder on disk. A missing container is an empty one, because it is created
+// with its first blob. Links are not followed.
 
 import { access, constants, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";

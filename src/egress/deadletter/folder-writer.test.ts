@@ -1,5 +1,5 @@
-// Dead letters on their way into a folder, on a real disk. Waits and late ends are those of every
-// errand, and are proved where an endpoint can be made to wait (blob-writer.test.ts).
+// Writing dead letters to a folder, on a real disk. Timeouts and late answers are those of
+// client-send.ts, and are tested where an endpoint can be made to wait (blob-writer.test.ts).
 
 import assert from "node:assert/strict";
 import {

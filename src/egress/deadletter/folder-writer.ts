@@ -1,12 +1,11 @@
-// Blobs in a folder on disk, for those without Azure: a container is a folder, a blob a file, under
-// the same names. Folders that are not there are made.
+// Writes blobs to a folder on disk, without Azure: a container is a folder, a blob a file, under
+// the same names. Missing folders are created.
 //
-// A file is there wholly or not at all: it is written under another name in the same folder, and
-// moved when it is on stable storage. Only then, and when the folders know of it as well, is it
-// told as written, because the event is forgotten after that.
+// A file is written atomically: under another name in the same folder, and renamed when it is on
+// stable storage. It counts as written only after the folders are synced as well, because the event
+// is deleted after that.
 //
-// What the disk says is given the status that a service would have for it, so that people read one
-// kind of outcome.
+// Disk errors are given the status that a service would use, so that outcomes look the same.
 
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -64,7 +63,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** The folder of the file, and those above it up to where the first new one was entered. */
+/** The folder of the file, and those above it up to the first new one. */
 async function syncFolders(folder: string, firstMade: string | undefined): Promise<void> {
   const last = firstMade === undefined ? folder : dirname(firstMade);
   for (let each = folder; ; each = dirname(each)) {
@@ -73,7 +72,7 @@ async function syncFolders(folder: string, firstMade: string | undefined): Promi
   }
 }
 
-/** Systems that cannot open a folder keep its entries by themselves. */
+/** Systems that cannot open a folder sync its entries by themselves. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r").catch(() => null);
   if (folder === null) return;

@@ -1,5 +1,5 @@
-// Dead letters looked at where they lie: one contract for a folder and for Azurite, and what a
-// store may do instead of answering.
+// Reading dead letters: one contract for a folder and for Azurite, and stores that fail or do not
+// answer.
 
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

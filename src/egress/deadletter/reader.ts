@@ -1,5 +1,5 @@
-// Stores of dead letters, looked at for people and for redrives. Each look has an end on our clock,
-// which may be virtual, and stops with the broker. Nothing is changed and nothing is remembered.
+// Reads stores of dead letters, for lists and for redrives. Each read has a timeout on our clock,
+// which may be virtual, and stops with the broker. Nothing is changed and nothing is cached.
 
 import type {
   BlobContainer,
@@ -9,7 +9,9 @@ import type {
 import type { Activity, Clock } from "../../core/ports.ts";
 import { type EgressPolicy, guard } from "../policy.ts";
 
-/** One kind of store. Never rejects for what the world did; told to stop, it may say anything. */
+/**
+ * One kind of store. Never rejects because of the store; once aborted, its result does not matter.
+ */
 export interface BlobReader {
   list(
     container: BlobContainer,
@@ -29,7 +31,7 @@ export interface LetterReaderOptions {
   readonly activity: Activity;
   /** Undefined for an account that is not in the settings. */
   readonly shelfOf: (account: string) => BlobReader | undefined;
-  /** Without it every address may be connected to. */
+  /** Ours have up to 1 MB; the service's maximum is not documented. */
   readonly policy?: EgressPolicy | undefined;
 }
 

@@ -1,14 +1,14 @@
-// The way out for what we have given up on: the records of a parcel become one blob, in the account
-// that the subscription names (L-2). Two kinds of store stand behind the same few words:
-// blob-writer.ts and folder-writer.ts. Which one an account means, the operator has said; a store
-// is opened when the first blob comes for it.
+// Writes dead letters: the records of a parcel become one blob, in the account that the
+// subscription names (L-2). There are two kinds of store: blob-writer.ts and folder-writer.ts. The
+// settings say which one an account is; a store is opened with its first blob.
 //
-// The crash line: between a blob and its settlement the store has the events and we do not know it;
-// after a crash they are written again, into another blob. A dead letter may be there twice.
+// On a crash between a blob and its settlement, the events are written again, into another blob. A
+// dead letter may be there twice.
 //
-// What lies in the same stores is read back through `reader` (reader.ts).
+// The same stores are read through `reader` (reader.ts).
 //
-// Deliberately absent: retries, and the limit after which events are dropped (L-4), which are laws.
+// Deliberately absent: retries, and the limit after which events are dropped (L-4), which are rules
+// in core.
 
 import { findAccount, type StorageAccount, type StorageStore } from "../../core/azure/storage.ts";
 import type { DeadLetterReader } from "../../core/deadletter/letter-store.ts";
@@ -23,11 +23,11 @@ import { openBlobs } from "./blob-writer.ts";
 import { openFolder } from "./folder-writer.ts";
 import { type BlobReader, openLetterReader } from "./reader.ts";
 
-/** Writes that may stay open after their wait, over all stores. */
+/** Writes that may continue after their timeout, over all stores. */
 const lateMax = 64;
 
 export interface DeadLetterOptions {
-  /** Without it every address may be connected to. */
+  /** Aborts everything in flight. */
   readonly policy?: EgressPolicy | undefined;
   readonly clock: Clock;
   readonly activity: Activity;
@@ -37,7 +37,7 @@ export interface DeadLetterOptions {
 
 export interface DeadLetters extends Sink<DeadLetterDestination> {
   readonly reader: DeadLetterReader;
-  /** Breaks off what is under way. */
+  /** Where blobs are written and read. */
   close(): Promise<void>;
 }
 
@@ -47,9 +47,9 @@ export interface Blob {
   readonly text: string;
 }
 
-/** Where blobs are put, and found again. */
+/** Never rejects because of the store. A written blob is durable, and never partial. */
 export interface BlobStore extends BlobReader {
-  /** Never rejects for something the world did. What is written is durable, and never in part. */
+  /** A subscription may refer to an account that is no longer in the settings. */
   put(blob: Blob, signal: AbortSignal): Promise<Outcome>;
 }
 

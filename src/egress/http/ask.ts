@@ -1,9 +1,9 @@
-// Asking an endpoint something ourselves: one small request and its answer, status, headers and
-// body. Handshakes and notices are rare, so every question has a connection of its own, and none
-// is kept. Waiting is done on the clock, which may be virtual.
+// Requests of our own to an endpoint: one small request and its answer with status, headers and
+// body. Handshakes and notices are rare, so every one has a connection of its own. Timeouts use the
+// clock, which may be virtual.
 //
-// Deliberately absent: retries, and any judgement of the answer; both are laws in core. Redirects
-// are answers and are not followed: whoever is asked must agree for itself.
+// Deliberately absent: retries, and any judgement of the answer; both are decided in core.
+// Redirects are answers and are not followed: the endpoint itself must agree.
 
 import type { Ask, EndpointAnswer } from "../../core/handshake/question.ts";
 import type { Activity, Clock } from "../../core/ports.ts";
@@ -14,21 +14,21 @@ import { headerText, silenceOf, wordsOf } from "./message.ts";
 export interface AskOptions {
   readonly clock: Clock;
   readonly activity: Activity;
-  /** Questions under way at a time; the others wait their turn. */
+  /** Requests in flight at a time; the others wait their turn. */
   readonly asksMax?: number;
   /** How much of an answer's body is read. */
   readonly bodyBytesMax?: number;
-  /** Authorities to trust beside those of the system, as PEM. */
+  /** Authorities to trust in addition to the system's, as PEM. */
   readonly ca?: readonly string[];
-  /** Whose certificates will do; those of known authorities if not said. */
+  /** Which certificates are accepted. Default: those of known authorities. */
   readonly trust?: Trust;
-  /** Without it every address may be connected to. */
+  /** Aborts everything in flight. */
   readonly policy?: EgressPolicy | undefined;
 }
 
 export interface Asker {
   readonly ask: Ask;
-  /** Breaks off what is open. */
+  /** Resolves with the answer once its body was read, completely or up to the limit. */
   close(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ function headersOf({ headers }: Asked): Record<string, string> {
   return { "user-agent": "posthorn", ...Object.fromEntries(texts) };
 }
 
-/** Resolves with the answer once it was read to its end, or to as much as is wanted. */
+/** An answer that breaks off after its head is still an answer. */
 function hear(resolve: (answer: EndpointAnswer) => void, bodyBytesMax: number): Listener {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -148,7 +148,7 @@ function silence(why: string): Promise<EndpointAnswer> {
   return Promise.resolve({ kind: "noReply", why });
 }
 
-/** At most `max` at a time, in the order they came. */
+/** Null when the signal aborted before there was room; otherwise call it at the end. */
 function openTurns(max: number) {
   let taken = 0;
   const waiting = new Set<() => void>();

@@ -1,9 +1,9 @@
-// Connections to origins, kept open between requests. Each is one undici Client, which makes its
-// connection when the first request comes, and anew when the peer had closed it meanwhile.
+// Connections to origins, kept open between requests. Each is one undici Client, which connects
+// with the first request, and again if the peer has closed the connection.
 //
 // Deliberately absent: undici's Pool and Agent. They do not say which connection a request is on,
-// do not let go of a request that still waits for one, and set one bound for all endpoints of an
-// origin. How many connections are in use is the caller's business; how many lie idle is ours.
+// cannot drop a request that still waits for one, and have one limit for all endpoints of an
+// origin. The caller limits the connections in use; this file limits idle ones.
 
 import { isIP } from "node:net";
 import {
@@ -19,43 +19,40 @@ import type { EgressPolicy } from "../policy.ts";
 
 export interface ConnectionsOptions {
   readonly clock: Clock;
-  /** How long a connection may lie idle; less where the peer asks for less. */
+  /** How long a connection may be idle; less if the peer asks for less. */
   readonly keepAliveMs: number;
-  /** How many may lie idle, over all origins. */
+  /** How many may be idle, over all origins. */
   readonly idleMax: number;
-  /** Authorities to trust beside those of the system, as PEM. */
+  /** Authorities to trust in addition to the system's, as PEM. */
   readonly ca: readonly string[];
   readonly trust?: Trust;
   /** Without it every address may be connected to. */
   readonly policy?: EgressPolicy | undefined;
 }
 
-/**
- * Whose certificates will do: those of known authorities; those of any, as long as name and dates
- * are right; or all.
- */
+/** Gets undici's events of a request. */
 export type Trust = "known" | "anyAuthority" | "all";
 
-/** Who listens to what becomes of a request, in the words of undici. */
+/** One connection, made or not yet; its taker gives it back or drops it. */
 export type Listener = Dispatcher.DispatchHandler;
 export type Controller = Dispatcher.DispatchController;
 
-/** One connection, made or yet to be made, to be given back or dropped by whoever took it. */
+/** Also aborts a connection that is still being made, which undici would not. */
 export interface Connection {
   readonly client: Client;
   readonly origin: Origin;
-  /** Cuts off even a connection that is still being made, which undici would let go on. */
+  /** Answers received on the current connection. */
   readonly cut: AbortController;
-  /** Answers received since it was last made. */
+  /** When it was last given back, and how long it had been idle when it was last taken. */
   served: number;
-  /** When it was last given back, and how long it had lain idle when it was last taken. */
+  /** The last one given back is taken first, so that surplus ones stay idle and are closed. */
   idleSince: Instant;
   idleMs: number;
 }
 
 interface Origin {
   readonly url: string;
-  /** The last one given back is taken first, so that those not needed stay idle and end. */
+  /** Only origins with connections. */
   readonly idle: Connection[];
   connections: number;
 }
@@ -63,7 +60,7 @@ interface Origin {
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #trust: SecureContext;
-  /** Only origins to which there are connections. */
+  /** Created once: parsing a few hundred certificates for every connection takes milliseconds. */
   readonly #origins = new Map<string, Origin>();
   readonly #all = new Set<Connection>();
   #idle = 0;
@@ -71,7 +68,7 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    // Made once: to read a few hundred certificates for every connection takes milliseconds.
+    // An idle connection if there is one, otherwise a new one.
     this.#trust = createSecureContext(
       options.ca.length === 0 ? {} : { ca: [...getCACertificates("default"), ...options.ca] },
     );
@@ -85,8 +82,7 @@ export class Connections {
     this.#idle -= 1;
     connection.idleMs = this.#options.clock.now() - connection.idleSince;
     if (connection.idleMs < this.#options.keepAliveMs) return connection;
-    // undici ends idle connections in real time. Where time is virtual, hours may have passed, and
-    // what a peer would long have closed is not used. The others have been idle even longer.
+    // Timeouts use our clock, not real time.
     for (const old of [connection, ...idle]) this.drop(old);
     return this.open(url);
   }
@@ -97,7 +93,7 @@ export class Connections {
     const client = new Client(url, {
       pipelining: 1,
       allowH2: false,
-      // Waiting is done on our clock and not in real time.
+      // For a connection whose last answer was read completely.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: this.#connector(cut.signal),
@@ -136,7 +132,7 @@ export class Connections {
       });
   }
 
-  /** For a connection whose last answer was read to its end. */
+  /** Closes a connection and aborts what is on it. */
   giveBack(connection: Connection): void {
     if (this.#isClosed || this.#idle >= this.#options.idleMax) {
       this.drop(connection);
@@ -147,7 +143,7 @@ export class Connections {
     this.#idle += 1;
   }
 
-  /** Ends a connection and whatever is on it. */
+  /** OpenSSL's code for a chain that ends with an unknown authority. */
   drop(connection: Connection): void {
     const { client, origin, cut } = connection;
     if (client.destroyed) return;
@@ -169,7 +165,7 @@ export class Connections {
   }
 }
 
-/** Names are judged when they are looked up; an address in the URL is not looked up. */
+/** If the chain is invalid, Node does not check the name any more; so it is done here. */
 function allowedBy(
   policy: EgressPolicy | undefined,
   connect: buildConnector.connector,

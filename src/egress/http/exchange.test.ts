@@ -1,5 +1,5 @@
-// What the contract of sinks leaves to a webhook: which connections are used again, how many may
-// lie idle or stay open for late answers, and what is done when one of them is found dead.
+// Webhook behaviour outside the contract of sinks: which connections are reused, how many may be
+// idle or stay open for late answers, and what happens when one of them is dead.
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -19,7 +19,7 @@ import {
 const ok = (response: ServerResponse) => response.end();
 const okBytes = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
-/** An endpoint that keeps silent under `/hold` and answers elsewhere. */
+/** An endpoint that does not answer under `/hold` and answers elsewhere. */
 const holding =
   (held: ServerResponse[]) =>
   (response: ServerResponse, arrived: { path?: string | undefined }) => {
@@ -89,7 +89,7 @@ test("no more connections lie idle than may", async (t) => {
   assert.equal(sockets.filter((socket) => !socket.destroyed).length, 2);
 });
 
-/** Answers the first request on its first connection, and cuts it at the second. */
+/** Answers the first request on its first connection, and closes it at the second. */
 const cutsAtSecond = (socket: Socket, text: string, connection: number) => {
   const requests = text.split("POST ").length - 1;
   if (!text.endsWith("]")) return;

@@ -1,7 +1,7 @@
-// One request of a webhook and what comes of it. An answer is a status: what becomes of its body
-// does not matter, nor whether it is a success, which is a law of the profile (P-1). A redirect is
-// an answer like any other (D-6). All waiting is done on the clock, which may be virtual, with one
-// alarm per send. Deliberately absent: retries, which are the law's, but for that at `#isStale`.
+// One request to a webhook and its outcome. An answer is a status: its body does not matter, nor
+// whether it is a success, which the profile decides (P-1). A redirect is an answer like any other
+// (D-6). Timeouts use the clock, which may be virtual, with one alarm per send. Deliberately
+// absent: retries, except for that at `#isStale`.
 
 import type { Outcome, Silence } from "../../core/delivery/outcome.ts";
 import type { Activity, Clock, Sink } from "../../core/ports.ts";
@@ -18,7 +18,7 @@ import {
 export type Limits = Parameters<Sink["send"]>[2];
 type NoReply = Extract<Outcome, { kind: "noReply" }>;
 
-/** Servers close what is idle after some seconds: a connection idle for less is not stale. */
+/** Servers close idle connections after some seconds: one that was idle for less is not stale. */
 const staleMs = 1_000;
 
 export const canceled: NoReply = { kind: "noReply", why: "canceled" };
@@ -32,7 +32,7 @@ export interface Floor {
   readonly answerBytesMax: number;
   readonly answerDrainBytesMax: number;
   readonly connections: Connections;
-  /** How many exchanges are late, by URL; only where there are any. */
+  /** How many exchanges are late, by URL; only URLs that have any. */
   readonly late: Map<string, number>;
   readonly exchanges: Set<Exchange>;
 }
@@ -40,11 +40,11 @@ export interface Floor {
 /**
  * The states of an exchange:
  *
- * - `open`: on a connection, which may still be in the making. The answer, a failure or the end of
- *   the wait ends this state.
+ * - `open`: on a connection, which may still be connecting. The answer, a failure or the timeout
+ *   ends this state.
  * - `late`: the caller knows of the timeout, and an answer may still come (R-4). A request that was
  *   not even written in time is never late: it would arrive together with its retry.
- * - `over`: the outcome is known, and whatever undici reports afterwards is ignored.
+ * - `over`: the outcome is known, and later events of undici are ignored.
  */
 export class Exchange implements Listener {
   readonly outcome: Promise<Outcome>;
@@ -88,7 +88,7 @@ export class Exchange implements Listener {
     connection.client.dispatch(this.#post, this);
   }
 
-  // What undici reports.
+  // undici's events.
 
   onRequestStart(): void {
     this.#isWritten = true;
@@ -131,11 +131,12 @@ export class Exchange implements Listener {
   }
 
   /**
-   * Whether the peer closed an idle connection just as we took it: surely so when the request was
-   * not yet written, very likely when the connection had been idle for long and no byte of an
-   * answer came. The request then goes out once more, on a new connection, for this is nobody's
-   * failure and would cost the event its first wait. Not so in steady use: there the endpoint broke
-   * off, which is an attempt, and when the next one is made is the law's to say (R-1).
+   * Whether the peer closed an idle connection just as we took it: certainly if the request was not
+   * yet written, very likely if the connection had been idle for long and no byte of an answer
+   * came. The request is then sent once more, on a new connection, because this is not the
+   * endpoint's failure and would delay the event by its first wait. Not so for a connection in
+   * steady use: there the endpoint closed it, which is a failed attempt, retried by the rules
+   * (R-1).
    */
   #isStale({ served, idleMs }: Connection): boolean {
     if (this.#state !== "open" || this.#isAnswering || served === 0) return false;
@@ -148,7 +149,7 @@ export class Exchange implements Listener {
     this.#dispatch(this.#floor.connections.open(this.#target.origin));
   }
 
-  // The end of the wait.
+  // The end of the timeout.
 
   #waitIsOver(): void {
     const { lateMs, waitMs } = this.limits;

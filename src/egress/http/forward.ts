@@ -1,18 +1,18 @@
-// Events that are forwarded to a topic of Event Grid, in the cloud or of another broker: what is
-// posted is a publish, with the topic's key, and without what only a subscriber is told.
+// Events that are forwarded to a topic of Event Grid, in the cloud or of another broker: the
+// request is a publish, with the topic's key, and without headers meant for subscribers.
 //
 // Such a topic stamps its own id on events of the Event Grid schema and refuses one that is not its
-// own; so the topic that an event has is taken out, or replaced as the subscription says.
+// own; so the event's `topic` is removed, or replaced as the subscription says.
 
 import type { Forward } from "../../core/subscription.ts";
 import { findMembers } from "../../core/text/json.ts";
 
-/** Beside content type and trace. */
+/** Headers besides content type and trace. */
 export function forwardHeaders({ sasKey }: Forward): Record<string, string> {
   return { "aeg-sas-key": sasKey };
 }
 
-/** `text`: an event of the Event Grid schema. Everything but its topic stays as it was written. */
+/** `text`: an event of the Event Grid schema. Everything but its topic stays as written. */
 export function withTopic(text: string, { topicName }: Forward): string {
   const members = findMembers(text, 0)?.members ?? [];
   const rest = members

@@ -1,5 +1,6 @@
-// Hybrid connections and functions: what takes posts at an address that the file tells. The relay
-// is a double that checks the token as the service does; the function app answers as a host would.
+// Hybrid connections and functions: destinations that take posts at an address from the file. The
+// relay is a stand-in that checks the token as the service does; the function app answers as a host
+// would.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -40,7 +41,7 @@ const functionOf = (app: string, name = "onOrder"): Destination => ({
   resourceId: resourceIds.functionOf(app, name),
 });
 
-/** As the relay checks it: what it signs is the escaped address, the key is taken as written. */
+/** As the relay checks it: what it signs is the escaped address, the key is used as written. */
 function isToken(headers: IncomingHttpHeaders, path: string, now: number): boolean {
   const text = String(headers.servicebusauthorization).replace(/^SharedAccessSignature /, "");
   const fields = new URLSearchParams(text);

@@ -1,7 +1,7 @@
 // A hybrid connection: the relay takes an ordinary HTTPS request, checks a token in a header of its
-// own, and hands the request to whoever listens at the other end, whose answer is the answer. So it
-// is a webhook at the relay's address. `Authorization` stays free for whoever listens.
-// Imitates https://learn.microsoft.com/azure/azure-relay/relay-hybrid-connections-protocol.
+// own, and passes the request to the listener at the other end, which answers it. So it is a
+// webhook at the relay's address. `Authorization` stays free for the listener. Imitates
+// https://learn.microsoft.com/azure/azure-relay/relay-hybrid-connections-protocol.
 
 import { createHmac } from "node:crypto";
 import type { KeyedNamespace } from "../../core/azure/resources.ts";
@@ -21,7 +21,7 @@ export function relayAddress(namespace: KeyedNamespace, connection: string, now:
   };
 }
 
-/** The key is used as it is written, and not decoded, other than with topics. */
+/** The key is used as written, and not decoded, unlike the keys of topics. */
 function tokenFor(
   { keyName, accessKey }: KeyedNamespace,
   resource: string,

@@ -1,5 +1,5 @@
-// What goes over the wire to a webhook, and how what comes back is read: pure functions, for
-// whatever a publisher may have written and an endpoint may answer.
+// The request to a webhook, and how its answer is read: pure functions that accept anything a
+// publisher may write and an endpoint may answer.
 
 import type { Silence } from "../../core/delivery/outcome.ts";
 import type { Delivery, Instant, Parcel } from "../../core/ports.ts";
@@ -26,10 +26,10 @@ export interface Post {
   readonly body: string;
 }
 
-/** What Event Grid allows a header of its users; a data version may be as long as an event. */
+/** Event Grid's limit for custom headers; a data version may be as long as an event. */
 const headerCharsMax = 4_096;
 
-/** Null for what is no URL of the web. Such are refused when written, but the sink never throws. */
+/** Null if it is not an http(s) URL. Such are refused when written, but the sink never throws. */
 export function targetOf(destination: WebHookDestination): Target | null {
   const url = URL.parse(destination.url);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
@@ -39,8 +39,8 @@ export function targetOf(destination: WebHookDestination): Target | null {
 }
 
 /**
- * In the schema that the subscription asks for, with its own headers (C-1). What headers say of one
- * event, they say of the first. The service sends no `Accept`.
+ * In the subscription's schema, with its own headers (C-1). Headers about one event are those of
+ * the first. The service sends no `Accept`.
  */
 export function postOf(
   { subscription, deliveries, trace }: Parcel,
@@ -78,8 +78,8 @@ function forwardIn({ destination }: Parcel["subscription"]): Forward | undefined
 }
 
 /**
- * What the service says of an event beside it, to every kind of destination but queues. `say` makes
- * a publisher's text fit to be said.
+ * The service's metadata of an event, for every kind of destination except queues. `say` makes a
+ * publisher's text safe.
  */
 export function gridFields(
   { name }: Parcel["subscription"],
@@ -97,7 +97,7 @@ export function gridFields(
   };
 }
 
-/** The subscription's own headers with their values, but for those that the event does not have. */
+/** The subscription's own headers with their values, without those that the event does not have. */
 export function ownFields(
   headers: readonly DeliveryHeader[],
   text: string,
@@ -115,8 +115,8 @@ function ownHeaders(headers: readonly DeliveryHeader[], text: string): Record<st
 }
 
 /**
- * What stands at the path in the event as it was published; null for nothing, for null, and for
- * what is no single value: then the header is left out.
+ * The value at the path in the published event; null if it is missing, null, or not a single value:
+ * then the header is left out.
  */
 function valueAt(text: string, path: string): string | null {
   const span = findMembers(text, 0);
@@ -138,7 +138,7 @@ export function headerText(text: string): string {
   return encoded.slice(0, headerCharsMax);
 }
 
-/** By the codes of Node, OpenSSL and undici. Whatever else goes wrong is the connection's fault. */
+/** By the codes of Node, OpenSSL and undici. Everything else is a connection failure. */
 export function silenceOf(error: Error): Silence {
   const code = codeOf(error);
   if (/^(ENOTFOUND|ENODATA|EAI_\w+)$/.test(code)) return "dns";
@@ -146,7 +146,7 @@ export function silenceOf(error: Error): Silence {
   return isTls.test(code) ? "tls" : "connection";
 }
 
-/** Several addresses that failed together have a code but no words. */
+/** Several addresses that failed together have a code but no message. */
 export function wordsOf(error: Error): string {
   return error.message || codeOf(error) || error.name;
 }
@@ -162,14 +162,14 @@ export function excerptOf(answer: readonly Buffer[], bytesMax: number): string {
   return new TextDecoder().decode(bytes, { stream: bytes.length === bytesMax });
 }
 
-// Retry-After, as an endpoint may send it with any answer: a number of seconds, or an HTTP date.
-// What cannot be read is as if it had not been sent. The two obsolete forms of date are not read:
-// nobody has sent them for decades, and one of them does not even name its zone.
+// Retry-After, as an endpoint may send it with any answer: a number of seconds, or an HTTP date. An
+// invalid value is ignored. The two obsolete date formats are not supported: nobody has sent them
+// for decades, and one of them has no zone.
 
 const secondsForm = /^\d{1,9}$/;
 const dateForm = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** In milliseconds from now; a date that has passed means at once. */
+/** In milliseconds from now; a past date means at once. */
 export function readRetryAfter(value: string, now: Instant): number | undefined {
   const text = value.trim();
   if (secondsForm.test(text)) return Number(text) * 1_000;

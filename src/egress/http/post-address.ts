@@ -1,5 +1,5 @@
-// Where what takes posts is found: functions behind the address of their host, hybrid connections
-// behind that of their relay. Both are looked up in what the file says, and may lead nowhere.
+// The addresses of destinations that take posts: functions at their host, hybrid connections at
+// their relay. Both are looked up in the file, and may be missing.
 
 import {
   type AzureResources,
@@ -12,11 +12,11 @@ import type { ResourceDestination } from "../../core/subscription.ts";
 import { relayAddress } from "./hybrid-connection.ts";
 import type { Address } from "./webhook.ts";
 
-/** Null where it leads nowhere. */
+/** Null if it is not in the file. */
 export type FindAddress = (destination: ResourceDestination) => Address | null;
 
 export function openAddresses(azure: AzureResources, clock: Clock): FindAddress {
-  // The same value each time, by which the webhook's way out knows a target again.
+  // The same value each time, by which the webhook sink recognises a target.
   const functions = new WeakMap<ResourceDestination, Address>();
   const find: FindAddress = (destination) => {
     const known = functions.get(destination);

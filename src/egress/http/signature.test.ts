@@ -20,7 +20,7 @@ function signed(terms: Partial<Subscription>, texts = ['{"id":"1","ü":1.0}'], n
   return sign(postOf(parcel, "/"), parcel, now);
 }
 
-/** The library looks at the clock itself. */
+/** The library reads the clock itself. */
 function at(t: TestContext, now: number): void {
   t.mock.timers.reset();
   t.mock.timers.enable({ apis: ["Date"], now });

@@ -1,6 +1,6 @@
-// Signs what goes out, as Standard Webhooks has it: an id that stays the same over all attempts,
-// the time of this one, and a signature of both and the body for every secret in force. A
-// subscription without secrets gets exactly what Event Grid sends.
+// Signs requests as in Standard Webhooks: an id that is the same in all attempts, the time of this
+// one, and a signature of both and the body for every active secret. A subscription without secrets
+// gets exactly what Event Grid sends.
 
 import { createHash, createHmac } from "node:crypto";
 import { type Signing, secretPrefix, secretsInForce } from "../../core/delivery/signing.ts";
@@ -21,9 +21,9 @@ export function sign(post: Post, parcel: Parcel, now: Instant): Post {
 }
 
 /**
- * A receiver drops what it has seen under the same id. So it names the delivery and not the event,
- * which another subscription may send to the same place; and for a batch all that is in it, because
- * events that failed together may come again in other company.
+ * A receiver drops duplicates by this id. So it identifies the delivery and not the event, which
+ * another subscription may send to the same endpoint; and for a batch it depends on all its events,
+ * because events that failed together may be sent again in different batches.
  */
 function idOf({ subscription, deliveries }: Parcel): string {
   const ids = deliveries.map(({ event }) => event.systemId);

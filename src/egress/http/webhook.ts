@@ -1,9 +1,8 @@
-// The way out over HTTP: the events of a parcel become one POST, and whatever the world does with
-// it becomes an outcome. Headers and body are those that Event Grid sends (message.ts); what may
-// become of a request is shown in exchange.ts.
+// The webhook sink: the events of a parcel become one POST, and its result becomes an outcome.
+// Headers and body are Event Grid's (message.ts); exchange.ts handles one request.
 //
-// Deliberately absent: batches, retries, health and how many sends may be under way together, which
-// are decided before and after a send (dispatch/endpoint.ts).
+// Deliberately absent: batches, retries, health and the number of sends in flight, which are
+// decided before and after a send (dispatch/endpoint.ts).
 
 import type { Activity, Clock, Sink } from "../../core/ports.ts";
 import type { WebHookDestination } from "../../core/subscription.ts";
@@ -16,25 +15,28 @@ import { sign } from "./signature.ts";
 export interface WebhookOptions {
   readonly clock: Clock;
   readonly activity: Activity;
-  /** Requests to one URL that may stay open after their wait; others are broken off. */
+  /** Requests to one URL that may stay open after their timeout; others are aborted. */
   readonly lateMax: number;
-  /** How much of an answer is kept, for people. */
+  /** How much of an answer is kept, for stories. */
   readonly answerBytesMax?: number;
-  /** How much of an answer is read to save its connection; if there is more, that is closed. */
+  /**
+   * How much of an answer is read to reuse its connection; if there is more, the connection is
+   * closed.
+   */
   readonly answerDrainBytesMax?: number;
-  /** How long a connection may lie idle; less where the endpoint says so. */
+  /** How long a connection may be idle; less if the endpoint says so. */
   readonly keepAliveMs?: number;
-  /** How many connections may lie idle, over all endpoints. */
+  /** How many connections may be idle, over all endpoints. */
   readonly idleMax?: number;
-  /** Authorities to trust beside those of the system, as PEM. */
+  /** Authorities to trust in addition to the system's, as PEM. */
   readonly ca?: readonly string[];
-  /** Whose certificates will do; those of known authorities if not said. */
+  /** Which certificates are accepted. Default: those of known authorities. */
   readonly trust?: Trust;
-  /** Without it every address may be connected to. */
+  /** A URL, and headers that it requires. */
   readonly policy?: EgressPolicy | undefined;
 }
 
-/** A URL, and headers that whoever guards it asks for. */
+/** Aborts everything in flight. */
 export interface Address extends WebHookDestination {
   readonly headers?: Readonly<Record<string, string>>;
 }
