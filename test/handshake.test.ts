@@ -3,6 +3,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { triesMax } from "../src/control/stale-write.ts";
+import type { SubscriptionDraft } from "../src/core/subscription.ts";
+import { MemoryStore } from "../src/store/memory.ts";
 import {
   echo,
   hold,
@@ -175,6 +178,66 @@ test("what is not there cannot be asked anew", async (t) => {
   await assert.rejects(broker.rooms.handshakes.rerun(77, { baseUrl: broker.url }), {
     code: "NotFound",
   });
+});
+
+/** A store in which someone else is always a moment faster, so many times. */
+class ContestedStore extends MemoryStore {
+  collisions = 0;
+  writes = 0;
+
+  override async putSubscription(draft: SubscriptionDraft, revision?: number) {
+    if (revision !== undefined) {
+      this.writes += 1;
+      const { subscriptions } = await this.catalog();
+      const there = subscriptions.find(({ name }) => name === draft.name);
+      if (there !== undefined && this.collisions-- > 0) await super.putSubscription(there);
+    }
+    return await super.putSubscription(draft, revision);
+  }
+}
+
+test("asking anew gives up when others write all the time", async (t) => {
+  const store = new ContestedStore();
+  const { broker, endpoint } = await openPair(t, { openStore: () => store });
+  const { subscription, verdict } = await broker.create({ url: endpoint.url });
+  await verdict;
+  const called = { baseUrl: broker.url };
+  store.collisions = triesMax - 1;
+  assert.equal((await broker.rooms.handshakes.rerun(subscription.id, called)).state, "Succeeded");
+  const before = await broker.record();
+  store.writes = 0;
+  store.collisions = Number.POSITIVE_INFINITY;
+  await assert.rejects(broker.rooms.handshakes.rerun(subscription.id, called), {
+    code: "Conflict",
+  });
+  assert.equal(store.writes, triesMax);
+  assert.equal((await broker.record())?.handshake?.code, before?.handshake?.code);
+});
+
+test("an answer that others keep us from writing is written a little later", async (t) => {
+  const store = new ContestedStore();
+  const { broker, endpoint } = await openPair(t, { openStore: () => store });
+  store.collisions = 2 * triesMax + 1;
+  const { verdict } = await broker.create({ url: endpoint.url });
+  await broker.advance(3 * seconds);
+  assert.equal((await verdict).state, "Succeeded");
+  assert.equal(endpoint.asked.length, 1, "it is not asked again for that");
+  const unwritten = broker.facts.filter(({ name }) => name === "handshake.unwritten");
+  assert.equal(unwritten.length, 2);
+  assert.equal(store.writes, 2 * triesMax + 2);
+});
+
+test("a person whose call others keep us from writing may call again", async (t) => {
+  const store = new ContestedStore();
+  const { broker, endpoint } = await openPair(t, { openStore: () => store, reaction: silent });
+  const { verdict } = await broker.create({ url: endpoint.url });
+  assert.equal((await verdict).state, "AwaitingManualAction");
+  const url = endpoint.asked[0]?.url ?? "";
+  store.collisions = triesMax;
+  assert.equal((await fetch(url)).status, 409);
+  assert.deepEqual(await stateOf(broker), ["AwaitingManualAction", false]);
+  assert.equal((await fetch(url)).status, 200);
+  assert.deepEqual(await stateOf(broker), ["Succeeded", true]);
 });
 
 test("an endpoint that does not answer is given up on and asked again", async (t) => {

@@ -16,6 +16,7 @@ import type { Chronicle } from "../core/story/chronicle.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../core/subscription.ts";
 import { isoInstant } from "../core/text/time.ts";
 import { shownAs } from "../core/text/wording.ts";
+import { retryStale } from "./stale-write.ts";
 
 export interface OperatorDeps {
   readonly store: WholeStore;
@@ -29,8 +30,6 @@ export interface OperatorDeps {
   readonly chronicle?: Pick<Chronicle, "note">;
 }
 
-/** Writes by others that may come between. */
-const triesMax = 5;
 /** Under which the store keeps that an endpoint is closed. */
 const closureMemo = "endpoint.closed";
 
@@ -91,28 +90,18 @@ export class Operator {
     change: (flowState: FlowState, now: Instant) => FlowState,
   ): Promise<Subscription> {
     const { store, refresh, clock, log } = this.#deps;
-    for (let tried = 1; ; tried++) {
+    return await retryStale(async () => {
       const record = this.#need(id);
       const changed = change(record, clock.now());
       if (changed === record) return record;
       const { id: _id, revision, ...draft } = record;
       const { flow, pauses } = changed;
-      try {
-        const written = await store.putSubscription({ ...draft, flow, pauses }, revision);
-        await refresh();
-        const rate = flow.kind === "draining" ? { perSecond: flow.perSecond } : {};
-        log.fact("info", fact, { ...namesOf(written), ...rate });
-        return written;
-      } catch (error) {
-        const isStale = error instanceof Refusal && error.code === "PreconditionFailed";
-        if (!isStale) throw error;
-        if (tried === triesMax) {
-          const words = "The subscription is being changed by others all the time; try again.";
-          throw new Refusal("Conflict", words, { cause: error });
-        }
-        await refresh();
-      }
-    }
+      const written = await store.putSubscription({ ...draft, flow, pauses }, revision);
+      await refresh();
+      const rate = flow.kind === "draining" ? { perSecond: flow.perSecond } : {};
+      log.fact("info", fact, { ...namesOf(written), ...rate });
+      return written;
+    }, refresh);
   }
 
   /**

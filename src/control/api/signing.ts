@@ -15,6 +15,7 @@ import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Subscription, SubscriptionDraft } from "../../core/subscription.ts";
 import { wantedTerms } from "../arm/render.ts";
 import { checkSecret, makeSecret, refuseUnsignable, renderSigning } from "../properties/signing.ts";
+import { retryStale } from "../stale-write.ts";
 import { type NamesSubscription, namedSubscription } from "./names.ts";
 import type { Handlers } from "./serve.ts";
 
@@ -26,9 +27,6 @@ export interface SigningDeps {
   readonly log: Log;
   readonly makeKey: () => string;
 }
-
-/** Writes by others that may come between. */
-const triesMax = 5;
 
 export function signingHandlers(
   deps: SigningDeps,
@@ -49,21 +47,15 @@ async function rotate(
   asked: NamesSubscription & { readonly body: RotateSigning },
 ): Promise<SigningSecrets> {
   const order = readOrder(asked.body);
-  for (let tried = 1; ; tried++) {
+  return await retryStale(async () => {
     const { id, revision, ...draft } = namedSubscription(deps.catalog(), asked);
     const changed = withSigning(draft, (signing) => follow(deps, signing, order));
     refuseUnsignable(wantedTerms({ ...changed, id, revision }), "signing");
-    try {
-      const written = await deps.registry.putSubscription(changed, revision);
-      await deps.refresh();
-      tell(deps, written, order);
-      return show(deps, written);
-    } catch (error) {
-      const isStale = error instanceof Refusal && error.code === "PreconditionFailed";
-      if (!isStale || tried === triesMax) throw error;
-      await deps.refresh();
-    }
-  }
+    const written = await deps.registry.putSubscription(changed, revision);
+    await deps.refresh();
+    tell(deps, written, order);
+    return show(deps, written);
+  }, deps.refresh);
 }
 
 interface Order {

@@ -12,6 +12,7 @@ import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import type { HandshakePort } from "../handshake/port.ts";
+import { retryStale } from "../stale-write.ts";
 import { etagOf, hasConditions } from "./etag.ts";
 import type { Operations } from "./operations.ts";
 import type { Group, Source, TopicSource } from "./path.ts";
@@ -96,30 +97,16 @@ function typeAndName(source: Exclude<Source, { kind: "foreign" }>): string {
     : `${source.kind}s/${source.name}`;
 }
 
-const triesMax = 5;
-
 /**
  * Carries out a change that begins with reading, and does so anew when someone else's write came
  * between; unless the client wants to hear of that. Refusal: Conflict, after many such writes.
  */
-export async function changing<T>(
-  context: Pick<ArmContext, "refresh">,
+export function changing<T>(
+  { refresh }: Pick<ArmContext, "refresh">,
   request: Request,
   change: () => Promise<T>,
 ): Promise<T> {
-  for (let tried = 1; ; tried++) {
-    try {
-      return await change();
-    } catch (error) {
-      const isStale = error instanceof Refusal && error.code === "PreconditionFailed";
-      if (!isStale || hasConditions(request)) throw error;
-      if (tried === triesMax) {
-        const words = "The resource is being changed by others all the time; try again.";
-        throw new Refusal("Conflict", words, { cause: error });
-      }
-      await context.refresh();
-    }
-  }
+  return hasConditions(request) ? change() : retryStale(change, refresh);
 }
 
 /** A write that has happened, and where to ask how it went on. */

@@ -44,6 +44,7 @@ import {
 } from "../../core/subscription.ts";
 import { sleep } from "../../core/text/time.ts";
 import type { Topic } from "../../core/topic.ts";
+import { retryStale } from "../stale-write.ts";
 import { occasionOf, sendDeletionNotice } from "./deletion-notice.ts";
 import type { HandshakePort, Verdict } from "./port.ts";
 import { type Call, validationRoutes } from "./validation-url.ts";
@@ -115,28 +116,27 @@ export class Handshakes implements HandshakePort {
   }
 
   async rerun(id: SubscriptionId, called: CallerUrl): Promise<Verdict> {
-    for (;;) {
+    const written = await retryStale(async () => {
       const record = await this.#read(id);
       if (record === undefined) throw new Refusal("NotFound", "There is no such subscription.");
-      try {
-        const draft = this.#drawAnew(record);
-        return await this.begin(
-          await this.#deps.registry.putSubscription(draft, record.revision),
-          called,
-        );
-      } catch (error) {
-        if (!isRefusal(error, "PreconditionFailed")) throw error;
-      }
-    }
+      return await this.#deps.registry.putSubscription(this.#drawAnew(record), record.revision);
+    });
+    return await this.begin(written, called);
   }
 
   /** Goes on with what a restart interrupted. Who called then is not known any more. */
   async resume(called: CallerUrl): Promise<void> {
-    const { catalog, isAsking = true } = this.#deps;
+    const { catalog, isAsking = true, log } = this.#deps;
     for (const subscription of catalog().subscriptions) {
       if (!isOpen(subscription.state) || this.#runs.has(subscription.id)) continue;
       if (isAsking && isAsked(subscription)) void this.begin(subscription, called);
-      else await this.rerun(subscription.id, called);
+      else {
+        await this.rerun(subscription.id, called).catch((error) => {
+          // Someone else has removed it, or writes it all the time, and so sees to it.
+          if (!isRefusal(error, "NotFound", "Conflict")) throw error;
+          log.fact("warn", "handshake.unresumed", { ...namesOf(subscription), why: error.message });
+        });
+      }
     }
   }
 
@@ -234,15 +234,22 @@ export class Handshakes implements HandshakePort {
     }
   }
 
-  /** Null when it is written; otherwise what became of the handshake without us. */
-  async #write(
+  /**
+   * Null when it is written; otherwise what became of the handshake without us. Refusal: Conflict,
+   * when others write all the time: whoever has called may call again, and a run tries again later.
+   */
+  #write(
     run: Run,
     decision: HandshakeDecision,
     exchange: HandshakeExchange,
   ): Promise<Verdict | null> {
     const { registry } = this.#deps;
-    const { id, handshake } = run.record;
-    for (;;) {
+    const { handshake } = run.record;
+    let isBehind = false;
+    return retryStale(async () => {
+      const left = isBehind ? await this.#catchUp(run) : null;
+      if (left !== null) return left;
+      isBehind = true;
       const made = { exchange, now: exchange.at };
       const draft = applyDecision(run.record, decision, made, this.#rules);
       try {
@@ -250,14 +257,21 @@ export class Handshakes implements HandshakePort {
         run.record = { ...written, handshake: written.handshake ?? handshake };
         return null;
       } catch (error) {
-        if (!isRefusal(error, "PreconditionFailed", "NotFound")) throw error;
+        if (isRefusal(error, "NotFound")) return { state: "Failed", why: overtaken };
+        throw error;
       }
-      const fresh = await this.#read(id);
-      const isOurs = fresh !== undefined && fresh.handshake?.code === handshake.code;
-      if (!isOurs || !isAsked(fresh)) return { state: "Failed", why: overtaken };
-      if (!isOpen(fresh.state)) return succeeded;
-      run.record = fresh;
-    }
+    });
+  }
+
+  /** Takes over what others have written. Null: it is still ours to decide. */
+  async #catchUp(run: Run): Promise<Verdict | null> {
+    const { id, handshake } = run.record;
+    const fresh = await this.#read(id);
+    const isOurs = fresh !== undefined && fresh.handshake?.code === handshake.code;
+    if (!isOurs || !isAsked(fresh)) return { state: "Failed", why: overtaken };
+    if (!isOpen(fresh.state)) return succeeded;
+    run.record = fresh;
+    return null;
   }
 
   async #written(run: Run, decision: HandshakeDecision): Promise<void> {
