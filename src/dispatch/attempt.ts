@@ -24,9 +24,10 @@ export function settlementOf(
     case "drop":
       return { ...named, kind: "gone" };
     case "retry": {
-      const { stage, since, reason } = delivery;
+      const { stage, reason } = delivery;
+      const { at, since } = decision;
       const attempts = attempt?.number ?? delivery.attempts;
-      return { ...named, kind: "due", at: decision.at, stage, since, attempts, last, reason };
+      return { ...named, kind: "due", at, stage, since, attempts, last, reason };
     }
     case "deadLetter": {
       const { at, reason } = decision;
@@ -84,10 +85,10 @@ export function decideBatch(
   const name = outcomeName(outcome, policy.profile);
   return batch.map((delivery) => {
     const number = delivery.attempts + 1;
-    const { stage, since } = delivery;
+    const { stage, since, dueAt } = delivery;
     const heldMs = valve.heldMs(since, now);
-    const standing = { stage, attempts: number, since, heldMs, policy };
-    const decision = decide(standing, outcome, { now, chance: drawn });
+    const standing = { stage, attempts: number, since, dueAt, heldMs, policy };
+    const decision = decide(standing, outcome, { now, sentAt, chance: drawn });
     const attempt: Attempt = {
       number,
       startedAt: sentAt,

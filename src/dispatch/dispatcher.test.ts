@@ -364,10 +364,61 @@ test("a dead-letter store that stays away for four hours loses the event, in wor
   await ward.publish(["a"], [sub]);
   await ward.advance(3.9 * hours);
   assert.equal(await ward.waiting(), 1);
-  await ward.advance(0.2 * hours);
+  await ward.advance(0.3 * hours);
   assert.equal(await ward.waiting(), 0);
   const [dropped] = ward.factsNamed("delivery.dropped");
   assert.equal(dropped?.fields.reason, "DeadLetterStoreUnavailable");
+  assert.equal(dropped?.fields.attempts, ward.deadLetters.length, "the last one included (M-2)");
+});
+
+test("a dead letter outlives hours without the broker, and is written when it is back (L-4)", async () => {
+  const ward = await openWard();
+  const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;
+  const sub = await ward.subscribe({ deadLetter });
+  ward.behave(() => 400);
+  ward.behaveAtDeadLetters(() => 503);
+  await ward.publish(["a"], [sub]);
+  await ward.advance(5 * minutes);
+  assert.equal(ward.deadLetters.length, 1);
+  await ward.roster.close(AbortSignal.abort());
+  await ward.advance(5 * hours);
+  const back = await openWard({ store: ward.store, clock: ward.clock });
+  await back.sync();
+  await back.advance(0);
+  assert.deepEqual(
+    back.deadLetters.map(({ ids }) => ids),
+    [["a"]],
+  );
+  assert.equal(await back.waiting(), 0);
+  assert.deepEqual(back.factsNamed("delivery.dropped"), []);
+});
+
+test("what was given up within a second is written in a blob or two (L-3)", async () => {
+  const ward = await openWard();
+  const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;
+  const sub = await ward.subscribe({ deadLetter });
+  // The endpoint takes every other one, or it would soon be left alone.
+  ward.behave(({ ids: [id] }) => (id?.startsWith("good") ? 200 : 400));
+  for (const id of numbered(200)) {
+    await ward.publish([id, `good ${id}`], [sub]);
+    await ward.advance(5);
+  }
+  await ward.advance(6 * minutes);
+  assert.equal(ward.deadLetters.flatMap(({ ids }) => ids).length, 200);
+  assert.ok(ward.deadLetters.length <= 2, `${ward.deadLetters.length} blobs`);
+});
+
+test("a drop counts the attempt that was just made (M-2)", async () => {
+  const ward = await openWard();
+  const retryPolicy = { maxDeliveryAttempts: 3, eventTimeToLiveMs: null };
+  const sub = await ward.subscribe({ retryPolicy });
+  ward.behave(() => 500);
+  await ward.publish(["a"], [sub]);
+  await ward.advance(1 * hours);
+  assert.deepEqual(
+    ward.factsNamed("delivery.dropped").map(({ fields }) => fields.attempts),
+    [3],
+  );
 });
 
 test("an endpoint that says when to come again is left alone until then, for that event", async () => {

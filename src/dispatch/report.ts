@@ -63,7 +63,7 @@ export class Report {
       kind: "attempted",
       ...{ subscription, delivery, decision, counts },
     });
-    if (counts) this.#ended(delivery, decision, attempt.endedAt);
+    if (counts) this.#ended(delivery, decision, { at: attempt.endedAt, attempts: attempt.number });
     if (counts && isDelivered && delivery.stage === "deadLetter") {
       this.#deadLettered(delivery, outcome);
     }
@@ -79,7 +79,7 @@ export class Report {
 
   /** Given up when its attempt was due, so that the attempt was not made (R-6). */
   expired(delivery: Delivery, decision: Decision, now: Instant): void {
-    this.#ended(delivery, decision, now);
+    this.#ended(delivery, decision, { at: now, attempts: delivery.attempts });
     if (decision.kind !== "deadLetter" && decision.kind !== "drop") return;
     const { kind, reason } = decision;
     const nextDueAt = "at" in decision ? decision.at : null;
@@ -89,7 +89,7 @@ export class Report {
   /** The dead-letter destination is gone: what waited for it is dropped. */
   stranded(delivery: Delivery, now: Instant): void {
     const reason = delivery.reason ?? "DeadLetterDestinationRemoved";
-    this.#dropped(delivery, reason, null);
+    this.#dropped(delivery, { attempts: delivery.attempts, reason, words: null });
     const words = `${reason}: there is no dead-letter destination any more; dropped`;
     this.#noteEnd(delivery, now, { decision: "drop", reason, words, nextDueAt: null });
   }
@@ -126,7 +126,11 @@ export class Report {
     this.#log.fact("error", "dispatcher.broken", { ...this.#names, error: trace });
   }
 
-  #ended(delivery: Delivery, decision: Decision, at: Instant): void {
+  #ended(
+    delivery: Delivery,
+    decision: Decision,
+    { at, attempts }: { readonly at: Instant; readonly attempts: number },
+  ): void {
     switch (decision.kind) {
       case "retry":
         return;
@@ -143,20 +147,24 @@ export class Report {
         });
         return;
       case "drop":
-        this.#dropped(delivery, decision.reason, explain(decision));
+        this.#dropped(delivery, { attempts, reason: decision.reason, words: explain(decision) });
         return;
       default:
         decision satisfies never;
     }
   }
 
-  #dropped(delivery: Delivery, reason: string, words: string | null): void {
+  #dropped(
+    delivery: Delivery,
+    drop: { readonly attempts: number; readonly reason: string; readonly words: string | null },
+  ): void {
+    const { attempts, reason, words } = drop;
     this.#measure.dropped(reason);
     this.#log.fact("warn", "delivery.dropped", {
       ...this.#names,
       event: delivery.event.systemId,
       stage: delivery.stage,
-      attempts: delivery.attempts,
+      attempts,
       reason,
       ...(words === null ? {} : { words }),
     });

@@ -25,6 +25,7 @@ const rows: readonly (readonly [what: string, id: string, cell: Cell])[] = [
   ["never retried, cloud resource", "P-7", ({ neverRetried }) => listed(neverRetried.resource)],
   ["smallest wait, webhook", "P-8", ({ smallestWaitMs }) => waits(smallestWaitMs.webhook)],
   ["smallest wait, cloud resource", "P-8", ({ smallestWaitMs }) => waits(smallestWaitMs.resource)],
+  ["`Retry-After` counts", "P-8", ({ retryAfter }) => yes(retryAfter)],
   ["output batching", "P-9", ({ batching }) => yes(batching)],
   ["delayed delivery", "P-10", ({ delayedDelivery }) => yes(delayedDelivery)],
   ["dead letters", "P-11", ({ deadLettering }) => (deadLettering ? "yes" : "no: dropped")],

@@ -3,7 +3,7 @@
 // seen. What is checked is that the broker follows them through crashes, lost answers and full
 // disks.
 
-import { type Decision, decide, isSuccess } from "../../src/core/delivery/retry.ts";
+import { type Decision, decide, expire, isSuccess } from "../../src/core/delivery/retry.ts";
 import { endpointKey, tellEndpoints } from "./endpoints.ts";
 import { aboutSend, aboutTale, type Finding, type Invariant } from "./finding.ts";
 import { tellHands } from "./hands.ts";
@@ -65,9 +65,10 @@ function judgeSent(history: History, step: Settled): string | null {
   }
   const delivery = send.deliveries.find(({ lease }) => lease === settlement.lease);
   const { attempts = 0, since = 0, stage = "deliver" } = delivery ?? {};
-  const standing = { stage, since, attempts: attempts + 1, policy };
-  const soonest = decide(standing, outcome, { now, chance: 0 });
-  const latest = decide(standing, outcome, { now, chance: 1 - 2 ** -32 });
+  const standing = { stage, since, dueAt: before.dueAt, attempts: attempts + 1, policy };
+  const sentAt = send.begun.at;
+  const soonest = decide(standing, outcome, { now, sentAt, chance: 0 });
+  const latest = decide(standing, outcome, { now, sentAt, chance: 1 - 2 ** -32 });
   const saw = `${before.stage} attempt ${attempts + 1} ${JSON.stringify(outcome)}`;
   return isSettledAs(soonest, latest, { step, now })
     ? null
@@ -89,7 +90,7 @@ function isSettledAs(
         settlement.kind === "due" &&
         settlement.stage === before.stage &&
         settlement.attempts === soonest.wait.step &&
-        settlement.since === before.since &&
+        settlement.since === soonest.since &&
         settlement.at >= soonest.at &&
         settlement.at <= (latest as typeof soonest).at
       );
@@ -126,25 +127,21 @@ function judgeUnsent(history: History, tale: Tale, step: Settled): string | null
     at: mark.at,
   });
   const isRight = policies.some((policy) => {
-    const limitMs = before.stage === "deliver" ? policy.ttlMs : policy.deadLetterLimitMs;
-    const isUsedUp =
-      before.stage === "deliver" &&
-      policy.attemptsMax !== null &&
-      before.attempts >= policy.attemptsMax;
+    // A dead letter is dropped without a try only where there is nowhere to write it.
+    if (before.stage === "deadLetter") return settlement.kind === "gone" && !policy.deadLetter;
+    const { ttlMs, attemptsMax } = policy;
+    const isUsedUp = attemptsMax !== null && before.attempts >= attemptsMax;
     if (settlement.kind === "due") {
       const { stage, at, since, reason } = settlement;
-      const ageMs = since - before.since - (before.stage === "deliver" ? heldMs : 0);
-      const isOver = isUsedUp || ageMs >= limitMs;
-      const isLater = policy.deadLetter && at === since + policy.deadLetterPauseMs;
-      const isGivenUp = before.stage === "deliver" && stage === "deadLetter";
+      const isOver = isUsedUp || since - before.since - heldMs >= ttlMs;
+      const law = expire({ ...before, heldMs, policy }, since);
+      const isLater = law?.kind === "deadLetter" && at === law.at;
       const why = isUsedUp ? "MaxDeliveryAttemptsExceeded" : "TimeToLiveExceeded";
       const isDue = since >= before.dueAt;
-      return isOver && isDue && isLater && isGivenUp && reason === why;
+      return isOver && isDue && isLater && stage === "deadLetter" && reason === why;
     }
-    const ageMs = mark.at - before.since - (before.stage === "deliver" ? heldMs : 0);
-    const isOver = (isUsedUp || ageMs >= limitMs) && mark.at >= before.dueAt;
-    if (before.stage === "deliver") return isOver && !policy.deadLetter;
-    return !policy.deadLetter || (isOver && before.attempts > 0);
+    const isOver = isUsedUp || mark.at - before.since - heldMs >= ttlMs;
+    return isOver && mark.at >= before.dueAt && !policy.deadLetter;
   });
   return isRight ? null : `ended without a send as ${JSON.stringify(settlement)}`;
 }

@@ -48,6 +48,8 @@ export interface Profile {
   readonly neverRetried: Readonly<Record<DestinationKind, readonly FinalStatus[]>>;
   /** P-8: no retry sooner than this. */
   readonly smallestWaitMs: Readonly<Record<DestinationKind, SmallestWaits>>;
+  /** P-8: an endpoint may ask for a longer wait (`Retry-After`); else the schedule alone counts. */
+  readonly retryAfter: boolean;
   /** P-9 */
   readonly batching: boolean;
   /** P-10: deliveries wait while the endpoint is unhealthy (H-1). */
@@ -104,6 +106,7 @@ const preview2017: Profile = {
   limitsForAll: false,
   neverRetried: { webhook: [], resource: [] },
   smallestWaitMs: { webhook: noSmallestWait, resource: noSmallestWait },
+  retryAfter: false,
   batching: false,
   delayedDelivery: false,
   deadLettering: false,
@@ -136,6 +139,7 @@ const azure2020: Profile = {
       others: 10 * second,
     },
   },
+  retryAfter: true,
   batching: true,
   delayedDelivery: true,
   deadLettering: true,
@@ -156,6 +160,7 @@ const iotEdge: Profile = {
   limitsForAll: true,
   neverRetried: { webhook: [], resource: [] },
   smallestWaitMs: { webhook: noSmallestWait, resource: noSmallestWait },
+  retryAfter: false,
   batching: true,
   delayedDelivery: false,
   deadLettering: false,

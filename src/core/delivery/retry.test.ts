@@ -64,13 +64,16 @@ function live(
 ): { readonly sentAt: number[]; readonly endedAt: number; readonly end: Decision } {
   const sentAt: number[] = [];
   let now = delivery.since;
+  let { since } = delivery;
   for (let attempts = 1; attempts <= 1_000; attempts++) {
     const expired = expire({ ...delivery, attempts: attempts - 1 }, now);
     if (expired !== null) return { sentAt, endedAt: now, end: expired };
     sentAt.push(now);
-    const decision = decide({ ...delivery, attempts }, answer(attempts), { now, chance: chance() });
+    const standing = { ...delivery, since, dueAt: now, attempts };
+    const decision = decide(standing, answer(attempts), { now, chance: chance() });
     if (decision.kind !== "retry") return { sentAt, endedAt: now, end: decision };
     now = decision.at;
+    since = decision.since;
   }
   assert.fail("it never ended");
 }
@@ -259,9 +262,13 @@ test("an overloaded endpoint's Retry-After is a smallest wait, up to an hour", (
     const label = JSON.stringify([outcome, attempts]);
     assert.equal(waitOf(after(standing({}, { attempts }), outcome)), expected, label);
   }
+  const asked = profileNames.filter((name) => profiles[name].retryAfter);
+  assert.deepEqual(asked, ["azure-2020", "azure", "azure-latest"]);
   for (const name of profileNames) {
     const delivery = standing({ profile: profiles[name] });
-    assert.equal(waitOf(after(delivery, asking(503, 20 * min))), 20 * min, name);
+    const scheduleMs = profiles[name].scheduleMs[0];
+    const expected = asked.includes(name) ? 20 * min : scheduleMs;
+    assert.equal(waitOf(after(delivery, asking(503, 20 * min))), expected, name);
   }
   const stored = standing({}, { stage: "deadLetter" });
   assert.equal(waitOf(after(stored, asking(503, 20 * min))), 10 * s, "a store has its schedule");
@@ -358,14 +365,52 @@ test("any 2xx ends a dead letter's way, and nothing else does (L-4)", () => {
   assert.equal(after(delivery, silent("connection")).kind, "retry");
 });
 
-test("a dead letter nobody tried to write is never dropped, however old (L-4)", () => {
-  const untried = standing({}, { stage: "deadLetter", attempts: 0 });
-  assert.equal(expire(untried, start + 100 * h), null);
-  const tried = { ...untried, attempts: 1 };
-  assert.equal(expire(tried, start + 4 * h - 1), null);
-  assert.equal(expire(tried, start + 4 * h)?.kind, "drop");
-  const failed = decide(tried, answered(503), { now: start + 4 * h, chance: 0 });
-  assert.equal(failed.kind, "drop");
+test("a dead letter is tried before it is dropped, however old (L-4)", () => {
+  for (const attempts of [0, 1, 60]) {
+    assert.equal(expire(standing({}, { stage: "deadLetter", attempts }), start + 100 * h), null);
+  }
+});
+
+test("only time in which a dead-letter store was tried and failed counts (L-4)", () => {
+  const stage = "deadLetter";
+  const at = (now: number) => ({ now, sentAt: now - 20 * s, chance: 0 });
+  // The first write comes late: what counts is from its begin on.
+  const first = decide(standing({}, { stage, dueAt: start }), answered(503), at(start + 9 * h));
+  assert.ok(first.kind === "retry");
+  assert.equal(first.since, start + 9 * h - 20 * s);
+  assert.equal(first.left.ms, 4 * h - 20 * s);
+  const failing = { stage, attempts: 2, since: start, dueAt: start + h } as const;
+  // Away for five hours after an hour of failures: the five do not count.
+  const back = decide(standing({}, failing), answered(503), at(start + 6 * h + 20 * s));
+  assert.ok(back.kind === "retry");
+  assert.equal(back.since, start + 5 * h);
+  assert.equal(back.left.ms, 3 * h - 20 * s);
+  const late = { ...failing, dueAt: start + 4 * h - 20 * s };
+  const end = decide(standing({}, late), answered(503), at(start + 4 * h));
+  assert.equal(end.kind, "drop");
+  const earlier = decide(standing({}, late), answered(503), at(start + 4 * h - 1));
+  assert.equal(earlier.kind, "retry");
+});
+
+test("what was given up about now is written together, never before the pause (L-3)", () => {
+  const decided = (now: number, deadLetterPauseMs: number) => {
+    const policy = { deadLetter: true, deadLetterPauseMs };
+    const decision = decide(standing(policy), answered(400), { now, chance: 0 });
+    return decision.kind === "deadLetter" ? decision.at - start : Number.NaN;
+  };
+  const table: [number, number, number][] = [
+    [0, 5 * min, 5 * min],
+    [1, 5 * min, 5 * min + 10 * s],
+    [9_999, 5 * min, 5 * min + 10 * s],
+    [10 * s, 5 * min, 5 * min + 10 * s],
+    [1, h, h + 2 * min],
+    [1, 3 * s, 3 * s + 100],
+    [1, 0, 1],
+    [1, 7, 8],
+  ];
+  for (const [atMs, pauseMs, expected] of table) {
+    assert.equal(decided(start + atMs, pauseMs), expected, JSON.stringify([atMs, pauseMs]));
+  }
 });
 
 test("outcomes have Event Grid's names (L-6)", () => {
@@ -446,8 +491,12 @@ test("a decision explains itself in one sentence with its numbers", () => {
         "dropped",
     ],
     [
-      expire(standing({}, { stage: "deadLetter", attempts: 51 }), start + 4 * h + 40 * s),
-      "DeadLetterStoreUnavailable: not taken for 4 h of the 4 h allowed, 51 attempts made; dropped",
+      decide(standing({}, { stage: "deadLetter", attempts: 51 }), answered(503), {
+        now: start + 4 * h + 40 * s,
+        chance: 0,
+      }),
+      "DeadLetterStoreUnavailable: the store failed for 4 h of the 4 h allowed, 51 attempts made; " +
+        "dropped",
     ],
   ];
   for (const [decision, sentence] of table) {
@@ -489,7 +538,7 @@ test("no wait is shorter than the law or longer than law and bound (R-1, R-2, P-
       const schedule = stage === "deliver" ? policy.profile.scheduleMs : [10 * s, 1 * min, 5 * min];
       const step = schedule[Math.min(attempts, schedule.length) - 1] ?? Number.NaN;
       const smallest = stage === "deliver" ? smallestByTable(policy, outcome) : 0;
-      const asked = stage === "deliver" ? askedByTable(outcome) : 0;
+      const asked = stage === "deliver" && policy.profile.retryAfter ? askedByTable(outcome) : 0;
       const law = Math.max(step, smallest, asked);
       const bound = Math.min(additionShareMax * law, additionMsMax);
       const { wait } = decision;

@@ -18,6 +18,9 @@ export const additionMsMax = 60_000;
 /** The longest Retry-After that is respected: a longer one could use up an event's time to live. */
 export const retryAfterMsMax = 3_600_000;
 
+/** L-3: the pause is rounded up to a step of the clock, of which it has so many. */
+const gatherStepsPerPause = 30;
+
 /** With these statuses an endpoint says that it is overloaded, and may say for how long. */
 const heedsRetryAfter: readonly number[] = [429, 503];
 
@@ -29,8 +32,10 @@ export interface Standing {
   readonly stage: Stage;
   /** Sends made in this stage, the one just made included. */
   readonly attempts: number;
-  /** When this stage began. */
+  /** When this stage began; in the second, since when the store has failed: see `failingSince`. */
   readonly since: Instant;
+  /** When the attempt was due. */
+  readonly dueAt?: Instant;
   /** How much of the time since then does not count because of pauses (flow.ts). */
   readonly heldMs?: number;
   readonly policy: Policy;
@@ -75,6 +80,8 @@ export type Decision =
   | {
       readonly kind: "retry";
       readonly at: Instant;
+      /** What the delivery is to remember as the beginning of its stage. */
+      readonly since: Instant;
       readonly wait: Wait;
       /** What is left of the limits now; null: without limit. */
       readonly left: { readonly attempts: number | null; readonly ms: number };
@@ -97,15 +104,19 @@ const finalReasons = {
   413: "UndeliverableDueToHttpRequestEntityTooLarge",
 } as const satisfies Record<FinalStatus, string>;
 
+export interface DecidedAt {
+  /** The end of the attempt, from which waits count (R-1). */
+  readonly now: Instant;
+  /** Its begin; now if it took no time. */
+  readonly sentAt?: Instant;
+  /** In [0, 1). */
+  readonly chance: number;
+}
+
 /**
- * Called after every send. `now` is the end of the attempt, from which waits count (R-1); `chance`
- * is in [0, 1). Time to live is deliberately not checked here (R-6): see `expire`.
+ * Called after every send. Time to live is deliberately not checked here (R-6): see `expire`.
  */
-export function decide(
-  delivery: Standing,
-  outcome: Outcome,
-  at: { readonly now: Instant; readonly chance: number },
-): Decision {
+export function decide(delivery: Standing, outcome: Outcome, at: DecidedAt): Decision {
   const { stage, attempts, policy } = delivery;
   const saw = sawOf(outcome);
   if (stage === "deadLetter") return decideDeadLetter(delivery, outcome, at);
@@ -121,11 +132,11 @@ export function decide(
   const smallestMs =
     (outcome.kind === "answered" ? smallest.byStatus[outcome.status] : undefined) ??
     smallest.others;
-  const asked = retryAfterIn(outcome);
+  const asked = policy.profile.retryAfter ? retryAfterIn(outcome) : {};
   return retry(delivery, { saw, schedule: policy.profile.scheduleMs, smallestMs, ...asked, ...at });
 }
 
-/** Under every profile: none of them mentions it, and an endpoint that sends it knows best. */
+/** No description mentions it, but an endpoint that sends it knows best. */
 function retryAfterIn(outcome: Outcome): Pick<Wait, "retryAfterMs"> {
   if (outcome.kind !== "answered" || !heedsRetryAfter.includes(outcome.status)) return {};
   const { retryAfterMs } = outcome;
@@ -134,18 +145,18 @@ function retryAfterIn(outcome: Outcome): Pick<Wait, "retryAfterMs"> {
 
 /**
  * Called when an attempt is due, and only then (R-6): an event that has expired is undeliverable
- * and not sent, and so is one whose attempts are used up (R-5). Null: send it. The second stage
- * never ends before its first attempt, however long the broker was stopped.
+ * and not sent, and so is one whose attempts are used up (R-5). Null: send it. A dead letter is
+ * always tried before it is dropped, however long the broker was stopped (L-4).
  */
 export function expire(delivery: Standing, now: Instant): Decision | null {
   const { stage, attempts, since, heldMs = 0, policy } = delivery;
+  if (stage === "deadLetter") return null;
   // The limit may have been lowered since the last attempt.
-  if (stage === "deliver" && policy.attemptsMax !== null && attempts >= policy.attemptsMax) {
+  if (policy.attemptsMax !== null && attempts >= policy.attemptsMax) {
     return giveUp(delivery, "MaxDeliveryAttemptsExceeded", null, now);
   }
-  if (now - since - heldMs < limitMsOf(delivery)) return null;
-  if (stage === "deliver") return giveUp(delivery, "TimeToLiveExceeded", null, now);
-  return attempts === 0 ? null : giveUp(delivery, "DeadLetterStoreUnavailable", null, now);
+  if (now - since - heldMs < policy.ttlMs) return null;
+  return giveUp(delivery, "TimeToLiveExceeded", null, now);
 }
 
 /** P-1, D-5: a redirect, any other code and no answer at all are failures. */
@@ -239,7 +250,7 @@ function explainEnd({ reason, end }: { readonly reason: Reason; readonly end: En
     case "TimeToLiveExceeded":
       return `${reason}: due ${alive} after its publish${paused} with ${limit} to live, ${made} made`;
     case "DeadLetterStoreUnavailable":
-      return `${reason}: not taken for ${alive} of the ${limit} allowed, ${made} made`;
+      return `${reason}: the store failed for ${alive} of the ${limit} allowed, ${made} made`;
     default:
       return `${reason}: ${end.saw} on attempt ${end.attempts} is never retried`;
   }
@@ -250,19 +261,25 @@ function sayAttempts(count: number): string {
 }
 
 /** L-4: whatever a dead-letter store answers, only time ends the retries. */
-function decideDeadLetter(
-  delivery: Standing,
-  outcome: Outcome,
-  at: { readonly now: Instant; readonly chance: number },
-): Decision {
+function decideDeadLetter(delivery: Standing, outcome: Outcome, at: DecidedAt): Decision {
   const saw = sawOf(outcome);
   if (outcome.kind === "answered" && outcome.status >= 200 && outcome.status <= 299) {
     return { kind: "delivered", saw, attempts: delivery.attempts };
   }
-  if (at.now - delivery.since >= delivery.policy.deadLetterLimitMs) {
-    return giveUp(delivery, "DeadLetterStoreUnavailable", saw, at.now);
+  const failed = { ...delivery, since: failingSince(delivery, at.sentAt ?? at.now) };
+  if (at.now - failed.since >= delivery.policy.deadLetterLimitMs) {
+    return giveUp(failed, "DeadLetterStoreUnavailable", saw, at.now);
   }
-  return retry(delivery, { saw, schedule: deadLetterScheduleMs, smallestMs: 0, ...at });
+  return retry(failed, { saw, schedule: deadLetterScheduleMs, smallestMs: 0, ...at });
+}
+
+/**
+ * L-4: since when the store has failed, counting only the time in which it was tried: from the
+ * first write on, and without the time by which a write came later than it was due, because the
+ * broker was away or busy.
+ */
+function failingSince({ attempts, since, dueAt }: Standing, sentAt: Instant): Instant {
+  return attempts === 1 ? sentAt : since + Math.max(0, sentAt - (dueAt ?? sentAt));
 }
 
 function retry(
@@ -290,6 +307,7 @@ function retry(
   return {
     kind: "retry",
     at: why.now + totalMs,
+    since: delivery.since,
     wait: {
       step,
       scheduleMs,
@@ -313,8 +331,14 @@ function giveUp(delivery: Standing, reason: Reason, saw: string | null, now: Ins
   const limitMs = limitMsOf(delivery);
   const end = { saw, attempts, attemptsMax, aliveMs: now - since - heldMs, limitMs, heldMs };
   return deadLetter && delivery.stage === "deliver"
-    ? { kind: "deadLetter", at: now + deadLetterPauseMs, reason, end }
+    ? { kind: "deadLetter", at: writeAt(now, deadLetterPauseMs), reason, end }
     : { kind: "drop", reason, end };
+}
+
+/** L-3: the pause and a little more, so that what was given up about now is written together. */
+function writeAt(now: Instant, pauseMs: number): Instant {
+  const stepMs = Math.max(1, Math.floor(pauseMs / gatherStepsPerPause));
+  return Math.ceil((now + pauseMs) / stepMs) * stepMs;
 }
 
 /** R-3, P-7: whether an answer is never retried. */

@@ -180,8 +180,20 @@ test("no text breaks a header, adds one, or makes it long", () => {
       const value = headerText(text.repeat(times));
       assert.match(value, /^[ -~]*$/);
       assert.ok(value.length <= 4_096);
+      if (!text.includes("%")) assert.doesNotThrow(() => decodeURIComponent(value));
     }),
   );
+});
+
+test("a long header ends with a whole character, never inside an escape", () => {
+  for (const character of ["ä", "€", "😀", "\n"]) {
+    const escaped = encodeURIComponent(character);
+    for (let before = 0; before < escaped.length; before += 1) {
+      const value = headerText("x".repeat(before) + character.repeat(4_096));
+      assert.equal(value.slice(before), escaped.repeat((value.length - before) / escaped.length));
+      assert.ok(value.length > 4_096 - escaped.length, character);
+    }
+  }
 });
 
 test("what is not printable ASCII is percent-encoded in a header", () => {

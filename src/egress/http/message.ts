@@ -135,8 +135,15 @@ export function headerText(text: string): string {
   const bounded = text.length > headerCharsMax ? text.slice(0, headerCharsMax) : text;
   if (!/[^ -~]/.test(bounded)) return bounded;
   const encoded = bounded.toWellFormed().replace(/[^ -~]+/g, encodeURIComponent);
-  return encoded.slice(0, headerCharsMax);
+  if (encoded.length <= headerCharsMax) return encoded;
+  // Never inside an escape, nor between those of one character: what is left can be decoded.
+  const cut = encoded.slice(0, headerCharsMax).replace(/%[0-9A-F]?$/, "");
+  return cut.replace(unfinishedEscapes, "");
 }
+
+/** Escapes at the end that begin a character of UTF-8 and do not finish it. */
+const unfinishedEscapes =
+  /(?:%[CD][0-9A-F]|%E[0-9A-F](?:%[89AB][0-9A-F])?|%F[0-7](?:%[89AB][0-9A-F]){0,2})$/;
 
 /** By the codes of Node, OpenSSL and undici. Everything else is a connection failure. */
 export function silenceOf(error: Error): Silence {
