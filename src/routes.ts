@@ -150,7 +150,7 @@ function armGroundOf({ config, environment, rooms }: Site): ArmDeps {
   const { store, clock, ids, azure, openLog: log } = environment;
   const { catalog, refresh, handshakes } = rooms;
   return {
-    ...{ registry: store, catalog, refresh, handshakes, clock, ids, log },
+    ...{ registry: store, memos: store, catalog, refresh, handshakes, clock, ids, log },
     ...{
       makeKey,
       profile: config.profile,

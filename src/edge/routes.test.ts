@@ -49,6 +49,7 @@ async function openModule({ rules = {}, profile = "azure" }: Options = {}) {
   const routes = moduleRoutes(
     {
       registry: store,
+      memos: store,
       catalog: () => catalog,
       refresh,
       clock: { now: () => 0, after: () => () => {} },

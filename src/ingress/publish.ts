@@ -111,6 +111,7 @@ export async function publish(
     const credential = isOpen ? "none" : authorize(topic, request, deps);
     const acceptedWith = typeof credential === "string" ? credential : await credential;
     checkVersion(request);
+    checkChannel(request);
     await accept(deps, { entry, request, manner, acceptedWith, tracing });
     tracing?.end(clock.now(), null, topic.name);
     return accepted;
@@ -245,6 +246,13 @@ function checkVersion({ query }: Request): void {
       `'api-version' must be left out or be a date such as 2018-01-01, and is ${shownAs(version)}.`,
     );
   }
+}
+
+/** A partner's channel would take events from here on; without it they would go to the topic. */
+function checkChannel({ headers }: Request): void {
+  if (headers["aeg-channel-name"] === undefined) return;
+  const words = "'aeg-channel-name' must be left out: Posthorn has no channels of partners.";
+  throw new Refusal("InvalidSetting", words, { target: "aeg-channel-name" });
 }
 
 /** Only the broker itself publishes events of a storage account. */

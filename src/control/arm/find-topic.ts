@@ -9,6 +9,7 @@ import type { Clock, Ids, Log, Registry } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request } from "../../core/request.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
+import type { Memos } from "../../core/steering.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import type { HandshakePort } from "../handshake/port.ts";
@@ -23,6 +24,8 @@ export interface ArmDeps {
   /** As this broker routes by it now; what was written through us is in it after `refresh`. */
   readonly catalog: () => LiveCatalog;
   readonly refresh: () => Promise<void>;
+  /** What is kept of resource groups and deployments. */
+  readonly memos: Memos;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

@@ -21,11 +21,19 @@ export interface Listed {
   readonly render: () => object;
 }
 
-/** `url` is that of the request, without its query. Refusal: InvalidSetting. */
-export function replyWithList(items: readonly Listed[], { query }: Request, url: string): Reply {
+/**
+ * `url` is that of the request, without its query; `isFiltered`: by a `$filter` that is not ours.
+ * Refusal: InvalidSetting.
+ */
+export function replyWithList(
+  items: readonly Listed[],
+  { query }: Request,
+  url: string,
+  isFiltered = false,
+): Reply {
   const top =
     query.$top === undefined ? topDefault : checkInteger(Number(query.$top), "$top", topRange);
-  const matches = query.$filter ? parseNameFilter(query.$filter) : () => true;
+  const matches = query.$filter && !isFiltered ? parseNameFilter(query.$filter) : () => true;
   const after = query.$skiptoken === undefined ? "" : decodeToken(query.$skiptoken);
   const found = items
     .filter(({ name, key }) => key > after && matches(name))

@@ -138,15 +138,31 @@ test("a path says what is asked for, in any letter case and with any number of s
   }
 });
 
-test("what Event Grid has and we do not is unknown", () => {
+test("what Azure has and we do not is known by its name, and whether all are asked for", () => {
+  const lock = "providers/Microsoft.Authorization/locks";
+  const table: readonly (readonly [string, string, boolean])[] = [
+    [`${grid}/systemTopics`, "system topics", true],
+    [`${grid}/systemTopics/a`, "system topics", false],
+    [`${grid}/systemTopics/a/eventSubscriptions/b`, "system topics", false],
+    ["/subscriptions/S/providers/Microsoft.EventGrid/partnerTopics", "partner topics", true],
+    [`${grid}/partnerNamespaces/a/channels`, "partner namespaces and their channels", false],
+    ["/providers/Microsoft.EventGrid/verifiedPartners", "verified partners", true],
+    [`${grid}/topics/Orders/privateEndpointConnections`, "private endpoints", true],
+    [`${grid}/domains/Shop/privateLinkResources/domain`, "private links", false],
+    [`/subscriptions/S/${lock}`, "locks", true],
+    [`${grid}/topics/Orders/${lock}/x`, "locks", false],
+    ["/subscriptions/S/providers/Microsoft.Authorization/roleAssignments", "roles", true],
+  ];
+  for (const [path, what, isList] of table) {
+    assert.deepEqual(parsePath(path), { kind: "missing", what, isList }, path);
+  }
+});
+
+test("what is neither ours nor known to be missing is unknown", () => {
   for (const path of [
     "",
     "/",
-    "/subscriptions/S/resources",
-    `${grid}/systemTopics/a`,
-    `${grid}/systemTopics/a/eventSubscriptions/b`,
-    `${grid}/namespaces/a/topics/b`,
-    `${grid}/partnerTopics/a`,
+    "/providers/Microsoft.Authorization/nothing",
     `${grid}/topics/Orders/nothing`,
     `${grid}/topics/Orders/eventSubscriptions/Es/nothing`,
     `${grid}/topics/Orders/eventSubscriptions/Es/__proto__`,

@@ -5,6 +5,8 @@
 // Assumes a path that is already percent-decoded. A slash that was encoded separates like any
 // other: no name here has one.
 
+import { type Missing, missingIn } from "./missing-kinds.ts";
+
 /** The group in which Azure would have a resource. */
 export interface Group {
   readonly subscriptionId: string;
@@ -34,7 +36,17 @@ export interface Region {
   readonly topicType: string | null;
 }
 
+/** Whose tags are asked for. */
+export type Tagged =
+  | { readonly kind: "source"; readonly source: TopicSource }
+  | { readonly kind: "group"; readonly group: Group }
+  | { readonly kind: "subscription" };
+
 export type Asked =
+  | Missing
+  | { readonly kind: "resources"; readonly within: Within }
+  | { readonly kind: "tagNames"; readonly subscriptionId: string }
+  | { readonly kind: "tags"; readonly of: Tagged }
   | { readonly kind: "azureSubscriptions" | "operations" | "topicTypes" }
   | { readonly kind: "azureSubscription" | "locations"; readonly subscriptionId: string }
   | { readonly kind: "groups" | "providers"; readonly subscriptionId: string }
@@ -83,6 +95,8 @@ type Segments = readonly string[];
 
 export function parsePath(path: string): Asked {
   const segments = path.split("/").filter((segment) => segment !== "");
+  const around = parseAround(segments);
+  if (around !== null) return around;
   const provider = lastProvider(segments);
   if (provider < 0) return parseOutside(segments);
   const scope = segments.slice(0, provider);
@@ -91,8 +105,37 @@ export function parsePath(path: string): Asked {
   return (
     (scope.length === 0 && parseGlobal(inside)) ||
     (within !== null && parseWithinScope(inside, within)) ||
-    parseAtSource(inside, parseSource(scope)) || { kind: "unknown" }
+    parseAtSource(inside, parseSource(scope)) ||
+    missingIn(inside) ||
+    parsePrivate(inside) || { kind: "unknown" }
   );
+}
+
+/** What Azure has beside any resource: its tags, and who may do what with it. */
+function parseAround(segments: Segments): Asked | null {
+  const place = segments.findLastIndex((segment) => isWord(segment, "providers"));
+  const [namespace, ...inside] = place < 0 ? [] : segments.slice(place + 1);
+  if (isWord(namespace, "microsoft.authorization")) return missingIn(inside);
+  if (!isWord(namespace, "microsoft.resources")) return null;
+  const of = parseTagged(segments.slice(0, place));
+  return of && firstFit<Asked>(inside, { "tags/default": () => ({ kind: "tags", of }) });
+}
+
+function parseTagged(scope: Segments): Tagged | null {
+  const source = parseSource(scope);
+  if (source.kind === "topic" || source.kind === "domain") return { kind: "source", source };
+  const within = parseWithin(scope);
+  if (within === null) return null;
+  const { subscriptionId, resourceGroup } = within;
+  return resourceGroup === null
+    ? { kind: "subscription" }
+    : { kind: "group", group: { subscriptionId, resourceGroup } };
+}
+
+/** Private links hang on a topic or domain. */
+function parsePrivate(inside: Segments): Missing | null {
+  const isTopic = isWord(inside[0], "topics") || isWord(inside[0], "domains");
+  return isTopic ? missingIn(inside.slice(2)) : null;
 }
 
 /** Where the last `providers/Microsoft.EventGrid` begins, or -1. */
@@ -147,6 +190,15 @@ function parseOutside(segments: Segments): Asked {
       subscriptionId,
       namespace,
     }),
+    "subscriptions/:/resources": (subscriptionId = "") => ({
+      kind: "resources",
+      within: { subscriptionId, resourceGroup: null },
+    }),
+    "subscriptions/:/resourceGroups/:/resources": (subscriptionId = "", resourceGroup = "") => ({
+      kind: "resources",
+      within: { subscriptionId, resourceGroup },
+    }),
+    "subscriptions/:/tagNames": (subscriptionId = "") => ({ kind: "tagNames", subscriptionId }),
     "subscriptions/:/resourceGroups": (subscriptionId = "") => ({ kind: "groups", subscriptionId }),
     "subscriptions/:/resourceGroups/:": (subscriptionId = "", resourceGroup = "") => ({
       kind: "group",

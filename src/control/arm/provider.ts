@@ -1,17 +1,13 @@
 // What clients ask of Azure around Event Grid: subscriptions, groups, locations, the provider and
-// what it can do. There is little behind it: any subscription id and any group will do, a group is
-// there when it is asked for, and nothing of it is stored.
+// what it can do. There is little behind it: any subscription id will do.
 
 import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
 import { isSameName } from "../../core/text/compare.ts";
-import { refuseValue } from "../../core/text/wording.ts";
 import { localGroup } from "../../core/topic.ts";
 import { tenantId } from "../signin/azure-signin.ts";
-import { readMembers } from "./body.ts";
-import { type ArmContext, type Call, isInGroup } from "./find-topic.ts";
-import type { Group } from "./path.ts";
+import type { ArmContext } from "./find-topic.ts";
 import { reply } from "./reply.ts";
 
 const provider = "Microsoft.EventGrid";
@@ -68,58 +64,6 @@ export function listLocations(context: ArmContext, subscriptionId: string): Repl
     metadata: { regionType: "Physical", regionCategory: "Other" },
   }));
   return reply(200, { value });
-}
-
-export function listGroups(context: ArmContext, subscriptionId: string): Reply {
-  const names = context
-    .catalog()
-    .topics.filter(({ place }) => isSameName(place.subscriptionId, subscriptionId))
-    .map(({ place }) => place.resourceGroup);
-  const all = distinct([...names, localGroup.resourceGroup]);
-  const value = all.map((resourceGroup) => groupOf({ subscriptionId, resourceGroup }, {}));
-  return reply(200, { value });
-}
-
-function groupOf(
-  { subscriptionId, resourceGroup }: Group,
-  { location, tags }: { readonly location?: unknown; readonly tags?: unknown },
-): object {
-  return {
-    id: `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}`,
-    name: resourceGroup,
-    type: "Microsoft.Resources/resourceGroups",
-    location: location ?? localGroup.location,
-    ...(typeof tags === "object" && tags !== null && { tags }),
-    properties: { provisioningState: "Succeeded" },
-  };
-}
-
-export function getGroup({ request }: Call, group: Group): Reply {
-  // Asked for its head alone, Azure tells only that the group is there.
-  return request.method === "HEAD" ? { status: 204 } : reply(200, groupOf(group, {}));
-}
-
-export function putGroup({ request }: Call, group: Group): Reply {
-  const known = ["location", "tags", "properties", "managedBy", "id", "name", "type"];
-  const members = readMembers(request, known);
-  const { location } = members;
-  if (location !== undefined && typeof location !== "string") {
-    throw refuseValue({ field: "location", value: location, allowed: "a location" });
-  }
-  return reply(201, groupOf(group, members));
-}
-
-/**
- * An empty group is as good as gone. *Differs:* Azure removes what is in a group with it; here that
- * would be events that wait, and whoever means it can remove the topics by name.
- */
-export function removeGroup(context: ArmContext, group: Group): Reply {
-  const { topics } = context.catalog();
-  const left = topics.filter((topic) => topic.kind !== "storage" && isInGroup(topic, group));
-  if (left.length === 0) return { status: 200 };
-  const names = left.map(({ kind, name }) => `${kind}s/${name}`).join(", ");
-  const words = `The resource group '${group.resourceGroup}' is not empty`;
-  throw new Refusal("Conflict", `${words}; delete these first: ${names}.`);
 }
 
 const resourceTypes = [

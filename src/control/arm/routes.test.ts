@@ -5,7 +5,7 @@ import { group, openArm, ordersPath, provider, webhookBody } from "../../../test
 import { Refusal, type RefusalCode } from "../../core/refusal.ts";
 import { replyToRefusal } from "./reply.ts";
 
-test("clients find the subscription, its locations and any group they name", async (t) => {
+test("clients find the subscription, its locations and its groups", async (t) => {
   const arm = await openArm(t);
   await arm.good("PUT", ordersPath, { location: "westus2" });
   const value = async (path: string) => (await arm.good("GET", path)).body.value;
@@ -18,7 +18,9 @@ test("clients find the subscription, its locations and any group they name", asy
   const one = (await arm.good("GET", "/subscriptions/S")).body;
   assert.deepEqual([one.id, one.state], ["/subscriptions/S", "Enabled"]);
   assert.deepEqual(await names("/subscriptions/S/locations", "name"), ["local", "westus2"]);
-  assert.deepEqual(await names("/subscriptions/S/resourcegroups", "name"), ["posthorn", "rg1"]);
+  assert.deepEqual(await names("/subscriptions/S/resourcegroups", "name"), ["rg1"]);
+  const local = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups";
+  assert.deepEqual(await names(local, "name"), ["posthorn"]);
   const made = await arm.good("PUT", "/subscriptions/S/resourcegroups/new", { location: "local" });
   assert.equal(made.status, 201);
   assert.equal(made.body.id, "/subscriptions/S/resourceGroups/new");
@@ -27,14 +29,115 @@ test("clients find the subscription, its locations and any group they name", asy
   assert.equal((await arm.good("HEAD", "/subscriptions/S/resourceGroups/new")).status, 204);
 });
 
-test("a group is removed only when nothing is in it", async (t) => {
+const rg = (name: string) => `/subscriptions/S/resourceGroups/${name}`;
+
+test("a group keeps its location and tags, and is there when it was made or something is in it", async (t) => {
+  const arm = await openArm(t);
+  assert.equal((await arm.ask("HEAD", rg("new"))).status, 404);
+  assert.equal((await arm.ask("GET", rg("new"))).status, 404);
+  const tags = { team: "a" };
+  await arm.good("PUT", rg("new"), { location: "West Europe", tags });
+  const shown = (await arm.good("GET", rg("NEW"))).body;
+  assert.partialDeepStrictEqual(shown, { name: "new", location: "westeurope", tags });
+  assert.equal((await arm.good("PUT", rg("new"), { location: "westeurope" })).status, 200);
+  assert.equal((await arm.ask("PUT", rg("new"), { location: "local" })).status, 409);
+  await arm.good("PATCH", rg("new"), { tags: { team: "b" } });
+  assert.deepEqual((await arm.good("GET", rg("new"))).body.tags, { team: "b" });
+  await arm.good("PUT", ordersPath, { location: "westus2" });
+  assert.equal((await arm.good("GET", group)).body.location, "westus2");
+  assert.equal((await arm.good("HEAD", group)).status, 204);
+});
+
+test("a group goes with everything in it, and what is elsewhere stays", async (t) => {
   const arm = await openArm(t);
   await arm.good("PUT", ordersPath, {});
-  const refused = await arm.ask("DELETE", group);
-  assert.equal(refused.status, 409);
-  assert.match(refused.body.error.message, /delete these first: topics\/orders/);
-  await arm.good("DELETE", ordersPath);
-  assert.equal((await arm.ask("DELETE", group)).status, 200);
+  await arm.good("PUT", `${rg("rg1")}${provider}/domains/shop`, {});
+  await arm.good("PUT", `${rg("rg2")}${provider}/topics/other`, {});
+  await arm.follow(await arm.good("PUT", `${ordersPath}/eventSubscriptions/es`, webhookBody()));
+  assert.equal((await arm.ask("DELETE", rg("RG1"))).status, 200);
+  const { topics, subscriptions } = await arm.catalog();
+  assert.deepEqual([topics.map(({ name }) => name), subscriptions], [["other"], []]);
+  assert.equal((await arm.ask("HEAD", rg("rg1"))).status, 404);
+  assert.equal((await arm.ask("DELETE", rg("rg1"))).status, 404);
+});
+
+test("resources are listed in short, by group, type, name and tag, in pages", async (t) => {
+  const arm = await openArm(t);
+  await arm.good("PUT", ordersPath, { location: "local", tags: { team: "a" } });
+  await arm.good("PUT", `${rg("rg1")}${provider}/domains/shop`, { location: "westus2" });
+  await arm.good("PUT", `${rg("rg2")}${provider}/topics/other`, {});
+  const list = async (path: string) =>
+    (await arm.good("GET", path)).body.value.map((each: { name: string }) => each.name);
+  const all = "/subscriptions/S/resources";
+  assert.deepEqual(await list(all), ["shop", "orders", "other"]);
+  assert.deepEqual(await list(`${rg("rg2")}/resources`), ["other"]);
+  for (const [filter, names] of [
+    ["resourceGroup eq 'RG1'", ["shop", "orders"]],
+    ["resourceType eq 'Microsoft.EventGrid/domains'", ["shop"]],
+    ["name eq 'orders' and location eq 'local'", ["orders"]],
+    ["tagName eq 'team' and tagValue eq 'a'", ["orders"]],
+  ] as const) {
+    assert.deepEqual(await list(`${all}?$filter=${encodeURIComponent(filter)}`), names, filter);
+  }
+  const first = await arm.good("GET", `${all}?$top=1&$filter=resourceGroup eq 'rg1'`);
+  assert.equal(first.body.value[0].name, "shop");
+  const next = new URL(first.body.nextLink);
+  assert.deepEqual(await list(`${next.pathname}${next.search}`), ["orders"]);
+  const wrong = await arm.ask("GET", `${all}?$filter=substringof('a', name)`);
+  assert.equal(wrong.status, 400);
+  const [one] = (await arm.good("GET", all)).body.value;
+  assert.partialDeepStrictEqual(one, {
+    type: "Microsoft.EventGrid/domains",
+    sku: { name: "Basic" },
+  });
+});
+
+test("tags are a resource of their own, of topics, domains and groups", async (t) => {
+  const arm = await openArm(t);
+  await arm.good("PUT", ordersPath, { location: "local", tags: { a: "1" } });
+  for (const scope of [ordersPath, group]) {
+    const path = `${scope}/providers/Microsoft.Resources/tags/default`;
+    const tags = async () => (await arm.good("GET", path)).body.properties.tags;
+    await arm.good("PUT", path, { properties: { tags: { a: "1", b: "2" } } });
+    await arm.good("PATCH", path, { operation: "Merge", properties: { tags: { c: "3" } } });
+    assert.deepEqual(await tags(), { a: "1", b: "2", c: "3" });
+    await arm.good("PATCH", path, { operation: "Delete", properties: { tags: { a: "1" } } });
+    assert.deepEqual((await arm.good("GET", scope)).body.tags, { b: "2", c: "3" });
+    const names = (await arm.good("GET", "/subscriptions/S/tagNames")).body.value;
+    assert.ok(names.some((each: { tagName: string }) => each.tagName === "c"));
+    assert.equal((await arm.ask("DELETE", path)).status, 200);
+    assert.deepEqual(await tags(), {});
+    assert.equal((await arm.ask("PATCH", path, { operation: "Add" })).status, 400);
+  }
+  const none = "/providers/Microsoft.Resources/tags/default";
+  assert.equal((await arm.ask("GET", `${rg("none")}${none}`)).status, 404);
+});
+
+test("what Azure has and we do not is refused by its name, with a link, and listed as empty", async (t) => {
+  const arm = await openArm(t);
+  await arm.good("PUT", ordersPath, {});
+  const kinds = [
+    [`${group}${provider}/systemTopics`, "system topics"],
+    [`/subscriptions/S${provider}/partnerTopics`, "partner topics"],
+    [`${ordersPath}/privateEndpointConnections`, "private endpoints"],
+    ["/subscriptions/S/providers/Microsoft.Authorization/locks", "locks"],
+    ["/subscriptions/S/providers/Microsoft.Authorization/roleAssignments", "roles"],
+  ] as const;
+  for (const [path, what] of kinds) {
+    assert.deepEqual((await arm.good("GET", path)).body, { value: [] });
+    for (const [method, expected] of [
+      ["GET", 404],
+      ["PUT", 400],
+      ["PATCH", 400],
+    ] as const) {
+      const { status, body } = await arm.ask(method, `${path}/one`, {});
+      assert.equal(status, expected, `${method} ${path}`);
+      assert.ok(body.error.message.startsWith(`Posthorn has no ${what}; what there is: https://`));
+    }
+    assert.equal((await arm.ask("DELETE", `${path}/one`)).status, 204);
+  }
+  const long = `${group}/providers/Microsoft.Insights/${"x".repeat(80)}/metrics`;
+  assert.match((await arm.ask("GET", long)).body.error.message, /\/metrics" in this broker\.$/);
 });
 
 test("the provider tells what it has, and registering it changes nothing", async (t) => {

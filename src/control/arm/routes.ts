@@ -16,16 +16,23 @@ import {
   needTopic,
   refuseMissing,
 } from "./find-topic.ts";
+import * as groups from "./groups.ts";
+import type { Missing } from "./missing-kinds.ts";
+import * as missing from "./missing-kinds.ts";
 import { openOperations, type Progress, refuseOperation } from "./operations.ts";
 import { type Asked, parsePath, type Source } from "./path.ts";
 import * as provider from "./provider.ts";
 import { armHeaders, reply, replyToRefusal } from "./reply.ts";
+import { listResources } from "./resource-list.ts";
 import * as subscriptions from "./subscriptions.ts";
+import * as tags from "./tags.ts";
 import * as topics from "./topics.ts";
 
 const methods = ["GET", "PUT", "PATCH", "POST", "DELETE"] as const;
 
 type Method = (typeof methods)[number];
+
+const pathCharactersMax = 500;
 
 /** Where a path begins that is ours. */
 const roots = ["/subscriptions", "/providers"];
@@ -138,11 +145,27 @@ function actsOn(context: ArmContext, call: Call, asked: Asked): Acts {
       return { GET: () => listEventTypes(context, asked.source) };
     case "extensionTopic":
       return { GET: () => getExtensionTopic(context, call, asked.source) };
+    case "missing":
+      return actsOnMissing(call, asked);
     case "unknown":
-      throw new Refusal("NotFound", `There is nothing at ${shownAs(call.path)} in this broker.`);
+      throw new Refusal("NotFound", `There is nothing at "${endOf(call.path)}" in this broker.`);
     default:
       return actsOnProvider(context, call, asked);
   }
+}
+
+/** Where a path is long, its end says what is asked for. */
+function endOf(path: string): string {
+  return path.length > pathCharactersMax ? `…${path.slice(-pathCharactersMax)}` : path;
+}
+
+function actsOnMissing(call: Call, asked: Missing): Acts {
+  const refuse = () => missing.refuseMissingKind(call, asked);
+  return {
+    GET: asked.isList ? missing.listNone : () => missing.showNone(call, asked),
+    DELETE: missing.removeNone,
+    ...{ PUT: refuse, PATCH: refuse, POST: refuse },
+  };
 }
 
 type TopicAsked = Extract<
@@ -218,7 +241,7 @@ type ProviderAsked = Exclude<
   Asked,
   | TopicAsked
   | SubscriptionAsked
-  | { kind: "operation" | "eventTypes" | "extensionTopic" | "unknown" }
+  | { kind: "operation" | "eventTypes" | "extensionTopic" | "unknown" | "missing" }
 >;
 
 function actsOnProvider(context: ArmContext, call: Call, asked: ProviderAsked): Acts {
@@ -230,12 +253,25 @@ function actsOnProvider(context: ArmContext, call: Call, asked: ProviderAsked): 
     case "locations":
       return { GET: () => provider.listLocations(context, asked.subscriptionId) };
     case "groups":
-      return { GET: () => provider.listGroups(context, asked.subscriptionId) };
+      return { GET: () => groups.listGroups(context, call, asked.subscriptionId) };
     case "group":
       return {
-        GET: () => provider.getGroup(call, asked.group),
-        PUT: () => provider.putGroup(call, asked.group),
-        DELETE: () => provider.removeGroup(context, asked.group),
+        GET: () => groups.getGroup(context, call, asked.group),
+        PUT: () => groups.putGroup(context, call, asked.group),
+        PATCH: () => groups.patchGroup(context, call, asked.group),
+        DELETE: () =>
+          groups.removeGroup(context, asked.group, (topic) => topics.dropTopic(context, topic)),
+      };
+    case "resources":
+      return { GET: () => listResources(context, call, asked.within) };
+    case "tagNames":
+      return { GET: () => tags.listTagNames(context, asked.subscriptionId) };
+    case "tags":
+      return {
+        GET: () => tags.getTags(context, call, asked.of),
+        PUT: () => tags.putTags(context, call, asked.of),
+        PATCH: () => tags.patchTags(context, call, asked.of),
+        DELETE: () => tags.removeTags(context, call, asked.of),
       };
     case "providers":
       return { GET: () => provider.listProviders(context, asked.subscriptionId) };

@@ -20,6 +20,7 @@ import {
   topicNameRule,
 } from "../../core/topic.ts";
 import { checkTraits, traitsAround, traitsInside } from "../properties/azure-traits.ts";
+import { checkTags } from "../properties/tags.ts";
 import {
   checkKey,
   checkTopic,
@@ -57,9 +58,6 @@ const reservedNames = /^(microsoft|eventgrid|system)/i;
 const groupRule = /^[\p{L}\p{N}_().-]{0,89}[\p{L}\p{N}_()-]$/u;
 const subscriptionIdRule = /^[A-Za-z0-9._-]{1,64}$/;
 const locationRule = /^[a-z0-9-]{1,64}$/;
-const tagsMax = 50;
-const tagNameCharactersMax = 512;
-const tagValueCharactersMax = 256;
 
 export async function putTopic(
   context: ArmContext,
@@ -198,28 +196,6 @@ function checkPlace(
   return { subscriptionId, resourceGroup, location: folded, tags: checkTags(tags) };
 }
 
-function checkTags(value: unknown): ArmGroup["tags"] {
-  if ((value ?? null) === null) return null;
-  if (typeof value !== "object" || Array.isArray(value)) {
-    throw refuseValue({ field: "tags", value, allowed: "an object" });
-  }
-  const tags = Object.entries(value as Members);
-  if (tags.length > tagsMax) {
-    throw refuseValue({ field: "tags", value, allowed: `an object of at most ${tagsMax} tags` });
-  }
-  for (const [name, text] of tags) {
-    const isName = name !== "" && name !== "__proto__" && name.length <= tagNameCharactersMax;
-    if (!isName) {
-      const allowed = `1 to ${tagNameCharactersMax} characters long, and not __proto__`;
-      throw refuseValue({ field: "a name in tags", value: name, allowed });
-    }
-    if (typeof text === "string" && text.length <= tagValueCharactersMax) continue;
-    const allowed = `a text of at most ${tagValueCharactersMax} characters`;
-    throw refuseValue({ field: `tags.${name}`, value: text, allowed });
-  }
-  return Object.fromEntries(tags) as Readonly<Record<string, string>>;
-}
-
 /** Refusal: Conflict, when what is subscribed could no longer be delivered as it was asked for. */
 function checkSubscribers(
   { catalog, profile: usual }: Pick<ArmContext, "catalog" | "profile">,
@@ -281,7 +257,11 @@ export async function removeTopic(
 ): Promise<Reply> {
   const topic = findTopic(context.catalog(), source);
   checkConditions(call.request, topic);
-  if (topic === undefined) return done;
+  if (topic !== undefined) await dropTopic(context, topic);
+  return done;
+}
+
+export async function dropTopic(context: ArmContext, topic: Topic): Promise<void> {
   const listening = context
     .catalog()
     .subscriptions.filter((one) => isSameName(one.topic, topic.name));
@@ -289,7 +269,6 @@ export async function removeTopic(
   await context.refresh();
   for (const subscription of listening) context.handshakes.tellDeleted(subscription, topic);
   logTopic(context, topic, "removed");
-  return done;
 }
 
 export function listTopics(
