@@ -36,7 +36,8 @@ export interface ArmTopic {
     readonly inputSchemaMapping?: unknown;
     readonly disableLocalAuth: boolean;
     readonly publicNetworkAccess: "Enabled" | "Disabled";
-    readonly inboundIpRules: readonly { readonly ipMask: string }[];
+    /** Absent: every address may publish. */
+    readonly inboundIpRules?: readonly { readonly ipMask: string }[];
     readonly posthorn?: { readonly port?: number; readonly profile?: string };
     readonly autoCreateTopicWithFirstSubscription?: boolean;
     readonly autoDeleteTopicWithLastSubscription?: boolean;

@@ -270,7 +270,7 @@ export function TopicForm({
     port: properties.posthorn?.port?.toString() ?? "",
     disableLocalAuth: properties.disableLocalAuth,
     isPublic: properties.publicNetworkAccess === "Enabled",
-    ipRules: properties.inboundIpRules.map(({ ipMask }) => ipMask).join("\n"),
+    ipRules: (properties.inboundIpRules ?? []).map(({ ipMask }) => ipMask).join("\n"),
     autoCreate: properties.autoCreateTopicWithFirstSubscription ?? true,
     autoDelete: properties.autoDeleteTopicWithLastSubscription ?? true,
   });

@@ -279,7 +279,7 @@ export function journeys(browser: () => Browser): void {
     const stage = await openStage(t);
     const page = await stage.visit(browser(), "/portal/settings");
     await page.getByRole("textbox", { name: "Search settings" }).fill("handshake");
-    const row = page.getByRole("listitem").filter({ hasText: "Whether webhooks are asked" });
+    const row = page.getByRole("listitem").filter({ hasText: "Whether webhooks must agree" });
     await row.getByText("command line").waitFor();
   });
 }
