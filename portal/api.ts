@@ -2,6 +2,7 @@
 // keeps the broker's own words; the portal adds none of its own except where nobody answered.
 
 import { useCallback, useEffect, useRef, useState } from "react";
+import { inTurn } from "./in-turn.ts";
 import type { SubscriptionName } from "./route.ts";
 
 /** The broker said no, or did not answer (status 0). */
@@ -26,10 +27,16 @@ function fieldIn(message: string): string | null {
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-export async function ask<T>(method: Method, path: string, body?: unknown): Promise<T> {
+export async function ask<T>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
   const headers = { "content-type": "application/json", accept: "application/json" };
   const response = await send(path, {
     method,
+    ...(signal !== undefined && { signal }),
     ...(body === undefined
       ? { headers: { accept: headers.accept } }
       : { headers, body: JSON.stringify(body) }),
@@ -108,28 +115,43 @@ interface Held<T> {
   readonly refused: Refused | null;
 }
 
-/** What a GET answers, asked again whenever the tick changes. Null: nothing is asked. */
+/**
+ * What a GET answers, asked again whenever the tick changes, one request at a time: an answer that
+ * took longer than a tick is shown, and then asked for once more. Null: nothing is asked.
+ */
 export function useAsked<T>(path: string | null, tick = 0): Asked<T> {
   const [held, setHeld] = useState<Held<T>>({ path: null, value: undefined, refused: null });
-  const [count, setCount] = useState(0);
-  const latest = useRef(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the tick and the count ask again.
+  const refresh = useRef(() => {});
   useEffect(() => {
     if (path === null) return;
-    const turn = ++latest.current;
-    const isCurrent = () => turn === latest.current;
-    ask<T>("GET", path).then(
-      (value) => isCurrent() && setHeld({ path, value, refused: null }),
-      (error) =>
-        isCurrent() &&
-        setHeld((before) => ({
-          path,
-          value: before.path === path ? before.value : undefined,
-          refused: asRefused(error),
-        })),
-    );
-  }, [path, tick, count]);
-  const again = useCallback(() => setCount((before) => before + 1), []);
+    const left = new AbortController();
+    const hold = (answer: Partial<Held<T>>) =>
+      setHeld((before) => ({
+        path,
+        value: before.path === path ? before.value : undefined,
+        refused: null,
+        ...answer,
+      }));
+    refresh.current = inTurn(async () => {
+      try {
+        const value = await ask<T>("GET", path, undefined, left.signal);
+        if (!left.signal.aborted) hold({ value });
+      } catch (error) {
+        if (!left.signal.aborted) hold({ refused: asRefused(error) });
+      }
+    });
+    refresh.current();
+    return () => {
+      refresh.current = () => {};
+      left.abort();
+    };
+  }, [path]);
+  const ticked = useRef(tick);
+  useEffect(() => {
+    if (ticked.current !== tick) refresh.current();
+    ticked.current = tick;
+  }, [tick]);
+  const again = useCallback(() => refresh.current(), []);
   const isOurs = held.path === path;
   return {
     value: isOurs ? held.value : undefined,

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import type { SimulateOrder } from "../src/core/api/orders.ts";
 import type { Simulation } from "../src/core/api/views.ts";
 import { apiPath, ask, asRefused, type Refused } from "./api.ts";
+import { inTurn } from "./in-turn.ts";
 
 /** So long nothing more has to be typed. */
 const restMs = 250;
@@ -32,32 +33,23 @@ export function useSimulation(order: SimulateOrder | Refused): Asked {
   const key = isOrder ? JSON.stringify(order) : "";
   const [held, setHeld] = useState<Held>({ key: "", played: null, refused: null });
   const wanted = useRef(key);
-  const isAsking = useRef(false);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const play = useRef<() => void>(undefined);
+  play.current ??= inTurn(async () => {
+    const asked = wanted.current;
+    if (asked === "") return;
+    try {
+      const played = await ask<Simulation>("POST", apiPath(["simulate"]), JSON.parse(asked));
+      setHeld({ key: asked, played, refused: null });
+    } catch (error) {
+      const refused = asRefused(error);
+      if (refused.status === tooMany) setTimeout(() => play.current?.(), busyMs);
+      else setHeld(({ played }) => ({ key: asked, played, refused }));
+    }
+  });
   useEffect(() => {
     wanted.current = key;
-    const later = (ms: number) => {
-      clearTimeout(timer.current);
-      timer.current = setTimeout(play, ms);
-    };
-    const play = async () => {
-      const asked = wanted.current;
-      if (isAsking.current || asked === "") return;
-      isAsking.current = true;
-      let againMs = 0;
-      try {
-        const played = await ask<Simulation>("POST", apiPath(["simulate"]), JSON.parse(asked));
-        setHeld({ key: asked, played, refused: null });
-      } catch (error) {
-        const refused = asRefused(error);
-        if (refused.status === tooMany) againMs = busyMs;
-        else setHeld(({ played }) => ({ key: asked, played, refused }));
-      }
-      isAsking.current = false;
-      if (againMs > 0 || wanted.current !== asked) later(againMs);
-    };
-    later(restMs);
-    return () => clearTimeout(timer.current);
+    const timer = setTimeout(() => play.current?.(), restMs);
+    return () => clearTimeout(timer);
   }, [key]);
   return {
     played: held.played,
