@@ -434,7 +434,9 @@ test("an API version may be left out or be any, as long as it can be one", async
 
 test("a publish to a partner's channel is refused by name", async () => {
   const door = await openDoor();
-  const asked = door.publish(eventText(), { headers: { "aeg-channel-name": "c" } });
+  const asked = door.publish(eventText(), {
+    headers: { "aeg-sas-key": key, "aeg-channel-name": "c" },
+  });
   await refused(asked, "InvalidSetting", /^'aeg-channel-name' must be left out: Posthorn has no/);
 });
 
