@@ -148,6 +148,7 @@ function whyWrong(topic: TopicView, text: string, publishedAt: number): string |
       mapping: null,
       publishedAt,
       trace: null,
+      hops: 0,
       systemId: () => "",
       limits: publishLimits,
     });

@@ -26,6 +26,7 @@ import {
   type TopicDraft,
   topicNameRule,
 } from "../core/topic.ts";
+import { logSubscription } from "./log-subscription.ts";
 import { checkTerms } from "./properties/subscription.ts";
 import { checkKey, checkTopic, newTerms, topicMembers } from "./properties/topic.ts";
 
@@ -331,10 +332,8 @@ function tell(
   change: "created" | "updated" | "removed",
   what: TopicDraft | SubscriptionDraft,
 ): void {
-  if ("topic" in what) {
-    const names = { topic: what.topic, subscription: what.name };
-    log.fact("info", "subscription.changed", { ...names, change, origin: "file" });
-  } else log.fact("info", "topic.changed", { topic: what.name, change, origin: "file" });
+  if ("topic" in what) logSubscription(log, what, { change, origin: "file" });
+  else log.fact("info", "topic.changed", { topic: what.name, change, origin: "file" });
 }
 
 function tellLeft(log: Log, names: Readonly<Record<string, string>>, why: string): void {

@@ -31,6 +31,8 @@ export interface Event {
   readonly envelope: string | null;
   /** The trace context it was published with, which is sent with every attempt. */
   readonly trace: Trace | null;
+  /** How often brokers had passed it on before it was published here (routing/hops.ts). */
+  readonly hops: number;
 }
 
 /** What filters look at. It exists only during one publish and is never stored. */

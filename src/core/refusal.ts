@@ -24,6 +24,8 @@ export type RefusalCode =
   | "MethodNotAllowed"
   /** Something that exists already is in the way. */
   | "Conflict"
+  /** Events that have been passed on from topic to topic too often (core/routing/hops.ts). */
+  | "EventLoop"
   /** The record was changed by someone else since it was read. */
   | "PreconditionFailed"
   | "PayloadTooLarge"

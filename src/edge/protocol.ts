@@ -26,6 +26,7 @@ const wordings: Readonly<Record<RefusalCode, Wording>> = {
   InvalidCloudEventHeader: { ...badRequest, detail: "InvalidCloudEventHeader" },
   InvalidApiVersion: { ...badRequest, detail: "InvalidApiVersion" },
   InvalidSetting: { ...badRequest, detail: "InvalidRequest" },
+  EventLoop: { ...badRequest, detail: "EventLoop" },
   InvalidSas: { ...badRequest, detail: "InvalidSasKey" },
   Unauthorized: { status: 401, name: "Unauthorized", detail: "UnAuthorized" },
   Forbidden: { status: 403, name: "Forbidden", detail: "Forbidden" },

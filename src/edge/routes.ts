@@ -6,6 +6,7 @@
 import { readValue, wholeBody } from "../control/arm/body.ts";
 import { changing, logTopic } from "../control/arm/find-topic.ts";
 import { reply } from "../control/arm/reply.ts";
+import { logSubscription } from "../control/log-subscription.ts";
 import { type AdminLock, requireAdmin } from "../control/signin/admin-lock.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Request, Route } from "../core/request.ts";
@@ -221,7 +222,10 @@ async function putSubscription(deps: ModuleDeps, request: Request): Promise<Repl
     return [at, old, put] as const;
   });
   await deps.refresh();
-  tell(deps, written, stored === undefined ? "created" : "updated");
+  logSubscription(deps.log, written, {
+    change: stored === undefined ? "created" : "updated",
+    origin: "api",
+  });
   return reply(200, renderModuleSubscription(written, topic));
 }
 
@@ -235,17 +239,8 @@ async function removeSubscription(deps: ModuleDeps, request: Request): Promise<R
   await deps.registry.removeSubscription(subscription.id);
   await deps.refresh();
   tellDeleted(deps, subscription);
-  tell(deps, subscription, "removed");
+  logSubscription(deps.log, subscription, { change: "removed", origin: "api" });
   return done;
-}
-
-function tell(
-  { log }: ModuleDeps,
-  { topic, name, state }: Subscription,
-  change: "created" | "updated" | "removed",
-): void {
-  const names = { topic, subscription: name };
-  log.fact("info", "subscription.changed", { ...names, change, state, origin: "api" });
 }
 
 function findTopic(catalog: LiveCatalog, name: string): Topic | undefined {

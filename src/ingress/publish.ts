@@ -9,6 +9,7 @@ import type { Published } from "../core/event.ts";
 import type { Ids, Instant, Log, Meter, Routed, Store } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Request, Route } from "../core/request.ts";
+import { hopsHeader, hopsIn } from "../core/routing/hops.ts";
 import type { Directory, DirectoryEntry } from "../core/routing/route.ts";
 import { type Content, readCloudEventRequest } from "../core/schema/binding.ts";
 import { readCustomEvents } from "../core/schema/custom.ts";
@@ -154,6 +155,7 @@ async function accept(deps: PublishDeps, asking: Asking) {
     mapping: topic.mapping,
     publishedAt: now,
     trace: traceIn(request),
+    hops: hopsIn(request.headers[hopsHeader]),
     systemId: () => deps.ids.next(),
     limits: publishLimits,
   });

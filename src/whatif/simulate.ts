@@ -127,7 +127,7 @@ function* publishTimes({ backlog, outage }: Plan): Iterable<Instant> {
 }
 
 function eventAt(publishedAt: Instant, text: string): Event {
-  const unseen = { systemId: "", dataVersion: "", envelope: null, trace: null } as const;
+  const unseen = { systemId: "", dataVersion: "", envelope: null, trace: null, hops: 0 } as const;
   return { ...unseen, topic, publishedAt, schema: "EventGridSchema", text };
 }
 

@@ -60,6 +60,7 @@ export function makeEvent(systemId: string, event: Partial<Event> = {}): Event {
     text: `{"id":"${systemId}"}`,
     envelope: null,
     trace: null,
+    hops: 0,
     ...event,
   };
 }

@@ -69,6 +69,7 @@ function readOne(topic: Topic, event: object, publishedAt: number): Read {
     mapping: topic.mapping,
     publishedAt,
     trace: null,
+    hops: 0,
     systemId: () => "",
     limits: publishLimits,
   });

@@ -14,6 +14,7 @@ const wordings: Readonly<Record<RefusalCode, Wording>> = {
   InvalidCloudEventHeader: { status: 400, code: "InvalidRequestContent" },
   InvalidApiVersion: { status: 400, code: "InvalidApiVersionParameter" },
   InvalidSetting: { status: 400, code: "InvalidRequest" },
+  EventLoop: { status: 400, code: "BadRequest" },
   InvalidSas: { status: 400, code: "InvalidRequest" },
   Unauthorized: { status: 401, code: "AuthenticationFailed" },
   Forbidden: { status: 403, code: "AuthorizationFailed" },

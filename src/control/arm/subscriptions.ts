@@ -21,6 +21,7 @@ import { isoInstant } from "../../core/text/time.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import { armTypes, type Topic } from "../../core/topic.ts";
 import type { Verdict } from "../handshake/port.ts";
+import { logSubscription } from "../log-subscription.ts";
 import { renderHeaders } from "../properties/headers.ts";
 import { checkTerms } from "../properties/subscription.ts";
 import { readMembers } from "./body.ts";
@@ -137,7 +138,10 @@ async function write(
       : context.handshakes.begin(written, call).then((verdict) => endingOf(written, verdict));
   const operationId = context.operations.start(ending);
   await context.refresh();
-  tell(context, written, stored === undefined ? "created" : "updated");
+  logSubscription(context.log, written, {
+    change: stored === undefined ? "created" : "updated",
+    origin: "api",
+  });
   const state = stored === undefined ? "Creating" : "Updating";
   return replyToWrite(call, {
     topic,
@@ -223,7 +227,7 @@ export async function removeSubscription(
   await context.registry.removeSubscription(found.subscription.id);
   await context.refresh();
   context.handshakes.tellDeleted(found.subscription);
-  tell(context, found.subscription, "removed");
+  logSubscription(context.log, found.subscription, { change: "removed", origin: "api" });
   if (named.source.kind === "domainTopic") await tidyDomainTopic(context, call, named.source);
   return done;
 }
@@ -328,14 +332,4 @@ function listed(context: ArmContext, topic: Topic, subscription: Subscription, f
     key: `${topic.name}/${domainTopic ?? ""}/${name}`.toLowerCase(),
     render: () => show(context, topic, subscription, form),
   };
-}
-
-function tell(
-  context: ArmContext,
-  subscription: Subscription,
-  change: "created" | "updated" | "removed",
-) {
-  const { topic, domainTopic, name, state } = subscription;
-  const names = { topic, ...(domainTopic !== null && { domainTopic }), subscription: name };
-  context.log.fact("info", "subscription.changed", { ...names, change, state, origin: "api" });
 }

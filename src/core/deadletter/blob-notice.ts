@@ -55,6 +55,7 @@ export function noticeOf(
       text: JSON.stringify(value),
       envelope: null,
       trace: null,
+      hops: 0,
     },
     fields: {
       ...{ id, subject, eventType, topic, dataVersion: "" },

@@ -52,6 +52,7 @@ export function eventOfLetter(
     text: letter.text,
     envelope: null,
     trace: null,
+    hops: 0,
   };
   if (letter.form === "cloudEvent") return plain;
   const raw = membersOf(letter);

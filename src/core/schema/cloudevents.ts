@@ -64,6 +64,7 @@ function readEvent(place: EventText, reading: Reading): Published {
       text: writeEvent(place),
       envelope: null,
       trace: reading.trace ?? ownTrace(place),
+      hops: reading.hops,
     },
     fields: { id, subject, eventType, topic: source, dataVersion: "", schema, parsed: place.value },
     domainTopic: reading.isDomain ? domainTopicOf(place, reading, source) : null,

@@ -56,6 +56,7 @@ function readEvent(place: EventText, reading: Reading, mapping: InputMapping): P
       `,"eventType":${eventType.json},"eventTime":${eventTime.json}` +
       `,"dataVersion":${dataVersion.json},"metadataVersion":"1"}`,
     trace: reading.trace,
+    hops: reading.hops,
   };
   const fields = {
     id: id.text,

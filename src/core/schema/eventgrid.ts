@@ -63,6 +63,7 @@ function readEvent(place: EventText, reading: Reading, topicStamp: string): Publ
         `,"dataVersion":${dataVersion === "" ? '""' : asText(raw.dataVersion)},"metadataVersion":"1"}`,
       envelope: null,
       trace: reading.trace,
+      hops: reading.hops,
     },
     fields: { id, subject, eventType, topic, dataVersion, schema, parsed: place.value },
     domainTopic,

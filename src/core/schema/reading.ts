@@ -32,6 +32,7 @@ export interface Reading {
   readonly publishedAt: Instant;
   /** That of the request; null: it has none, but an event may have its own. */
   readonly trace: Trace | null;
+  readonly hops: number;
   readonly systemId: () => string;
   readonly limits: PublishLimits;
 }

@@ -3,6 +3,7 @@
 
 import type { Silence } from "../../core/delivery/outcome.ts";
 import type { Delivery, Instant, Parcel } from "../../core/ports.ts";
+import { hopsHeader, isPublishPath } from "../../core/routing/hops.ts";
 import { bodyOf, contentTypeOf, type Rendered, renderEvent } from "../../core/schema/convert.ts";
 import { findField } from "../../core/schema/mapping.ts";
 import type { DeliveryHeader, Forward, WebHookDestination } from "../../core/subscription.ts";
@@ -62,6 +63,7 @@ export function postOf(
         "content-type": contentTypeOf(deliverySchema, isBatched),
         "user-agent": "posthorn",
         ...traceFields(trace),
+        ...(isPublishPath(path) && { [hopsHeader]: hopsOf(deliveries) }),
       },
       ownHeaders(subscription.headers, first.event.text),
       forward === undefined
@@ -71,6 +73,11 @@ export function postOf(
     ),
     body: bodyOf(texts, deliverySchema, isBatched),
   };
+}
+
+/** Of the batch, one more than its farthest event has had. */
+function hopsOf(deliveries: readonly Delivery[]): string {
+  return String(Math.max(...deliveries.map(({ event }) => event.hops)) + 1);
 }
 
 function forwardIn({ destination }: Parcel["subscription"]): Forward | undefined {

@@ -11,6 +11,7 @@ const table: Readonly<Record<RefusalCode, readonly [number, string, string]>> = 
   InvalidContentType: [415, "UnsupportedMediaType", "InvalidContentType"],
   InvalidContentEncoding: [415, "UnsupportedMediaType", "InvalidContentEncoding"],
   InvalidSetting: [400, "BadRequest", "InvalidSetting"],
+  EventLoop: [400, "BadRequest", "EventLoop"],
   InvalidSas: [400, "BadRequest", "InvalidSas"],
   Unauthorized: [401, "Unauthorized", "Unauthorized"],
   Forbidden: [403, "Forbidden", "Forbidden"],

@@ -20,6 +20,7 @@ const refusals: Readonly<Record<RefusalCode, Wording>> = {
   InvalidCloudEventHeader: { status: 400, code: "BadRequest", detail: "InvalidCloudEventHeader" },
   InvalidApiVersion: { status: 400, code: "BadRequest", detail: "InvalidApiVersion" },
   InvalidSetting: { status: 400, code: "BadRequest", detail: "InvalidSetting" },
+  EventLoop: { status: 400, code: "BadRequest", detail: "EventLoop" },
   InvalidSas: { status: 400, code: "BadRequest", detail: "InvalidSas" },
   Unauthorized: { status: 401, code: "Unauthorized", detail: "Unauthorized" },
   Forbidden: { status: 403, code: "Forbidden", detail: "Forbidden" },

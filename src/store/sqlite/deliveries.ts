@@ -74,7 +74,8 @@ export class Deliveries {
         else this.#tell.push(push);
       }
       if (isKept) {
-        const { systemId, topic, publishedAt, schema, dataVersion, text, envelope, trace } = event;
+        const { systemId, topic, publishedAt, schema, dataVersion, text, envelope, trace, hops } =
+          event;
         this.#statements.addEvent.run(
           number,
           systemId,
@@ -86,6 +87,7 @@ export class Deliveries {
           envelope,
           trace?.parent ?? null,
           trace?.state ?? null,
+          hops,
         );
       }
     }

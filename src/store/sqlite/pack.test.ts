@@ -21,6 +21,7 @@ const routed: fc.Arbitrary<Routed> = record({
     dataVersion: text,
     text,
     envelope: fc.option(text),
+    hops: fc.nat(16),
     trace: fc.option(
       fc.record({ parent: text, state: fc.option(text) }, { noNullPrototype: true }),
     ),

@@ -22,7 +22,7 @@ export function packOps(ops: readonly Op[]): Flat {
       for (const { event, to } of op.routed) {
         const { systemId, topic, publishedAt, schema, dataVersion, text } = event;
         flat.push(systemId, topic, publishedAt, schema, dataVersion, text);
-        flat.push(event.envelope, event.trace, to.length);
+        flat.push(event.envelope, event.trace, event.hops, to.length);
         for (const subscription of to) flat.push(subscription);
       }
     } else if (op.kind === "settle") {
@@ -93,6 +93,7 @@ function takeRouted(from: Reader): Routed {
       text: from.take<string>(),
       envelope: from.take<string | null>(),
       trace: from.take<Trace | null>(),
+      hops: from.take<number>(),
     },
     to: from.takeMany(() => from.take<number>()),
   };

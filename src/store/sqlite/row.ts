@@ -35,6 +35,7 @@ export function deliveryOf(row: SqlRow): Seen {
         row.trace_parent === null
           ? null
           : { parent: row.trace_parent as string, state: row.trace_state as string | null },
+      hops: row.hops as number,
     },
   };
 }

@@ -101,4 +101,8 @@ export const migrations: readonly string[] = [
     times INTEGER NOT NULL
   );
   `,
+  `
+  -- How often brokers had passed an event on before it was published here.
+  ALTER TABLE events ADD COLUMN hops INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

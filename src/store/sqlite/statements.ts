@@ -7,13 +7,13 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 const columns = `d.event, d.subscription, d.stage, d.due_at, d.since, d.attempts,
   d.last_at, d.last_number, d.last_outcome, d.last_status, d.reason,
   e.system_id, e.topic, e.published_at, e.schema, e.data_version, e.text, e.envelope,
-  e.trace_parent, e.trace_state`;
+  e.trace_parent, e.trace_state, e.hops`;
 
 export function prepare(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
     // Deliveries.
-    addEvent: sql("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    addEvent: sql("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     addDelivery: sql(
       `INSERT INTO deliveries (event, subscription, stage, due_at, since, attempts, fence)
        VALUES (?, ?, 0, ?, ?, 0, 0)`,
