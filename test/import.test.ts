@@ -488,7 +488,7 @@ test("bad input is one line and code 2, and nothing is asked of the broker", asy
     [["import", file("main.bicep", "x")], /az bicep build/],
     [["import", template, "--dryrun"], /no option "--dryrun"; did you mean --dry-run\?/],
     [["import", template, "--endpoint"], /--endpoint must be followed by SUBSCRIPTION=URL/],
-    [["import", template, "--endpoint", "x"], /--endpoint SUBSCRIPTION=URL is how it is written/],
+    [["import", template, "--endpoint", "x"], /--endpoint must be pairs as in SUBSCRIPTION=URL/],
     [["import", template, "--endpoint", "x=y"], /no event subscription "x"/],
     [["import", template, "--parameters", "x=y"], /no parameter "x"/],
     [["import", template, "--server", "nowhere"], /server must be a URL/],

@@ -75,7 +75,9 @@ test("what cannot be is refused in one line that says what would be right", () =
       () => readOptions([], options, { name: "ID", isRequired: true, about: "its id" }),
       /^ID must be given: its id$/,
     ],
-    [() => pairsOf("--tags", ["=b"]), /^--tags must be pairs as in key=value, and is "=b"$/],
+    [() => pairsOf("--tags", ["=b"]), /^--tags must be pairs as in key=value$/],
+    [() => pairsOf("--endpoint", ["a="], "SUB=URL"), /^--endpoint must be pairs as in SUB=URL$/],
+    [() => pairsOf("--endpoint", ["a"], "SUB=URL"), /^--endpoint must be pairs as in SUB=URL$/],
   ];
   for (const [run, message] of table) {
     assert.throws(
@@ -84,4 +86,17 @@ test("what cannot be is refused in one line that says what would be right", () =
       `${message}`,
     );
   }
+});
+
+test("pairs end their name at the first equals sign", () => {
+  assert.deepEqual(
+    [...pairsOf("--tags", ["a=b=c", "d", "e="])],
+    [
+      ["a", "b=c"],
+      ["d", ""],
+      ["e", ""],
+    ],
+  );
+  const url = "http://a.test/?code=1==";
+  assert.deepEqual([...pairsOf("--endpoint", [`sub=${url}`], "SUB=URL")], [["sub", url]]);
 });

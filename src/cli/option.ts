@@ -200,13 +200,20 @@ function givenOf<Name extends string>(
   };
 }
 
-/** `name=value` pairs; without a `=`, the value is empty as in `az`. Refusal: InvalidSetting. */
-export function pairsOf(field: string, given: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    given.map((one) => {
-      const [, name = "", value = ""] = /^([^=]*)=?([\s\S]*)$/.exec(one) ?? [];
-      if (name === "") throw refuseValue({ field, value: one, allowed: "pairs as in key=value" });
-      return [name, value];
-    }),
-  );
+/**
+ * `name=value` pairs. Without a form the value may be empty or left out, as in `az`. What was given
+ * is not shown, for it may be a secret. Refusal: InvalidSetting.
+ */
+export function pairsOf(
+  option: string,
+  given: readonly string[],
+  form: string | null = null,
+): ReadonlyMap<string, string> {
+  const pairs = given.map((one): [string, string] => {
+    const [name = "", ...rest] = one.split("=");
+    const value = rest.join("=");
+    if (name !== "" && (form === null || value !== "")) return [name, value];
+    throw new Refusal("InvalidSetting", `${option} must be pairs as in ${form ?? "key=value"}`);
+  });
+  return new Map(pairs);
 }

@@ -4,7 +4,6 @@
 
 import { batchRanges } from "../core/delivery/batch.ts";
 import { edgeRetryRanges, profileNames } from "../core/delivery/profile.ts";
-import { Refusal } from "../core/refusal.ts";
 import { forms } from "./command.ts";
 import type { Option, Options } from "./option.ts";
 
@@ -345,19 +344,3 @@ export const exportOptions = {
   },
   "resource-group": { takes: "NAME", about: "Only of this resource group." },
 } as const satisfies Options;
-
-/** `name=value` pairs. Refusal: InvalidSetting. */
-export function pairsIn(given: readonly string[], form: string): ReadonlyMap<string, string> {
-  return new Map(
-    given.map((one) => {
-      const [, name, value] = /^([^=]+)=([\s\S]+)$/.exec(one) ?? [];
-      if (name === undefined || value === undefined) {
-        throw new Refusal(
-          "InvalidSetting",
-          `${form} is how it is written, and there is no such pair`,
-        );
-      }
-      return [name, value];
-    }),
-  );
-}

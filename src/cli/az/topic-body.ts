@@ -12,7 +12,7 @@ export function topicBody(given: ParsedOptions, kind: TopicKind): Members {
   const tags = given.all("tags");
   const schema = schemas[given.one("input-schema") ?? "eventgridschema"] as string;
   return {
-    ...(tags.length > 0 && { tags: pairsOf("--tags", tags) }),
+    ...(tags.length > 0 && { tags: Object.fromEntries(pairsOf("--tags", tags)) }),
     sku: { name: skus[given.one("sku") ?? "basic"] },
     identity: identityIn(given) ?? { type: "None" },
     ...(kind === "topics" && { kind: kinds[given.one("kind") ?? "azure"], ...locationIn(given) }),
@@ -99,7 +99,7 @@ function mappingIn(given: ParsedOptions, schema: string): Members {
   if (!isGiven) return {};
   const properties: Record<string, Record<string, string>> = {};
   const put = (option: string, pairs: readonly string[], names: readonly string[], as: string) => {
-    for (const [key, value] of Object.entries(pairsOf(option, pairs))) {
+    for (const [key, value] of pairsOf(option, pairs)) {
       const name = mappedFields[key.toLowerCase()];
       if (name === undefined || !names.includes(key.toLowerCase())) {
         throw refuseValue({ field: option, value: key, allowed: listed(names) });
@@ -165,7 +165,7 @@ export function changedBody(given: ParsedOptions): Members {
   // An empty text on the command line means none.
   const tags = given.all("tags").filter((tag) => tag !== "");
   return {
-    ...(given.has("tags") && { tags: pairsOf("--tags", tags) }),
+    ...(given.has("tags") && { tags: Object.fromEntries(pairsOf("--tags", tags)) }),
     ...(identity !== null && { identity }),
     ...(sku !== null && { sku: { name: skus[sku] } }),
     ...(Object.keys(properties).length > 0 && { properties }),

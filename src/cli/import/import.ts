@@ -17,8 +17,7 @@ import {
 } from "../client.ts";
 import type { Run } from "../command.ts";
 import { readNamed } from "../find-broker.ts";
-import type { ParsedOptions } from "../option.ts";
-import { pairsIn } from "../options.ts";
+import { type ParsedOptions, pairsOf } from "../option.ts";
 import { isTemplate, parseDocument, readDocument, readParameters } from "./document.ts";
 import { isObject } from "./expression.ts";
 import { type Need, type Plan, planFor, type Wanted } from "./plan.ts";
@@ -65,8 +64,8 @@ function lineOf({ word, what, why }: Line): string {
 async function planIn(options: ParsedOptions, outside: Outside): Promise<Plan> {
   const readFile = (file: string) => readNamed(file, outside.readFile);
   const additions = {
-    endpoints: pairsIn(options.all("endpoint"), "--endpoint SUBSCRIPTION=URL"),
-    attributes: pairsIn(options.all("attribute"), "--attribute SUBSCRIPTION:HEADER=VALUE"),
+    endpoints: pairsOf("--endpoint", options.all("endpoint"), "SUBSCRIPTION=URL"),
+    attributes: pairsOf("--attribute", options.all("attribute"), "SUBSCRIPTION:HEADER=VALUE"),
     omitted: options.all("omit"),
     usesBaseUrls: options.has("use-base-urls"),
   };
