@@ -194,20 +194,21 @@ export class Dispatcher {
     return isTested;
   }
 
-  /** Resolves when nothing is under way any more. When the signal aborts, sends are broken off. */
-  async close(signal: AbortSignal): Promise<void> {
-    const breakOff = () => this.#breakOff.abort();
-    if (signal.aborted) breakOff();
-    else signal.addEventListener("abort", breakOff, { once: true });
+  /** Resolves when nothing is under way any more. */
+  async close(): Promise<void> {
     if (!this.#isClosed) {
       this.#end();
       this.#underway.giveBack(this.#buffer.takeAll());
     }
     await this.#loop;
     await this.#underway.idle();
-    signal.removeEventListener("abort", breakOff);
     // Late answers are no longer waited for.
-    breakOff();
+    this.breakOff();
+  }
+
+  /** Ends what is being sent: it is due again. */
+  breakOff(): void {
+    this.#breakOff.abort();
   }
 
   // Claiming and resting.

@@ -65,8 +65,7 @@ export class Roster implements Switchboard {
   readonly #endpoints = new Map<string, SharedEndpoint>();
   readonly #closures = new Map<string, Closure>();
   /** Stopped dispatchers whose last sends are still under way. */
-  readonly #leaving = new Set<Promise<void>>();
-  readonly #breakOff = new AbortController();
+  readonly #leaving = new Map<Dispatcher, Promise<void>>();
   #broken = 0;
 
   constructor(options: RosterOptions) {
@@ -160,11 +159,13 @@ export class Roster implements Switchboard {
 
   /** Sends under way may end until the signal aborts; what is left then is due again. */
   async close(signal: AbortSignal): Promise<void> {
-    const breakOff = () => this.#breakOff.abort();
+    const breakOff = () => {
+      for (const dispatcher of this.#leaving.keys()) dispatcher.breakOff();
+    };
+    for (const id of [...this.#served.keys()]) this.remove(id);
     if (signal.aborted) breakOff();
     else signal.addEventListener("abort", breakOff, { once: true });
-    for (const id of [...this.#served.keys()]) this.remove(id);
-    await Promise.all(this.#leaving);
+    await Promise.all(this.#leaving.values());
     signal.removeEventListener("abort", breakOff);
   }
 
@@ -183,10 +184,8 @@ export class Roster implements Switchboard {
 
   #dismiss({ dispatchers }: Served): void {
     for (const dispatcher of Object.values(dispatchers)) {
-      const left = dispatcher.close(this.#breakOff.signal).then(() => {
-        this.#leaving.delete(left);
-      });
-      this.#leaving.add(left);
+      const left = dispatcher.close().then(() => void this.#leaving.delete(dispatcher));
+      this.#leaving.set(dispatcher, left);
     }
   }
 
