@@ -16,7 +16,7 @@ import { Service } from "kubernetes-models/v1/Service";
 import { parse, parseAllDocuments } from "yaml";
 import { parseConfig } from "../src/config/config.ts";
 import { parseAzure } from "../src/core/azure/resources.ts";
-import { installSystemdAnalyze } from "./fixtures/debian.ts";
+import { installSystemdAnalyze } from "./fixtures/debian-packages.ts";
 
 const run = promisify(execFile);
 

@@ -34,7 +34,7 @@ const devstore = resourceIds.queue("devstoreaccount1");
 /** A program that writes down which packages of Azure's it has imported. */
 function watched(folder: string) {
   const file = join(folder, "imports");
-  const hook = pathToFileURL(join(import.meta.dirname, "fixtures/imports.ts")).href;
+  const hook = pathToFileURL(join(import.meta.dirname, "fixtures/log-imports.ts")).href;
   return {
     env: { NODE_OPTIONS: `--import ${hook}`, IMPORTS_FILE: file },
     imported: () =>

@@ -26,7 +26,7 @@ import {
   type WholeStore,
   want,
 } from "./contract/fixture.ts";
-import { Book, drain, liveADay, publish } from "./faults/day.ts";
+import { Book, drain, liveADay, publish } from "./faults/store-workload.ts";
 import { sabotage } from "./fixtures/failing-disk.ts";
 
 /** No day takes as many steps; a loop that gets here does not end by itself. */

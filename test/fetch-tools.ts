@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { installAzurite } from "./fixtures/azurite.ts";
 import { installChromium } from "./fixtures/chromium.ts";
-import { installSystemdAnalyze } from "./fixtures/debian.ts";
+import { installSystemdAnalyze } from "./fixtures/debian-packages.ts";
 import { installPromtool } from "./fixtures/promtool.ts";
 import { buildPortal } from "./portal/build.ts";
 
@@ -14,7 +14,7 @@ import { buildPortal } from "./portal/build.ts";
 const tools: Readonly<Record<string, () => Promise<unknown>>> = {
   "fixtures/azurite.ts": installAzurite,
   "fixtures/promtool.ts": installPromtool,
-  "fixtures/debian.ts": installSystemdAnalyze,
+  "fixtures/debian-packages.ts": installSystemdAnalyze,
   "/browser.ts": () => Promise.all([installChromium(), buildPortal()]),
 };
 

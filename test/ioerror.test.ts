@@ -11,11 +11,11 @@ import { SqliteEngine } from "../src/store/sqlite/engine.ts";
 import { openInline } from "../src/store/sqlite/thread.ts";
 import { Folder } from "./contract/embedded.ts";
 import { namesOf, openFront, queueOf } from "./contract/fixture.ts";
-import type { Order, Report } from "./faults/holder.ts";
+import type { Order, Report } from "./faults/store-process.ts";
 
 test("a store outlives an I/O error and loses nothing", { skip: whyNot() }, async () => {
   const folder = new Folder();
-  const child = fork(new URL("./faults/holder.ts", import.meta.url), [folder.file]);
+  const child = fork(new URL("./faults/store-process.ts", import.meta.url), [folder.file]);
   const ended = new AbortController();
   child.once("exit", () => ended.abort());
   const report = async () => (await once(child, "message", ended))[0] as Report;

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type CollectedSpan, openCollector } from "./fixtures/collector.ts";
+import { type CollectedSpan, openCollector } from "./fixtures/otlp-collector.ts";
 import { startProgram } from "./fixtures/program.ts";
 import { eventText } from "./fixtures/publish-routes.ts";
 import { openReceiver } from "./fixtures/receiver.ts";

@@ -8,7 +8,7 @@ import {
   subscriptionDraft,
   topicDraft,
 } from "../../test/contract/fixture.ts";
-import { accepted } from "../../test/fixtures/notes.ts";
+import { accepted } from "../../test/fixtures/story-notes.ts";
 import { MemoryStore } from "../store/memory.ts";
 import { MemoryChronicle } from "../store/story/memory.ts";
 import { recoverStories } from "./recover-stories.ts";

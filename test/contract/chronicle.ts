@@ -20,7 +20,7 @@ import {
   ok,
   subscriptionOf,
   warehouse,
-} from "../fixtures/notes.ts";
+} from "../fixtures/story-notes.ts";
 import { startAt } from "./fixture.ts";
 
 export interface ChronicleHarness {

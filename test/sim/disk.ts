@@ -1,5 +1,5 @@
 // The simulated disk under each kind of store: opened anew for every life, and in trouble now and
-// then (passage.ts). What the store really did is written into the book, beneath all trouble.
+// then (disk-faults.ts). What the store really did is written into the book, beneath all trouble.
 
 import type { DatabaseSync } from "node:sqlite";
 import type {
@@ -23,10 +23,10 @@ import { SqliteEngine } from "../../src/store/sqlite/engine.ts";
 import { FrontStore } from "../../src/store/sqlite/front.ts";
 import type { Op, OpResult, Round } from "../../src/store/sqlite/round.ts";
 import { openInline } from "../../src/store/sqlite/thread.ts";
-import type { Book } from "./book.ts";
+import type { Everything, Life } from "./broker-life.ts";
 import { Dice } from "./dice.ts";
-import type { Everything, Life } from "./life.ts";
-import { DiskWeather, Passage } from "./passage.ts";
+import { DiskWeather, Passage } from "./disk-faults.ts";
+import type { Book } from "./journal.ts";
 import type { DiskMood, Episode, Weather } from "./weather.ts";
 
 /** What one life sees of the store. */

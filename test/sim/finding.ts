@@ -1,7 +1,7 @@
 // What an invariant finds wrong, in words, and the event whose story shows it.
 
-import type { Publication, SendNote } from "./book.ts";
 import type { History, Tale } from "./history.ts";
+import type { Publication, SendNote } from "./journal.ts";
 
 export interface Finding {
   readonly words: string;

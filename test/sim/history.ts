@@ -14,6 +14,7 @@ import type {
   SubscriptionDraft,
   SubscriptionId,
 } from "../../src/core/subscription.ts";
+import { Courses } from "./flow-history.ts";
 import type {
   Append,
   Book,
@@ -27,8 +28,7 @@ import type {
   SettleNote,
   Skip,
   Version,
-} from "./book.ts";
-import { Courses } from "./courses.ts";
+} from "./journal.ts";
 import type { Weather } from "./weather.ts";
 
 /** How a subscription is to be served. */

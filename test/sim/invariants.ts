@@ -1,16 +1,17 @@
 // What must be true of every run, in words. Each invariant is a small function over the history of
 // a run that yields what is wrong, and is named by the rules of the delivery specification it
 // proves. Here are the list and the promises that a user would notice first; the law of each
-// attempt is in lawful.ts, the contract of the store in stored.ts.
+// attempt is in attempt-invariants.ts, the contract of the store in
+// store-invariants.ts.
 
 import { isSuccess } from "../../src/core/delivery/retry.ts";
 import type { SubscriptionDraft } from "../../src/core/subscription.ts";
-import type { Book, Publication, SendNote, Version } from "./book.ts";
+import * as lawful from "./attempt-invariants.ts";
 import { about, aboutSend, aboutTale, type Finding, type Invariant } from "./finding.ts";
 import { excuse, History, type Settled, slackMs, type Tale } from "./history.ts";
-import * as lawful from "./lawful.ts";
-import * as steered from "./steered.ts";
-import * as stored from "./stored.ts";
+import type { Book, Publication, SendNote, Version } from "./journal.ts";
+import * as steered from "./operator-invariants.ts";
+import * as stored from "./store-invariants.ts";
 import type { Weather } from "./weather.ts";
 
 export interface Violation extends Finding {

@@ -6,8 +6,8 @@ import type { Outcome, Silence } from "../../src/core/delivery/outcome.ts";
 import type { Clock, Instant, Parcel, Sink, Stage } from "../../src/core/ports.ts";
 import type { DeadLetterDestination, Destination } from "../../src/core/subscription.ts";
 import { endpointOf } from "../../src/core/subscription.ts";
-import type { Book, SendNote } from "./book.ts";
 import { Dice } from "./dice.ts";
+import type { Book, SendNote } from "./journal.ts";
 import {
   drawEpisodes,
   type EndpointMood,

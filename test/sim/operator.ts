@@ -5,9 +5,9 @@
 import type { Clock } from "../../src/core/ports.ts";
 import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
 import type { Rooms } from "../../src/wiring.ts";
-import type { Act, Book } from "./book.ts";
+import type { Life } from "./broker-life.ts";
 import { Dice } from "./dice.ts";
-import type { Life } from "./life.ts";
+import type { Act, Book } from "./journal.ts";
 import type { Weather } from "./weather.ts";
 
 export interface OperatorOptions {

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plantedFaults } from "./plants.ts";
+import { plantedFaults } from "./planted-faults.ts";
 import { drawWeather, type Weather } from "./weather.ts";
 import { simulate } from "./world.ts";
 

@@ -7,10 +7,10 @@ import { Refusal } from "../../src/core/refusal.ts";
 import type { Reply, Request } from "../../src/core/request.ts";
 import { isoInstant } from "../../src/core/text/time.ts";
 import { replyToRefusal } from "../../src/runtime/http/error-reply.ts";
-import type { Book, Publication } from "./book.ts";
-import { eventTypes, subjects } from "./desk.ts";
+import type { Life } from "./broker-life.ts";
 import { Dice } from "./dice.ts";
-import type { Life } from "./life.ts";
+import type { Book, Publication } from "./journal.ts";
+import { eventTypes, subjects } from "./subscription-admin.ts";
 import type { Weather } from "./weather.ts";
 
 export interface PublishersOptions {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRetention } from "../../../test/contract/chronicle.ts";
 import { startAt, subscriptionDraft, topicDraft } from "../../../test/contract/fixture.ts";
+import { plainRequest } from "../../../test/fixtures/request.ts";
 import {
   accepted,
   attempted,
@@ -9,8 +10,7 @@ import {
   deliveryOf,
   eventNamed,
   ok,
-} from "../../../test/fixtures/notes.ts";
-import { plainRequest } from "../../../test/fixtures/request.ts";
+} from "../../../test/fixtures/story-notes.ts";
 import type { EndpointView, EventSummary, Page, Story } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Request } from "../../core/request.ts";

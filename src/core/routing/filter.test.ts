@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { eventGridFields } from "../../../test/fixtures/fields.ts";
+import { eventGridFields } from "../../../test/fixtures/event-fields.ts";
 import { compileFilter, type Filter, filterForAll } from "./filter.ts";
 
 function matches(

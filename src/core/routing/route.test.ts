@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { cloudEventFields, eventGridFields } from "../../../test/fixtures/fields.ts";
+import { cloudEventFields, eventGridFields } from "../../../test/fixtures/event-fields.ts";
 import type { EventFields } from "../event.ts";
 import type { Catalog } from "../ports.ts";
 import { plainSubscription, type Subscription } from "../subscription.ts";

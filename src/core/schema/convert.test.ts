@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { armId, readingOf } from "../../../test/fixtures/reading.ts";
+import { armId, readingOf } from "../../../test/fixtures/schema-reading.ts";
 import type { DeliverySchema, Event, InputSchema } from "../event.ts";
 import { readCloudEvents } from "./cloudevents.ts";
 import {

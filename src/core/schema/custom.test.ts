@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { armId, readingOf, refusalOf } from "../../../test/fixtures/reading.ts";
+import { armId, readingOf, refusalOf } from "../../../test/fixtures/schema-reading.ts";
 import { readCustomEvents } from "./custom.ts";
 import { type InputMapping, noMapping } from "./mapping.ts";
 import type { Reading } from "./reading.ts";

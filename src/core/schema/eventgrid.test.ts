@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { armId, readingOf, refusalOf } from "../../../test/fixtures/reading.ts";
+import { armId, readingOf, refusalOf } from "../../../test/fixtures/schema-reading.ts";
 import type { RefusalCode } from "../refusal.ts";
 import { readEventGridEvents } from "./eventgrid.ts";
 import { publishLimits } from "./limits.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { readingOf, refusalOf } from "../../../test/fixtures/reading.ts";
+import { readingOf, refusalOf } from "../../../test/fixtures/schema-reading.ts";
 import { Refusal } from "../refusal.ts";
 import { readCloudEvents } from "./cloudevents.ts";
 import { renderEvent } from "./convert.ts";

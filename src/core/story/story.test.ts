@@ -11,7 +11,7 @@ import {
   ok,
   subscriptionOf,
   warehouse,
-} from "../../../test/fixtures/notes.ts";
+} from "../../../test/fixtures/story-notes.ts";
 import type { Seen } from "../ports.ts";
 import { filterForAll } from "../routing/filter.ts";
 import { type DeliveryNotes, type Entry, membersOf, particularsOf, seatOf } from "./chronicle.ts";

@@ -19,7 +19,7 @@ import {
   ok,
   roll,
   warehouse,
-} from "../../../test/fixtures/notes.ts";
+} from "../../../test/fixtures/story-notes.ts";
 import type { Instant } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { StoryEngine } from "./engine.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { eventGridFields } from "../../../../test/fixtures/fields.ts";
+import { eventGridFields } from "../../../../test/fixtures/event-fields.ts";
 import { type AdvancedFilter, compileFilter, filterForAll, type OperatorType } from "../filter.ts";
 import { operatorTypes } from "./operator.ts";
 

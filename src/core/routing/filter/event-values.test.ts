@@ -4,7 +4,7 @@ import {
   cloudEventFields,
   customFields,
   eventGridFields,
-} from "../../../../test/fixtures/fields.ts";
+} from "../../../../test/fixtures/event-fields.ts";
 import type { EventFields } from "../../event.ts";
 import { compileFilter, filterForAll } from "../filter.ts";
 import { openEventValues, parseKey } from "./event-values.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cloudEventFields, eventGridFields } from "../../../../test/fixtures/fields.ts";
+import { cloudEventFields, eventGridFields } from "../../../../test/fixtures/event-fields.ts";
 import { type AdvancedFilter, type Filter, filterForAll } from "../filter.ts";
 import { explainFilter } from "./explain.ts";
 

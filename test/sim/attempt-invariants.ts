@@ -4,9 +4,9 @@
 // disks.
 
 import { type Decision, decide, expire, isSuccess } from "../../src/core/delivery/retry.ts";
-import { endpointKey, tellEndpoints } from "./endpoints.ts";
+import { tellHands } from "./dispatcher-load.ts";
+import { endpointKey, tellEndpoints } from "./endpoint-history.ts";
 import { aboutSend, aboutTale, type Finding, type Invariant } from "./finding.ts";
-import { tellHands } from "./hands.ts";
 import {
   excuse,
   type History,

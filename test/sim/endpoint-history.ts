@@ -11,8 +11,8 @@ import {
 import { isSuccess } from "../../src/core/delivery/retry.ts";
 import type { Instant } from "../../src/core/ports.ts";
 import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
-import type { LifeNote, Mark, SendNote, Version } from "./book.ts";
 import { excuse, type History, type Span } from "./history.ts";
+import type { LifeNote, Mark, SendNote, Version } from "./journal.ts";
 
 /** A request that should not have been made when it was. */
 export interface Trespass {

@@ -5,7 +5,7 @@ import type { Outcome } from "../../src/core/delivery/outcome.ts";
 import type { Claim, Delivery, Settlement, Sink } from "../../src/core/ports.ts";
 import type { Subscription } from "../../src/core/subscription.ts";
 import type { Environment } from "../../src/wiring.ts";
-import type { Everything } from "./life.ts";
+import type { Everything } from "./broker-life.ts";
 import type { Weather } from "./weather.ts";
 import type { Plant } from "./world.ts";
 

@@ -4,8 +4,8 @@
 
 import type { FlowState } from "../../src/core/delivery/flow.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
-import type { Book, Mark } from "./book.ts";
 import type { Span } from "./history.ts";
+import type { Book, Mark } from "./journal.ts";
 
 interface Phase {
   readonly flowState: FlowState;

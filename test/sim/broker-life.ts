@@ -5,7 +5,7 @@
 
 import type { Clock, Instant, Log, Meter, Sink, WholeStore } from "../../src/core/ports.ts";
 import type { Rooms } from "../../src/wiring.ts";
-import type { Book, LifeNote } from "./book.ts";
+import type { Book, LifeNote } from "./journal.ts";
 
 export type Everything = WholeStore;
 

@@ -7,9 +7,9 @@ import type { Clock } from "../../src/core/ports.ts";
 import { filterForAll } from "../../src/core/routing/filter.ts";
 import { plainSubscription, type SubscriptionDraft } from "../../src/core/subscription.ts";
 import { plainTopic } from "../../src/core/topic.ts";
-import type { Book, Version } from "./book.ts";
+import type { Everything, Life } from "./broker-life.ts";
 import { Dice } from "./dice.ts";
-import type { Everything, Life } from "./life.ts";
+import type { Book, Version } from "./journal.ts";
 import type { Weather } from "./weather.ts";
 
 export const eventTypes = ["order.made", "order.paid", "Stock.Low"] as const;
