@@ -1,8 +1,8 @@
 // A broker's refusal, with its own message. Not a Refusal of ours: the arguments were valid, and
 // the exit code says whether the resource does not exist (3) or something else failed (1).
 
+import { isObject } from "../core/template/expression.ts";
 import type { Members } from "../core/text/wording.ts";
-import { isObject } from "./import/expression.ts";
 
 export class BrokerError extends Error {
   override readonly name = "Complaint";

@@ -7,11 +7,11 @@ import type { Simulation } from "../core/api/views.ts";
 import type { Chance } from "../core/ports.ts";
 import type { OpenReceiver } from "../core/receiver.ts";
 import { Refusal } from "../core/refusal.ts";
+import { isObject } from "../core/template/expression.ts";
 import type { Members } from "../core/text/wording.ts";
 import { BrokerError, wordsOf } from "./broker-error.ts";
 import { type ServerSent, serverSent } from "./events/server-sent-events.ts";
 import { type BrokerAddress, findBroker } from "./find-broker.ts";
-import { isObject } from "./import/expression.ts";
 import type { Secrets } from "./import/same-as.ts";
 import { signingOf } from "./import/signing-secrets.ts";
 

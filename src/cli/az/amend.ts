@@ -2,8 +2,8 @@
 // of their own: `--set retryPolicy.maxDeliveryAttempts=5`. Pure.
 
 import { Refusal } from "../../core/refusal.ts";
+import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
-import { isObject } from "../import/expression.ts";
 import type { ParsedOptions } from "../option.ts";
 
 export function amends(given: ParsedOptions): boolean {

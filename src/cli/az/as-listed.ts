@@ -1,11 +1,11 @@
 // Resources as `az` prints them: flattened out of `properties`, and null for members that the
 // broker did not return. Posthorn's own members are added.
 
+import { addressOf } from "../../core/azure/arm-id.ts";
+import { isObject } from "../../core/template/expression.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { Members } from "../../core/text/wording.ts";
-import { addressOf } from "../import/arm-id.ts";
 import { toListed } from "../import/az-shape.ts";
-import { isObject } from "../import/expression.ts";
 
 const ofTopics = [
   "inboundIpRules",

@@ -1,8 +1,8 @@
 // The destination of a subscription, which is in one of two members: with an identity it has one of
 // its own.
 
+import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
-import { isObject } from "../import/expression.ts";
 
 const identified = "deliveryWithResourceIdentity";
 

@@ -1,11 +1,11 @@
 // Ids of topics, domains and subscriptions, made from their names, resource group and Azure
 // subscription. Usually a broker has only one group, so both may be left out.
 
+import { addressOf } from "../../core/azure/arm-id.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { type DeploymentTarget, groupId } from "../../core/template/deployment-target.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { localGroup } from "../../core/topic.ts";
-import { addressOf } from "../import/arm-id.ts";
-import { type DeploymentTarget, groupId } from "../import/deployment-target.ts";
 import type { ParsedOptions } from "../option.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;

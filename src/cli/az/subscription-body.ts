@@ -2,10 +2,10 @@
 // has only what the options change. Pure.
 
 import { Refusal } from "../../core/refusal.ts";
+import { isObject } from "../../core/template/expression.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { Members } from "../../core/text/wording.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import { isObject } from "../import/expression.ts";
 import type { ParsedOptions } from "../option.ts";
 import { advancedFilter, deliveryAttribute } from "./filter-options.ts";
 

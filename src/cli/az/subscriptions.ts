@@ -2,12 +2,12 @@
 // commands.
 
 import { Refusal } from "../../core/refusal.ts";
+import { groupId } from "../../core/template/deployment-target.ts";
+import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
 import { type Client, openClient, pathTo } from "../client.ts";
 import type { Run } from "../command.ts";
 import { toResource } from "../import/az-shape.ts";
-import { groupId } from "../import/deployment-target.ts";
-import { isObject } from "../import/expression.ts";
 import type { ParsedOptions } from "../option.ts";
 import { amended, amends } from "./amend.ts";
 import { asListed } from "./as-listed.ts";

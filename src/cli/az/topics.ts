@@ -2,11 +2,11 @@
 // with the same requests and the same output.
 
 import { Refusal } from "../../core/refusal.ts";
+import { groupId } from "../../core/template/deployment-target.ts";
+import { isObject } from "../../core/template/expression.ts";
 import { oneOf } from "../../core/text/setting-kinds.ts";
 import { type Client, type Outside, openClient, pathTo } from "../client.ts";
 import type { Result, Run } from "../command.ts";
-import { groupId } from "../import/deployment-target.ts";
-import { isObject } from "../import/expression.ts";
 import type { ParsedOptions } from "../option.ts";
 import { asListed } from "./as-listed.ts";
 import { domainTopicIds, placeIn, providerIn, type TopicKind, topicIds } from "./resource-names.ts";

@@ -1,9 +1,9 @@
 // What is published: an event made from options, in the schema of its topic, and the request.
 
 import { Refusal } from "../../core/refusal.ts";
+import { isObject } from "../../core/template/expression.ts";
 import { BrokerError } from "../broker-error.ts";
 import type { Client, Outside } from "../client.ts";
-import { isObject } from "../import/expression.ts";
 import type { ParsedOptions } from "../option.ts";
 
 export interface Target {

@@ -2,11 +2,11 @@
 // rate. They are published like those of any client, with the topic's own key.
 
 import type { TopicView } from "../../core/api/views.ts";
+import { isObject } from "../../core/template/expression.ts";
 import { refuseName } from "../../core/text/wording.ts";
 import { type Client, openClient, pathTo } from "../client.ts";
 import type { CommandOutside, Run } from "../command.ts";
 import { readNamed } from "../find-broker.ts";
-import { isObject } from "../import/expression.ts";
 import type { ParsedOptions } from "../option.ts";
 import { openProgress } from "../print/progress.ts";
 import { eventsIn } from "./event-file.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOf } from "./arm-id.ts";
+import { addressOf } from "../../core/azure/arm-id.ts";
 import { toListed, toResource } from "./az-shape.ts";
 import { readDocument } from "./document.ts";
 import { planFor } from "./plan.ts";

@@ -2,9 +2,9 @@
 // flattens `properties`, at the top and again in destinations, headers and mappings, and prints
 // null for what is missing. What is not flattened is accepted unchanged.
 
+import { addressOf, groupOf } from "../../core/azure/arm-id.ts";
+import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
-import { addressOf, groupOf } from "./arm-id.ts";
-import { isObject } from "./expression.ts";
 
 /** Members around the properties of a resource, or read-only ones in them. */
 const notProperties = new Set([

@@ -2,13 +2,13 @@
 // REST API. Files may have comments, as templates often do.
 
 import { Refusal } from "../../core/refusal.ts";
+import { isObject } from "../../core/template/expression.ts";
+import { type Found, readTemplate } from "../../core/template/template.ts";
+import type { ParameterInput, TemplateInput } from "../../core/template/template-scope.ts";
 import { isNestedDeeper } from "../../core/text/json.ts";
 import type { Members } from "../../core/text/wording.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import { idOfListed, toResource } from "./az-shape.ts";
-import { isObject } from "./expression.ts";
-import { type Found, readTemplate } from "./template.ts";
-import type { ParameterInput, TemplateInput } from "./template-scope.ts";
 
 const depthMax = 100;
 const charactersMax = 16_777_216;

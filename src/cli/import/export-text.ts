@@ -3,13 +3,13 @@
 // A template is deployed to one group. So resources of the default group are at the top, and those
 // of another group in a nested deployment.
 
+import { addressOf, groupOf, pathInGroup } from "../../core/azure/arm-id.ts";
+import { escapeText, isObject } from "../../core/template/expression.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import type { Members } from "../../core/text/wording.ts";
 import { localGroup } from "../../core/topic.ts";
 import { isWebHook, sendingIn, withSending } from "../az/destination-member.ts";
-import { addressOf, groupOf, pathInGroup } from "./arm-id.ts";
 import { toListed, toResource } from "./az-shape.ts";
-import { escapeText, isObject } from "./expression.ts";
 import type { Secrets } from "./same-as.ts";
 import { ownWithSecrets } from "./signing-secrets.ts";
 

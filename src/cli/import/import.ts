@@ -2,6 +2,8 @@
 // API. A resource that already has the wanted state is not written again, which would repeat its
 // handshake. If one fails, the others are still written.
 
+import { isObject } from "../../core/template/expression.ts";
+import { declaredParameters, type Found } from "../../core/template/template.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import type { Members } from "../../core/text/wording.ts";
 import { refuseName } from "../../core/text/wording.ts";
@@ -19,10 +21,8 @@ import type { Run } from "../command.ts";
 import { readNamed } from "../find-broker.ts";
 import { type ParsedOptions, pairsOf } from "../option.ts";
 import { isTemplate, parseDocument, readDocument, readParameters } from "./document.ts";
-import { isObject } from "./expression.ts";
 import { type Need, type Plan, planFor, type Wanted } from "./plan.ts";
 import { isHidden, isSameResource } from "./same-as.ts";
-import { declaredParameters, type Found } from "./template.ts";
 
 /** How many handshakes to wait for at once. */
 const followedMax = 16;

@@ -1,15 +1,15 @@
 // From files to the list of writes, in an order in which nothing depends on what comes later.
 // Secrets that exports leave out are filled in from the command line.
 
+import { type Address, addressOf, type Kind } from "../../core/azure/arm-id.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { isObject } from "../../core/template/expression.ts";
+import type { Found, Resolve } from "../../core/template/template.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import type { Members } from "../../core/text/wording.ts";
 import { refuseName, refuseValue } from "../../core/text/wording.ts";
 import { isWebHook, sendingIn, withSending } from "../az/destination-member.ts";
-import { type Address, addressOf, type Kind } from "./arm-id.ts";
-import { isObject } from "./expression.ts";
 import { isHidden } from "./same-as.ts";
-import type { Found, Resolve } from "./template.ts";
 
 /** A resource in its wanted state. */
 export interface Wanted extends Address {

@@ -2,12 +2,12 @@
 // broker's answer has everything. Both are normalised: without read-only members, without defaults,
 // and with one spelling of the service's words.
 
+import type { Kind } from "../../core/azure/arm-id.ts";
 import { profiles } from "../../core/delivery/profile.ts";
 import { defaultDeliverySchema } from "../../core/schema/convert.ts";
+import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
 import { sendingIn } from "../az/destination-member.ts";
-import type { Kind } from "./arm-id.ts";
-import { isObject } from "./expression.ts";
 import { ownToCompare } from "./signing-secrets.ts";
 
 /** Parts of a subscription that need separate requests. */

@@ -1,9 +1,9 @@
 // Signing secrets in what is exported, imported and compared: the broker returns them on request,
 // and elsewhere as `Hidden`. They are exported like other secrets, or become parameters.
 
+import { addressOf } from "../../core/azure/arm-id.ts";
+import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
-import { addressOf } from "./arm-id.ts";
-import { isObject } from "./expression.ts";
 
 /** The part of a client that is needed here. */
 interface Asking {

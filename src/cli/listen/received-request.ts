@@ -1,7 +1,7 @@
 // What a receiver got: which kind of request, which events, and how to show it.
 
 import type { Arrived } from "../../core/receiver.ts";
-import { isObject } from "../import/expression.ts";
+import { isObject } from "../../core/template/expression.ts";
 import type { Paint } from "../print/output.ts";
 
 export interface ArrivedEvent {

@@ -6,9 +6,9 @@
 
 import { styleText } from "node:util";
 import { Refusal } from "../../core/refusal.ts";
+import { isObject } from "../../core/template/expression.ts";
 import type { Outside } from "../client.ts";
 import type { Form, Row } from "../command.ts";
-import { isObject } from "../import/expression.ts";
 
 export interface OutputChoice {
   readonly form: Form;

@@ -2,10 +2,10 @@
 // the loops around them. Each name is evaluated once, on demand, so that unused ones need not be
 // valid.
 
-import { Refusal } from "../../core/refusal.ts";
-import { checkInteger } from "../../core/text/check.ts";
-import type { Members } from "../../core/text/wording.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { Refusal } from "../refusal.ts";
+import { checkInteger } from "../text/check.ts";
+import type { Members } from "../text/wording.ts";
+import { refuseValue } from "../text/wording.ts";
 import type { DeploymentTarget } from "./deployment-target.ts";
 import {
   evaluate,

@@ -6,10 +6,10 @@
 // Deliberately absent: templates behind links, functions that a template defines, and the outputs
 // of other deployments, all of which are refused.
 
-import { Refusal } from "../../core/refusal.ts";
-import { isSameName } from "../../core/text/compare.ts";
-import type { Members } from "../../core/text/wording.ts";
-import { refuseValue } from "../../core/text/wording.ts";
+import { Refusal } from "../refusal.ts";
+import { isSameName } from "../text/compare.ts";
+import type { Members } from "../text/wording.ts";
+import { refuseValue } from "../text/wording.ts";
 import { type DeploymentTarget, groupId, typedPath } from "./deployment-target.ts";
 import { isObject, Trouble } from "./expression.ts";
 import {
