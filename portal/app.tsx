@@ -7,7 +7,7 @@ import { Frame } from "./frame/frame.tsx";
 import { useLook } from "./frame/look.ts";
 import { SayProvider } from "./frame/toasts.tsx";
 import { startLive } from "./live.ts";
-import { Guard } from "./parts/guard.tsx";
+import { Guard, NotLoaded } from "./parts/guard.tsx";
 import { To } from "./parts/link.tsx";
 import { Empty, PageHead, Wait } from "./parts/page.tsx";
 import { match, usePlace } from "./route.ts";
@@ -22,7 +22,12 @@ function page<Name extends string>(
   load: () => Promise<Readonly<Record<Name, ComponentType<PageProps>>>>,
   name: Name,
 ) {
-  return lazy(async () => ({ default: (await load())[name] }));
+  return lazy(async () => {
+    const loaded = await load().catch((error: unknown) => {
+      throw new NotLoaded(String(error));
+    });
+    return { default: loaded[name] };
+  });
 }
 
 const Overview = page(() => import("./pages/overview.tsx"), "OverviewPage");

@@ -116,7 +116,8 @@ let letGo: ReturnType<typeof setTimeout> | null = null;
 /** Opens the connection, and opens it again for as long as the page is there. */
 export function startLive(): void {
   void poll();
-  connect();
+  // A link opened in a background tab must not take one of the browser's six connections.
+  if (!document.hidden) connect();
   document.addEventListener("visibilitychange", () => {
     if (letGo !== null) clearTimeout(letGo);
     letGo = document.hidden ? setTimeout(disconnect, hiddenMs) : null;

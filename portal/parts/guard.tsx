@@ -2,8 +2,12 @@
 // this and nothing else will do.
 
 import { Button } from "@fluentui/react-components";
-import { Component, type ReactNode } from "react";
+import { Component, type ReactNode, useEffect, useState } from "react";
+import { useLive } from "../live.ts";
 import { Empty } from "./page.tsx";
+
+/** The files of a page did not come: most often, the broker is away. */
+export class NotLoaded extends Error {}
 
 export class Guard extends Component<
   { readonly children: ReactNode },
@@ -18,6 +22,7 @@ export class Guard extends Component<
   override render(): ReactNode {
     const { fault } = this.state;
     if (fault === null) return this.props.children;
+    if (fault instanceof NotLoaded) return <Reloading />;
     return (
       <Empty
         title="This page has failed"
@@ -28,4 +33,28 @@ export class Guard extends Component<
       </Empty>
     );
   }
+}
+
+const triedKey = "posthorn-reloaded-at";
+/** A page that cannot be had from a broker that answers is not asked for without end. */
+const triesApartMs = 30_000;
+
+/** Loads the page again as soon as the broker answers. */
+function Reloading() {
+  const { overviewAt } = useLive();
+  const [failedAt] = useState(() => Date.now());
+  useEffect(() => {
+    const triedAt = Number(sessionStorage.getItem(triedKey) ?? 0);
+    if (overviewAt <= failedAt || Date.now() - triedAt < triesApartMs) return;
+    sessionStorage.setItem(triedKey, String(Date.now()));
+    location.reload();
+  }, [overviewAt, failedAt]);
+  return (
+    <Empty
+      title="This page could not be loaded"
+      actions={<Button onClick={() => location.reload()}>Load it again</Button>}
+    >
+      The broker does not answer. The page is loaded as soon as it does.
+    </Empty>
+  );
 }

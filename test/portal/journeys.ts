@@ -275,6 +275,37 @@ export function journeys(browser: () => Browser): void {
     assert.deepEqual([asked, most], [2, 1]);
   });
 
+  test("a tab that nobody sees holds no connection", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/portal/settings");
+    await page.addInitScript({
+      content: `Object.defineProperty(document, "hidden", { get: () => !("isSeen" in window) })`,
+    });
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await page.reload();
+    await page.getByRole("textbox", { name: "Search settings" }).waitFor();
+    assert.ok(!asked.includes("/api/v1/live"), "nothing is watched while it is hidden");
+    const watched = page.waitForRequest("**/api/v1/live");
+    await page.evaluate(
+      `window.isSeen = true; document.dispatchEvent(new Event("visibilitychange"))`,
+    );
+    await watched;
+  });
+
+  test("a page that could not be loaded comes when the broker is back", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/");
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+    await page.route("**/portal/assets/**", (route) => route.abort());
+    await page.route("**/api/**", (route) => route.abort());
+    await page.getByRole("link", { name: "Endpoints" }).first().click();
+    await sees(page, "This page could not be loaded");
+    await page.unroute("**/portal/assets/**");
+    await page.unroute("**/api/**");
+    await page.getByRole("heading", { name: "Endpoints", level: 1 }).waitFor();
+  });
+
   test("settings tell where each value came from", async (t) => {
     const stage = await openStage(t);
     const page = await stage.visit(browser(), "/portal/settings");
