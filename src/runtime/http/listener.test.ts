@@ -486,3 +486,109 @@ test("whoever asks for the head alone of what goes on gets it", async (t) => {
   const response = await fetch(`${url}/x`, { method: "HEAD" });
   assert.equal(response.status, 200);
 });
+
+test("pipelined requests wait until the answer before them has been taken", async (t) => {
+  let asked = 0;
+  const large = "x".repeat(4_000_000);
+  const { port, url } = await serve(t, [
+    route(() => {
+      asked += 1;
+      return { status: 200, body: large };
+    }, "GET"),
+    route(() => ({ status: 200 })),
+  ]);
+  const socket = connect(port, "127.0.0.1").pause();
+  const requests = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n".repeat(5_000);
+  await new Promise((resolve) => socket.write(requests, resolve));
+  // By the time these are answered, whatever the server has read is under way.
+  for (let turn = 0; turn < 20; turn++) await fetch(`${url}/x`, { method: "POST" });
+  // The system takes the first answers for a reader who never comes, and no more.
+  assert.ok(asked >= 1 && asked <= 10, `${asked} of 5000 were carried out`);
+  socket.destroy();
+});
+
+test("so many pipelined requests are answered in their order, then the connection ends", async (t) => {
+  let asked = 0;
+  const { port } = await serve(t, [
+    {
+      method: "POST",
+      path: "/:name",
+      async handle({ params, body }) {
+        asked += 1;
+        await new Promise(setImmediate);
+        return { status: 200, body: `${params.name}:${Buffer.from(body)};` };
+      },
+    },
+  ]);
+  const request = (index: number) =>
+    `POST /r${index} HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nok`;
+  const said = Array.from({ length: 500 }, (_, index) => request(index)).join("");
+  const heard = await talk(port, said);
+  const answers = heard.match(/r\d+:ok;/g) ?? [];
+  assert.deepEqual(
+    answers,
+    Array.from({ length: 101 }, (_, index) => `r${index}:ok;`),
+  );
+  assert.equal(asked, 101);
+  assert.equal(heard.match(/connection: close/gi)?.length, 1);
+});
+
+test("pipelined requests whose bodies come later are all answered", async (t) => {
+  const { port } = await serve(t, [echo], { bodyBytesMax: 1_000_000 });
+  const socket = connect(port, "127.0.0.1");
+  const heard = readText(socket);
+  const body = "y".repeat(200_000);
+  for (let index = 0; index < 20; index++) {
+    const close = index === 19 ? "Connection: close\r\n" : "";
+    const head = `POST /topics/t${index}/api/events HTTP/1.1\r\nHost: h\r\n${close}`;
+    socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, 100)}`);
+    await new Promise(setImmediate);
+    socket.write(body.slice(100));
+  }
+  const topics = (await heard).match(/"topic":"t\d+"/g);
+  assert.deepEqual(
+    topics,
+    Array.from({ length: 20 }, (_, index) => `"topic":"t${index}"`),
+  );
+});
+
+test("whoever does not take an answer in time is cut off", async (t) => {
+  const large = "x".repeat(20_000_000);
+  const { port, facts } = await serve(t, [route(() => ({ status: 200, body: large }), "GET")], {
+    takeTimeoutMs: 20,
+  });
+  const socket = connect(port, "127.0.0.1").pause();
+  socket.write("GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
+  await cutOff(facts, 1);
+  let heard = 0;
+  socket.on("error", () => {});
+  socket.on("data", (chunk: Buffer) => {
+    heard += chunk.length;
+  });
+  await once(socket.resume(), "close");
+  assert.ok(heard < large.length, `${heard} bytes`);
+});
+
+/** Resolves when so many connections have been ended because nobody read. */
+async function cutOff(facts: readonly Fact[], count: number): Promise<void> {
+  while (facts.filter(({ name }) => name === "connection.unread").length < count) {
+    await new Promise(setImmediate);
+  }
+}
+
+test("answers that nobody takes are bounded over all connections; a reader gets his", async (t) => {
+  const large = "x".repeat(10_000_000);
+  const { url, port, facts } = await serve(
+    t,
+    [route(() => ({ status: 200, body: large }), "GET")],
+    { untakenBytesMax: 15_000_000 },
+  );
+  for (let count = 0; count < 5; count++) {
+    const socket = connect(port, "127.0.0.1").pause();
+    t.after(() => socket.destroy());
+    socket.write("GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
+    // Whoever has waited longest makes room for the next.
+    await cutOff(facts, count);
+  }
+  assert.equal(await (await fetch(`${url}/x`)).text(), large);
+});

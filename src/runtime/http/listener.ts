@@ -19,6 +19,8 @@ import {
 } from "./connections.ts";
 import { openRouter } from "./router.ts";
 import { type ServeContext, serve, type TurnedAway } from "./serve.ts";
+import { openTurns } from "./turns.ts";
+import { Untaken } from "./untaken.ts";
 import { answerBroken } from "./write-reply.ts";
 
 export interface ListenOptions {
@@ -36,6 +38,10 @@ export interface ListenOptions {
   readonly headersTimeoutMs?: number;
   /** How long a client may take over a whole request, body included. */
   readonly requestTimeoutMs?: number;
+  /** How long a client may take nothing of an answer. */
+  readonly takeTimeoutMs?: number;
+  /** How much of answers may wait for their readers, over all connections. */
+  readonly untakenBytesMax?: number;
   /** How long a connection may stay without a request. */
   readonly idleTimeoutMs?: number;
   /** How long requests under way may take once we close; then their connections are cut. */
@@ -57,6 +63,8 @@ export interface Listener {
 const defaults = {
   headersTimeoutMs: 15_000,
   requestTimeoutMs: 60_000,
+  takeTimeoutMs: 60_000,
+  untakenBytesMax: 64 * 1_048_576,
   /** Longer than the minute of common proxies, so that it is they who close an idle connection. */
   idleTimeoutMs: 72_000,
   drainMs: 10_000,
@@ -73,11 +81,19 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
     ...options,
     find: openRouter(routes),
     streams: new Set(),
+    untaken: new Untaken({
+      timeoutMs: options.takeTimeoutMs,
+      bytesMax: options.untakenBytesMax,
+      log,
+    }),
     isClosing: false,
   };
   const names = { find: tls && openNames(tls) };
   const server = openServer(options, names);
-  server.on("request", (incoming, response) => void serve(context, incoming, response));
+  const takeTurns = openTurns();
+  server.on("request", (incoming, response) => {
+    takeTurns(response, () => void serve(context, incoming, response));
+  });
   server.on("clientError", (error, socket) => answerBroken(error, socket as Socket, ids.next()));
   server.maxConnections = options.connectionsMax;
   server.on("drop", () => log.fact("warn", "connection.dropped", {}));

@@ -9,6 +9,7 @@ import { hasBody, nothing, readBody } from "./body.ts";
 import { remoteOf } from "./connections.ts";
 import { replyToFault, replyToRefusal } from "./error-reply.ts";
 import type { Match, Router } from "./router.ts";
+import type { Untaken } from "./untaken.ts";
 import { write } from "./write-reply.ts";
 
 /** `path`: as it was asked for, without its query. */
@@ -20,6 +21,7 @@ export interface ServeContext {
   readonly log: Log;
   readonly ids: Ids;
   readonly bodyBytesMax: number;
+  readonly untaken: Untaken;
   /** Answers that go on until somebody ends them. */
   readonly streams: Set<ServerResponse>;
   /** Called for requests that no room was asked about. */

@@ -9,11 +9,13 @@ import type { Socket } from "node:net";
 import { pipeline } from "node:stream";
 import type { Reply } from "../../core/request.ts";
 import { type Fault, replyToFault } from "./error-reply.ts";
+import type { Untaken } from "./untaken.ts";
 
-interface Closing {
+interface WriteContext {
   readonly isClosing: boolean;
   /** Answers that go on until somebody ends them. */
   readonly streams: Set<ServerResponse>;
+  readonly untaken: Untaken;
 }
 
 export interface OutgoingReply {
@@ -24,7 +26,7 @@ export interface OutgoingReply {
 }
 
 export function write(
-  deps: Closing,
+  deps: WriteContext,
   response: ServerResponse,
   { reply, requestId, more }: OutgoingReply,
 ): void {
@@ -42,14 +44,18 @@ export function write(
   if (reply.file !== undefined && response.req.method !== "HEAD") {
     // A file that cannot be read to its end leaves a connection that breaks off before it.
     pipeline(createReadStream(reply.file), response, () => {});
+    deps.untaken.add(response);
   } else if (reply.stream !== undefined && response.req.method !== "HEAD" && !deps.isClosing) {
     follow(deps, response, reply.stream);
-  } else response.end(body);
+  } else {
+    response.end(body);
+    if (response.writableLength > 0) deps.untaken.add(response);
+  }
   if (!response.req.complete) endWithBody(deps, response);
 }
 
 function follow(
-  { streams }: Closing,
+  { streams }: WriteContext,
   response: ServerResponse,
   stream: NonNullable<Reply["stream"]>,
 ): void {
@@ -72,7 +78,7 @@ function follow(
  * An answer that came before the end of the body: its connection is not idle when we close and has
  * not been told to end, so it must be ended when the rest has arrived.
  */
-function endWithBody(deps: Closing, { req }: ServerResponse): void {
+function endWithBody(deps: WriteContext, { req }: ServerResponse): void {
   req.once("end", () => {
     if (deps.isClosing) req.socket.destroySoon();
   });
