@@ -108,6 +108,7 @@ async function openDoors(
       routesOf: rooms.routesOf,
       onTurnedAway: rooms.turnedAway,
       bodyBytesMax: publishLimits.requestBytesMax,
+      bodiesBytesMax: config.bodiesBytesMax,
     }),
     (open) => open.close(),
   );

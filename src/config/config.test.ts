@@ -87,6 +87,7 @@ test("without any setting the defaults are in force, and cannot be changed", () 
     defaultPreferredBatchKilobytes: null,
     deadLetterPauseMs: 300_000,
     deadLetterLimitMs: 14_400_000,
+    bodiesBytesMax: 128 * 1024 * 1024,
     publishQueueBytesMax: 64 * 1024 * 1024,
     stopGraceMs: 8_000,
     tlsCaFiles: null,

@@ -282,6 +282,15 @@ export const settings = {
     example: "P2D",
     about: "How long writes of a dead letter are retried before it is dropped.",
   }),
+  bodiesBytesMax: setting({
+    name: "request-bodies-bytes",
+    kind: wholeNumber({ min: 8_388_608, max: 17_179_869_184 }),
+    default: "134217728",
+    example: "536870912",
+    about:
+      "How much of request bodies may be in memory, over all connections, before requests are " +
+      "refused with 429. Requests that need no credential get an eighth of it.",
+  }),
   publishQueueBytesMax: setting({
     name: "publish-queue-bytes",
     kind: wholeNumber({ min: 1_048_576, max: 17_179_869_184 }),

@@ -15,6 +15,9 @@ export interface Request {
   readonly scheme: "http" | "https";
 }
 
+/** A request whose body has not been read. */
+export type RequestHead = Omit<Request, "body">;
+
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -45,6 +48,33 @@ export interface Route {
   /** Sent with every reply of this route, refusals included. */
   readonly headers?: Readonly<Record<string, string>>;
   handle(request: Request): Promise<Reply> | Reply;
+  /**
+   * Decides by the head alone, before the body is read: refuses, answers, or gives who takes the
+   * body. What strangers can ask for has none.
+   */
+  judge?(head: RequestHead): Promise<Verdict> | Verdict;
+}
+
+export type TakeBody = (body: Uint8Array) => Promise<Reply> | Reply;
+
+export type Verdict = TakeBody | Reply;
+
+/** What a route does that judges before it takes a body. */
+export function judgedBy(
+  judge: (head: RequestHead) => Promise<Verdict> | Verdict,
+): Required<Pick<Route, "judge" | "handle">> {
+  return {
+    judge,
+    async handle({ body, ...head }) {
+      const verdict = await judge(head);
+      return typeof verdict === "function" ? await verdict(body) : verdict;
+    },
+  };
+}
+
+/** What a route says to a request by its head, also when it has nothing to judge. */
+export function verdictOf(route: Route, head: RequestHead): Promise<Verdict> | Verdict {
+  return route.judge?.(head) ?? ((body) => route.handle({ ...head, body }));
 }
 
 // The address a client used to reach us, for replies that contain absolute URLs.

@@ -6,7 +6,7 @@
 // ours.
 
 import { Refusal, type RefusalCode } from "../core/refusal.ts";
-import type { Reply, Request } from "../core/request.ts";
+import type { Reply, Request, RequestHead, Verdict } from "../core/request.ts";
 import { shownAs } from "../core/text/wording.ts";
 
 export const moduleApiVersion = "2019-01-01-preview";
@@ -57,8 +57,29 @@ export function replyToModuleRefusal({ code, message, target, retryAfterMs }: Re
   };
 }
 
+type Judge = (head: RequestHead) => Promise<Verdict>;
+
+/** The same judge, whose refusals, and those of what it gives, are answers. */
+export function withReplies(
+  judge: Judge,
+  replyTo: (refusal: Refusal, head: RequestHead) => Reply,
+): Judge {
+  return async (head) => {
+    const answer = async <T>(act: () => T | Promise<T>): Promise<T | Reply> => {
+      try {
+        return await act();
+      } catch (error) {
+        if (error instanceof Refusal) return replyTo(error, head);
+        throw error;
+      }
+    };
+    const verdict = await answer(() => judge(head));
+    return typeof verdict === "function" ? (body) => answer(() => verdict(body)) : verdict;
+  };
+}
+
 /** Every request names the version. Refusal: InvalidApiVersion. */
-export function checkModuleVersion({ query }: Request): void {
+export function checkModuleVersion({ query }: RequestHead): void {
   const given = queried(query, "api-version");
   if (given === moduleApiVersion) return;
   const words = `api-version must be ${moduleApiVersion}, and is ${shownAs(given)}.`;
@@ -66,7 +87,7 @@ export function checkModuleVersion({ query }: Request): void {
 }
 
 /** The module's key, in the header or, as with the service, in the query. */
-export function sasKeyIn({ headers, query }: Request): string | null {
+export function sasKeyIn({ headers, query }: RequestHead): string | null {
   const header = headers["aeg-sas-key"];
   return (Array.isArray(header) ? header[0] : header) ?? queried(query, "aeg-sas-key") ?? null;
 }

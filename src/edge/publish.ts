@@ -7,10 +7,10 @@
 
 import type { Published } from "../core/event.ts";
 import { Refusal } from "../core/refusal.ts";
-import type { Request, Route } from "../core/request.ts";
+import { judgedBy, type RequestHead, type Route, type Verdict } from "../core/request.ts";
 import { shownAs } from "../core/text/wording.ts";
-import { type Manner, type PublishDeps, publish } from "../ingress/publish.ts";
-import { checkModuleVersion, replyToModuleRefusal, sasKeyIn } from "./protocol.ts";
+import { judgePublish, type Manner, type PublishDeps } from "../ingress/publish.ts";
+import { checkModuleVersion, replyToModuleRefusal, sasKeyIn, withReplies } from "./protocol.ts";
 
 export interface ModulePublishDeps extends PublishDeps {
   /** Whether it is one of the module's keys; without this function there are none. */
@@ -18,21 +18,16 @@ export interface ModulePublishDeps extends PublishDeps {
 }
 
 export function modulePublishRoutes(deps: ModulePublishDeps): readonly Route[] {
+  const manner = mannerOf(deps);
+  const judgedIn = (mannerFor: (head: RequestHead) => Manner) =>
+    judgedBy(withReplies((head) => judge(deps, head, mannerFor(head)), replyToModuleRefusal));
+  const checking = ({ params }: RequestHead): Manner => ({
+    ...manner,
+    check: (published) => checkOne(published, params.eventId ?? ""),
+  });
   return [
-    {
-      method: "POST",
-      path: "/topics/:topic/events",
-      handle: (request) => answer(deps, request, mannerOf(deps)),
-    },
-    {
-      method: "POST",
-      path: "/topics/:topic/events/:eventId",
-      handle: (request) =>
-        answer(deps, request, {
-          ...mannerOf(deps),
-          check: (published) => checkOne(published, request.params.eventId ?? ""),
-        }),
-    },
+    { method: "POST", path: "/topics/:topic/events", ...judgedIn(() => manner) },
+    { method: "POST", path: "/topics/:topic/events/:eventId", ...judgedIn(checking) },
   ];
 }
 
@@ -40,21 +35,16 @@ function mannerOf({ isModuleKey }: ModulePublishDeps): Manner {
   return {
     stampOf: ({ name }) => name,
     asModule: true,
-    isOpenTo(request) {
-      const key = sasKeyIn(request);
+    isOpenTo(head) {
+      const key = sasKeyIn(head);
       return key !== null && isModuleKey?.(key) === true;
     },
   };
 }
 
-async function answer(deps: PublishDeps, request: Request, manner: Manner) {
-  try {
-    checkModuleVersion(request);
-    return await publish(deps, { name: request.params.topic ?? "", request, manner });
-  } catch (error) {
-    if (error instanceof Refusal) return replyToModuleRefusal(error);
-    throw error;
-  }
+async function judge(deps: PublishDeps, head: RequestHead, manner: Manner): Promise<Verdict> {
+  checkModuleVersion(head);
+  return await judgePublish(deps, { name: head.params.topic ?? "", head, manner });
 }
 
 /** The id is in the path as well; an event of a custom schema has none of its own. */

@@ -9,7 +9,15 @@ import { reply } from "../control/arm/reply.ts";
 import { logSubscription } from "../control/log-subscription.ts";
 import { type AdminLock, requireAdmin } from "../control/signin/admin-lock.ts";
 import { Refusal } from "../core/refusal.ts";
-import type { Reply, Request, Route } from "../core/request.ts";
+import {
+  judgedBy,
+  type Reply,
+  type Request,
+  type RequestHead,
+  type Route,
+  type Verdict,
+  verdictOf,
+} from "../core/request.ts";
 import type { LiveCatalog } from "../core/routing/live-catalog.ts";
 import {
   plainSubscription,
@@ -20,7 +28,7 @@ import {
 import { isSameName } from "../core/text/compare.ts";
 import { checkMembers, type Members, refuseValue, shownAs } from "../core/text/wording.ts";
 import { plainTopic, type Topic, type TopicDraft, topicNameRule } from "../core/topic.ts";
-import { checkModuleVersion, replyToModuleRefusal, sasKeyIn } from "./protocol.ts";
+import { checkModuleVersion, replyToModuleRefusal, sasKeyIn, withReplies } from "./protocol.ts";
 import { respelt } from "./spelling.ts";
 import { checkModuleTerms, renderModuleSubscription } from "./subscription.ts";
 import type { ModuleDeps } from "./topic.ts";
@@ -45,22 +53,18 @@ export function moduleRoutes(deps: ModuleDeps, lock: ModuleLock): readonly Route
   ): Route => {
     const open: Route = { method, path, handle: (request) => act(deps, request) };
     const [locked = open] = requireAdmin([open], lock);
+    const judge = async (head: RequestHead): Promise<Verdict> => {
+      checkModuleVersion(head);
+      const key = sasKeyIn(head);
+      if (key !== null && lock.isModuleKey(key)) return verdictOf(open, head);
+      if (key !== null && lock.check !== null && !head.headers.authorization) {
+        throw new Refusal("Unauthorized", unknownKey);
+      }
+      return await verdictOf(locked, head);
+    };
     return {
       ...open,
-      async handle(request) {
-        try {
-          checkModuleVersion(request);
-          const key = sasKeyIn(request);
-          if (key !== null && lock.isModuleKey(key)) return await open.handle(request);
-          if (key !== null && lock.check !== null && !request.headers.authorization) {
-            throw new Refusal("Unauthorized", unknownKey);
-          }
-          return await locked.handle(request);
-        } catch (error) {
-          if (error instanceof Refusal) return refuse(deps, request, error);
-          throw error;
-        }
-      },
+      ...judgedBy(withReplies(judge, (refusal, head) => refuse(deps, head, refusal))),
     };
   };
   const topic = "/topics/:topic";
@@ -77,7 +81,7 @@ export function moduleRoutes(deps: ModuleDeps, lock: ModuleLock): readonly Route
   ];
 }
 
-function refuse({ log }: ModuleDeps, { method }: Request, refusal: Refusal): Reply {
+function refuse({ log }: ModuleDeps, { method }: RequestHead, refusal: Refusal): Reply {
   const { code, message } = refusal;
   const level = method === "GET" ? "debug" : "info";
   log.fact(level, "control.refused", { method, code, reason: message });

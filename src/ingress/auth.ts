@@ -9,7 +9,7 @@
 import { type KeyObject, timingSafeEqual } from "node:crypto";
 import type { Clock, Instant } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
-import type { Request } from "../core/request.ts";
+import type { RequestHead } from "../core/request.ts";
 import { isoInstant } from "../core/text/time.ts";
 import { shownAs } from "../core/text/wording.ts";
 import type { Topic } from "../core/topic.ts";
@@ -28,7 +28,7 @@ export type Credential = "key1" | "key2" | "sas key1" | "sas key2" | "bearer";
 /** Refusals: Unauthorized, InvalidSas, and those of `whyNoBearer`. */
 export function authorize(
   topic: Topic,
-  request: Request,
+  request: RequestHead,
   deps: AuthDeps,
 ): Credential | Promise<Credential> {
   const { scheme, credential } = authorizationOf(request);
@@ -52,7 +52,7 @@ export function authorize(
 }
 
 /** The scheme in lower case, and the rest. */
-function authorizationOf({ headers }: Request) {
+function authorizationOf({ headers }: RequestHead) {
   const text = (headers.authorization ?? "").toString().trim();
   const blank = text.indexOf(" ");
   return blank < 0
@@ -66,7 +66,7 @@ interface Credentials {
 }
 
 /** In the header, or else in the query, whose names are case-insensitive. */
-function given({ headers, query }: Request, name: string): Credentials | undefined {
+function given({ headers, query }: RequestHead, name: string): Credentials | undefined {
   const header = headers[name];
   const inHeader = Array.isArray(header) ? header[0] : header;
   if (inHeader !== undefined) return checkGiven(name, { value: inHeader, isInQuery: false });
@@ -82,7 +82,11 @@ function checkGiven(name: string, found: Credentials): Credentials {
   throw new Refusal("InvalidSas", `The value of ${name} is empty.`);
 }
 
-function checkKey(topic: Topic, request: Request, { value, isInQuery }: Credentials): Credential {
+function checkKey(
+  topic: Topic,
+  request: RequestHead,
+  { value, isInQuery }: Credentials,
+): Credential {
   const key = keyOf(topic, value);
   if (key !== null) return key;
   // Keys are base64, and an unencoded plus sign is read as a blank.
@@ -92,7 +96,7 @@ function checkKey(topic: Topic, request: Request, { value, isInQuery }: Credenti
   throw refuse(`The request authorization key is not authorized for ${host}.`);
 }
 
-function checkToken(topic: Topic, request: Request, text: string, now: Instant): Credential {
+function checkToken(topic: Topic, request: RequestHead, text: string, now: Instant): Credential {
   const token = parseSasToken(text);
   if (token === null) {
     throw refuse("The SAS token is malformed: it must be r=<resource>&e=<expiry>&s=<signature>.");

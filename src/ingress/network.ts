@@ -3,11 +3,11 @@
 
 import { BlockList, isIP } from "node:net";
 import { Refusal } from "../core/refusal.ts";
-import type { Request } from "../core/request.ts";
+import type { RequestHead } from "../core/request.ts";
 import type { Topic } from "../core/topic.ts";
 
 /** Refusal: Forbidden. */
-export function checkNetwork(topic: Topic, request: Request): void {
+export function checkNetwork(topic: Topic, request: RequestHead): void {
   if (!topic.publicNetworkAccess) {
     const words = `Publishing to ${nameOf(topic, request)} is rejected`;
     throw new Refusal("Forbidden", `${words} because its public network access is disabled.`);
@@ -17,7 +17,7 @@ export function checkNetwork(topic: Topic, request: Request): void {
   throw new Refusal("Forbidden", `${words} because of IpAddress filtering rules.`);
 }
 
-function nameOf(topic: Topic, { headers }: Request): string {
+function nameOf(topic: Topic, { headers }: RequestHead): string {
   return (headers.host || topic.name).toString().toUpperCase();
 }
 

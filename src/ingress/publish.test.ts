@@ -11,7 +11,7 @@ import {
 import type { InputSchema } from "../core/event.ts";
 import type { Instant, Routed } from "../core/ports.ts";
 import { Refusal, type RefusalCode } from "../core/refusal.ts";
-import type { Reply } from "../core/request.ts";
+import type { Reply, RequestHead } from "../core/request.ts";
 import { filterForAll } from "../core/routing/filter.ts";
 import { noMapping } from "../core/schema/mapping.ts";
 import { longInstant } from "../core/text/time.ts";
@@ -462,4 +462,49 @@ test("a trace context sent with a publish is kept with each of its events", asyn
       { parent, state: null },
     ],
   );
+});
+
+test("who may not publish is refused by the head alone, and logged and counted once", async () => {
+  const table: [
+    topic: Parameters<typeof openDoor>[0],
+    head: Partial<RequestHead>,
+    code: RefusalCode,
+  ][] = [
+    [{}, { params: { topic: "none" } }, "NotFound"],
+    [{}, { headers: { "aeg-sas-key": "wrong" } }, "Unauthorized"],
+    [{}, { headers: { "aeg-sas-token": "r=x" } }, "Unauthorized"],
+    [{}, { headers: { authorization: "Bearer x" } }, "Unauthorized"],
+    [{}, { headers: {} }, "Unauthorized"],
+    [{ topic: { inboundIpRules: ["10.0.0.0/8"] } }, {}, "Forbidden"],
+    [{ topic: { publicNetworkAccess: false } }, {}, "Forbidden"],
+    [{ isOpen: () => false }, {}, "Unavailable"],
+  ];
+  for (const [options, changes, code] of table) {
+    const door = await openDoor(options);
+    const [route] = door.routes;
+    const head: RequestHead = {
+      method: "POST",
+      params: { topic: "orders" },
+      query: {},
+      headers: { "aeg-sas-key": key },
+      remote: "127.0.0.1",
+      scheme: "http",
+      ...changes,
+    };
+    await assert.rejects(async () => await route?.judge?.(head), { code });
+    assert.equal(door.facts.filter(({ name }) => name === "publish.refused").length, 1, code);
+    const [count] = [...door.counts].filter(([name]) => name.includes("refused"));
+    assert.equal(count?.[1], 1, code);
+  }
+});
+
+test("a topic that goes while the body comes takes no events", async () => {
+  const door = await openDoor();
+  const [route] = door.routes;
+  const head = { method: "POST", query: {}, remote: "", scheme: "http" } as const;
+  const params = { topic: "orders" };
+  const take = await route?.judge?.({ ...head, params, headers: { "aeg-sas-key": key } });
+  assert.ok(typeof take === "function");
+  await door.removeTopic();
+  await assert.rejects(async () => await take(Buffer.from(eventText())), { code: "NotFound" });
 });

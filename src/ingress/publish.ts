@@ -8,7 +8,14 @@
 import type { Published } from "../core/event.ts";
 import type { Ids, Instant, Log, Meter, Routed, Store } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
-import type { Reply, Request, Route } from "../core/request.ts";
+import {
+  judgedBy,
+  type Reply,
+  type Request,
+  type RequestHead,
+  type Route,
+  type TakeBody,
+} from "../core/request.ts";
 import { hopsHeader, hopsIn } from "../core/routing/hops.ts";
 import type { Directory, DirectoryEntry } from "../core/routing/route.ts";
 import { type Content, readCloudEventRequest } from "../core/schema/binding.ts";
@@ -54,7 +61,7 @@ export interface Manner {
   readonly stampOf: (topic: Topic) => string;
   readonly asModule: boolean;
   /** Whether the request may publish to every topic that accepts keys. */
-  readonly isOpenTo?: (request: Request) => boolean;
+  readonly isOpenTo?: (request: RequestHead) => boolean;
   /** Refuses events that were read and are not acceptable. */
   readonly check?: (published: readonly Published[]) => void;
 }
@@ -78,13 +85,13 @@ export function topicRoutes(deps: PublishDeps, topic: string): readonly Route[] 
 function routesAt(
   deps: PublishDeps,
   path: string,
-  topicName: (request: Request) => string,
+  topicName: (head: RequestHead) => string,
 ): readonly Route[] {
   const headers = routeHeaders;
-  const publishTo = (name: string, request: Request) =>
-    publish(deps, { name, request, manner: serviceManner });
+  const judge = (head: RequestHead) =>
+    judgePublish(deps, { name: topicName(head), head, manner: serviceManner });
   return [
-    { method: "POST", path, headers, handle: (asked) => publishTo(topicName(asked), asked) },
+    { method: "POST", path, headers, ...judgedBy(judge) },
     { method: "OPTIONS", path, headers, handle: (asked) => describe(deps, topicName(asked)) },
   ];
 }
@@ -94,35 +101,59 @@ function firstLabel(host: string | string[] | undefined): string {
   return typeof host === "string" ? (host.split(/[.:]/, 1)[0] ?? "") : "";
 }
 
-/** Resolves when the events are stored. Refusals: those of every step. */
-export async function publish(
+/**
+ * Judges a publish by its head; what it gives takes the body, and resolves when the events are
+ * kept. Refusals of both: those of every step on the way.
+ */
+export function judgePublish(
   deps: PublishDeps,
-  asked: { readonly name: string; readonly request: Request; readonly manner: Manner },
-): Promise<Reply> {
-  const { name, request, manner } = asked;
-  const entry = findEntry(deps, name);
-  const topic = entry?.topic;
+  asked: { readonly name: string; readonly head: RequestHead; readonly manner: Manner },
+): TakeBody | Promise<TakeBody> {
+  const { name, head, manner } = asked;
+  const topic = findEntry(deps, name)?.topic;
   const { clock, tracer } = deps;
-  const tracing = tracer && new PublishTracing(tracer, request, clock.now());
-  try {
-    if (!deps.isOpen()) throw refuseStopping();
-    if (entry === undefined || topic === undefined) throw refuseTopic(name);
-    checkNetwork(topic, request);
-    const isOpen = !deps.auth || (!topic.disableLocalAuth && manner.isOpenTo?.(request) === true);
-    const credential = isOpen ? "none" : authorize(topic, request, deps);
-    const acceptedWith = typeof credential === "string" ? credential : await credential;
-    checkVersion(request);
-    checkChannel(request);
-    await accept(deps, { entry, request, manner, acceptedWith, tracing });
-    tracing?.end(clock.now(), null, topic.name);
-    return accepted;
-  } catch (error) {
-    if (error instanceof Refusal) tellRefused(deps, topic, error);
-    else measureRefused(deps.meter, topic, "Internal");
+  const tracing = tracer && new PublishTracing(tracer, head, clock.now());
+  const fail = (error: unknown): never => {
     const code = error instanceof Refusal ? error.code : "Internal";
+    if (error instanceof Refusal) tellRefused(deps, topic, error);
+    else measureRefused(deps.meter, topic, code);
     tracing?.end(clock.now(), code, topic?.name ?? null);
     throw error;
+  };
+  const takeWith =
+    (acceptedWith: string): TakeBody =>
+    async (body) => {
+      try {
+        // The topic may have gone while the body came.
+        const entry = findOpen(deps, name);
+        checkVersion(head);
+        checkChannel(head);
+        await accept(deps, { entry, request: { ...head, body }, manner, acceptedWith, tracing });
+        tracing?.end(clock.now(), null, entry.topic.name);
+        return accepted;
+      } catch (error) {
+        return fail(error);
+      }
+    };
+  try {
+    const { topic } = findOpen(deps, name);
+    checkNetwork(topic, head);
+    const isOpen = !deps.auth || (!topic.disableLocalAuth && manner.isOpenTo?.(head) === true);
+    const credential = isOpen ? "none" : authorize(topic, head, deps);
+    return typeof credential === "string"
+      ? takeWith(credential)
+      : credential.then(takeWith).catch(fail);
+  } catch (error) {
+    return fail(error);
   }
+}
+
+/** Refusals: Unavailable, NotFound. */
+function findOpen(deps: PublishDeps, name: string): DirectoryEntry {
+  if (!deps.isOpen()) throw refuseStopping();
+  const entry = findEntry(deps, name);
+  if (entry === undefined) throw refuseTopic(name);
+  return entry;
 }
 
 interface Asking {
@@ -238,7 +269,7 @@ function routeAll(entry: DirectoryEntry, published: readonly Published[]): reado
  * Official clients send a version and curl does not. There has only ever been one, so another one
  * is taken for that of a newer client; only what cannot be a version is refused.
  */
-function checkVersion({ query }: Request): void {
+function checkVersion({ query }: RequestHead): void {
   for (const name in query) {
     if (name.toLowerCase() !== "api-version") continue;
     const version = query[name] ?? "";
@@ -251,7 +282,7 @@ function checkVersion({ query }: Request): void {
 }
 
 /** A partner's channel would take events from here on; without it they would go to the topic. */
-function checkChannel({ headers }: Request): void {
+function checkChannel({ headers }: RequestHead): void {
   if (headers["aeg-channel-name"] === undefined) return;
   const words = "'aeg-channel-name' must be left out: Posthorn has no channels of partners.";
   throw new Refusal("InvalidSetting", words, { target: "aeg-channel-name" });

@@ -3,12 +3,12 @@
 
 import type { Published } from "../core/event.ts";
 import type { Instant } from "../core/ports.ts";
-import type { Request } from "../core/request.ts";
+import type { RequestHead } from "../core/request.ts";
 import { publishSpan, type Span, type Tracer } from "../core/tracing/span.ts";
 import { readTrace, sharedTrace, type Trace } from "../core/tracing/trace.ts";
 
 /** The trace context of the request. */
-export function traceIn({ headers: { traceparent, tracestate } }: Request): Trace | null {
+export function traceIn({ headers: { traceparent, tracestate } }: RequestHead): Trace | null {
   return traceparent === undefined ? null : readTrace(traceparent, tracestate);
 }
 
@@ -19,7 +19,7 @@ export class PublishTracing {
   #span: Span | null = null;
   #count = 0;
 
-  constructor(tracer: Tracer, request: Request, startedAt: Instant) {
+  constructor(tracer: Tracer, request: RequestHead, startedAt: Instant) {
     this.#tracer = tracer;
     this.#parent = traceIn(request);
     this.#startedAt = startedAt;

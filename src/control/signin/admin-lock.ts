@@ -6,7 +6,7 @@
 // been meant for us (`whyAstray`).
 
 import { Refusal } from "../../core/refusal.ts";
-import type { Request, Route } from "../../core/request.ts";
+import { judgedBy, type RequestHead, type Route, verdictOf } from "../../core/request.ts";
 
 /** Null when a bearer token is worth the admin key, else why not, as a sentence. */
 export type AdminCheck = (token: string) => Promise<string | null>;
@@ -15,7 +15,7 @@ export interface AdminLock {
   /** Null: nobody is asked for a key. */
   readonly check: AdminCheck | null;
   /** Whether the request comes from a browser that has signed in. */
-  readonly isSignedIn?: (request: Request) => boolean;
+  readonly isSignedIn?: (head: RequestHead) => boolean;
   /** Whether we listen on this machine's own addresses alone. */
   readonly isLocal?: boolean;
 }
@@ -24,14 +24,14 @@ export interface AdminLock {
 export function requireAdmin(routes: readonly Route[], lock: AdminLock): Route[] {
   return routes.map((route) => ({
     ...route,
-    async handle(request) {
-      await checkAdmin(request, lock);
-      return await route.handle(request);
-    },
+    ...judgedBy(async (head) => {
+      await checkAdmin(head, lock);
+      return await verdictOf(route, head);
+    }),
   }));
 }
 
-async function checkAdmin(request: Request, lock: AdminLock): Promise<void> {
+async function checkAdmin(request: RequestHead, lock: AdminLock): Promise<void> {
   const token = bearerIn(request);
   if (token !== "" && lock.check !== null) {
     const why = await lock.check(token);
@@ -47,7 +47,7 @@ async function checkAdmin(request: Request, lock: AdminLock): Promise<void> {
   if (why !== null) throw new Refusal("Forbidden", why);
 }
 
-function bearerIn({ headers }: Request): string {
+function bearerIn({ headers }: RequestHead): string {
   const text = (headers.authorization ?? "").toString();
   return /^bearer +/i.test(text) ? text.slice(text.indexOf(" ")).trim() : "";
 }
@@ -56,7 +56,7 @@ function bearerIn({ headers }: Request): string {
 const safeMethods = ["GET", "HEAD", "OPTIONS"];
 
 /** Null when a browser's request was meant for us, else why we think that it was not. */
-export function whyAstray(request: Request, { isLocal }: Pick<AdminLock, "isLocal">) {
+export function whyAstray(request: RequestHead, { isLocal }: Pick<AdminLock, "isLocal">) {
   const { host = "", origin, "sec-fetch-site": site } = request.headers;
   if (isLocal && host !== "" && !isNameOfThisMachine(host.toString())) {
     return `This broker listens on this machine alone and does not answer for "${host}".`;

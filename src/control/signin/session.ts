@@ -8,7 +8,7 @@
 import { hash } from "node:crypto";
 import type { Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Reply, Request, Route } from "../../core/request.ts";
+import type { Reply, Request, RequestHead, Route } from "../../core/request.ts";
 import { whyAstray } from "./admin-lock.ts";
 
 /** Who is signed in; see runtime/access/sessions.ts. */
@@ -35,7 +35,7 @@ export function linkOf({ sessions, auth }: SessionDeps, baseUrl: string): string
   return auth ? `${baseUrl}/signin?token=${sessions.invite()}` : `${baseUrl}/`;
 }
 
-export function isSignedIn(deps: SessionDeps, request: Request): boolean {
+export function isSignedIn(deps: SessionDeps, request: RequestHead): boolean {
   if (!deps.auth) return true;
   const name = cookieIn(request);
   return name !== null && deps.sessions.isOpen(name);
@@ -89,12 +89,12 @@ function refuseAstray(deps: SessionDeps, asked: Request): void {
   if (why !== null) throw new Refusal("Forbidden", why);
 }
 
-function cookieName({ headers, scheme }: Request): string {
+function cookieName({ headers, scheme }: RequestHead): string {
   const [, port] = /:(\d{1,5})$/.exec((headers.host ?? "").toString()) ?? [];
   return `posthorn_${port ?? (scheme === "https" ? "443" : "80")}`;
 }
 
-function cookieIn(asked: Request): string | null {
+function cookieIn(asked: RequestHead): string | null {
   const wanted = `${cookieName(asked)}=`;
   const pairs = (asked.headers.cookie ?? "").toString().split(";");
   const found = pairs.map((pair) => pair.trim()).find((pair) => pair.startsWith(wanted));

@@ -8,7 +8,8 @@ import { text as readText } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import type { Level } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Reply, Request, Route, Stream } from "../../core/request.ts";
+import { judgedBy, type Reply, type Request, type Route, type Stream } from "../../core/request.ts";
+import { BodyRoom } from "./body.ts";
 import { type Listener, type ListenOptions, listen } from "./listener.ts";
 
 interface Fact {
@@ -591,4 +592,115 @@ test("answers that nobody takes are bounded over all connections; a reader gets 
     await cutOff(facts, count);
   }
   assert.equal(await (await fetch(`${url}/x`)).text(), large);
+});
+
+/** A route that lets in who has a key, and says what it was sent. */
+const guarded: Route = {
+  method: "POST",
+  path: "/guarded",
+  ...judgedBy(({ headers }) => {
+    if (headers["x-key"] === "answer") return { status: 200, body: "by the head alone" };
+    if (headers["x-key"] !== "good") throw new Refusal("Unauthorized", "no key");
+    return (body) => ({ status: 200, body: `${body.length} bytes` });
+  }),
+};
+
+function headOf(key: string, length: number, more = ""): string {
+  return `POST /guarded HTTP/1.1\r\nHost: h\r\nX-Key: ${key}\r\n${more}Content-Length: ${length}\r\n\r\n`;
+}
+
+test("who has no key is answered before the body has come, and nothing of it is kept", async (t) => {
+  const room = new BodyRoom(1_000_000);
+  const { port } = await serve(t, [guarded], { bodyBytesMax: 500_000, bodyRoom: room });
+  for (const [key, status] of [
+    ["bad", 401],
+    ["answer", 200],
+  ] as const) {
+    const socket = connect(port, "127.0.0.1");
+    t.after(() => socket.destroy());
+    socket.write(headOf(key, 400_000) + "x".repeat(300_000));
+    const [heard] = (await once(socket, "data")) as [Buffer];
+    assert.match(heard.toString(), new RegExp(`^HTTP/1.1 ${status} `));
+    assert.ok(room.take(1_000_000, false), "something is held");
+    room.giveBack(1_000_000, false);
+    // The rest is read and thrown away, and the connection stays good.
+    socket.write(`${"x".repeat(100_000) + headOf("good", 2)}ok`);
+    const [next] = (await once(socket, "data")) as [Buffer];
+    assert.match(next.toString(), /2 bytes$/);
+  }
+});
+
+test("bodies together hold no more than there is room for, and give it back", async (t) => {
+  const turnedAway: string[] = [];
+  const { port, url } = await serve(t, [guarded, echo], {
+    bodyBytesMax: 500_000,
+    bodyRoom: new BodyRoom(1_000_000),
+    onTurnedAway: (path, { code }) => turnedAway.push(`${path} ${code}`),
+  });
+  const send = (key: string) => {
+    const headers = { "x-key": key };
+    const body = "x".repeat(150_000);
+    return fetch(`${url}/guarded`, { method: "POST", headers, body });
+  };
+  // Held back by the last byte.
+  const slow = Array.from({ length: 3 }, () => {
+    const socket = connect(port, "127.0.0.1");
+    t.after(() => socket.destroy());
+    socket.write(headOf("good", 300_001) + "x".repeat(300_000));
+    return socket;
+  });
+  let refused = await send("good");
+  while (refused.status === 200) refused = await send("good");
+  assert.equal(refused.headers.get("retry-after"), "1");
+  assert.deepEqual(await errorOf(refused), [
+    429,
+    "TooManyRequests",
+    "TooManyRequests",
+    "More is being received than the broker holds in memory; try again.",
+  ]);
+  assert.deepEqual(new Set(turnedAway), new Set(["/guarded TooManyRequests"]));
+  // One ends well, one goes away: there is room again.
+  slow[0]?.write("x");
+  const [heard] = (await once(slow[0] as Socket, "data")) as [Buffer];
+  assert.match(heard.toString(), /300001 bytes$/);
+  assert.equal((await send("good")).status, 200);
+  slow[1]?.destroy();
+  while ((await Promise.all([send("good"), send("good"), send("good")])).some((a) => !a.ok));
+});
+
+test("what strangers send cannot keep out who has a key", async (t) => {
+  const { port, url } = await serve(t, [guarded, echo], {
+    bodyBytesMax: 500_000,
+    bodyRoom: new BodyRoom(1_000_000),
+  });
+  const path = "/topics/t/api/events";
+  for (let count = 0; count < 10; count++) {
+    const socket = connect(port, "127.0.0.1");
+    t.after(() => socket.destroy());
+    const head = `POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: 120000\r\n\r\n`;
+    socket.write(head + "x".repeat(119_999));
+  }
+  const body = "x".repeat(100_000);
+  let stranger = await fetch(url + path, { method: "POST", body });
+  while (stranger.status === 200) stranger = await fetch(url + path, { method: "POST", body });
+  assert.equal(stranger.status, 429);
+  const headers = { "x-key": "good" };
+  assert.equal((await fetch(`${url}/guarded`, { method: "POST", headers, body })).status, 200);
+});
+
+test("a client that asks before it sends is told to go on, or refused without a body", async (t) => {
+  const { port } = await serve(t, [guarded]);
+  const expect = "Expect: 100-continue\r\n";
+  // Refused, the connection ends: nobody knows whether the body still comes.
+  const refused = await talk(port, headOf("bad", 10, expect));
+  assert.match(refused, /^HTTP\/1\.1 401 .*connection: close/is);
+  assert.doesNotMatch(refused, /100 Continue/);
+  const socket = connect(port, "127.0.0.1");
+  t.after(() => socket.destroy());
+  socket.write(headOf("good", 2, expect));
+  const [goOn] = (await once(socket, "data")) as [Buffer];
+  assert.equal(goOn.toString(), "HTTP/1.1 100 Continue\r\n\r\n");
+  socket.write("ok");
+  const [heard] = (await once(socket, "data")) as [Buffer];
+  assert.match(heard.toString(), /^HTTP\/1\.1 200 .*2 bytes$/s);
 });

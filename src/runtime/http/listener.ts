@@ -3,12 +3,19 @@
 //
 // Deliberately absent: static files.
 
-import { createServer, type Server, type ServerOptions } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import type { Ids, Log } from "../../core/ports.ts";
 import type { Route } from "../../core/request.ts";
+import { BodyRoom } from "./body.ts";
 import {
   admitPlain,
   type Identity,
@@ -33,7 +40,10 @@ export interface ListenOptions {
   readonly takesPlain?: boolean;
   readonly log: Log;
   readonly ids: Ids;
+  /** Of one body. */
   readonly bodyBytesMax: number;
+  /** For all bodies; may be shared by listeners. */
+  readonly bodyRoom?: BodyRoom;
   /** How long a client may take over the head of a request. */
   readonly headersTimeoutMs?: number;
   /** How long a client may take over a whole request, body included. */
@@ -71,6 +81,9 @@ const defaults = {
   connectionsMax: 10_000,
 };
 
+/** For a listener that shares its room with nobody. */
+const bodiesBytesMax = 128 * 1_048_576;
+
 /** How often Node looks for requests that take too long. */
 const lookEveryMs = 1_000;
 
@@ -79,6 +92,7 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
   const { host, tls, log, ids } = options;
   const context: ServeContext = {
     ...options,
+    bodyRoom: options.bodyRoom ?? new BodyRoom(bodiesBytesMax),
     find: openRouter(routes),
     streams: new Set(),
     untaken: new Untaken({
@@ -91,9 +105,10 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
   const names = { find: tls && openNames(tls) };
   const server = openServer(options, names);
   const takeTurns = openTurns();
-  server.on("request", (incoming, response) => {
+  const answer = (incoming: IncomingMessage, response: ServerResponse) =>
     takeTurns(response, () => void serve(context, incoming, response));
-  });
+  server.on("request", answer);
+  server.on("checkContinue", answer);
   server.on("clientError", (error, socket) => answerBroken(error, socket as Socket, ids.next()));
   server.maxConnections = options.connectionsMax;
   server.on("drop", () => log.fact("warn", "connection.dropped", {}));

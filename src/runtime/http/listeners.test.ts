@@ -51,6 +51,7 @@ async function open(t: TestContext, options: Partial<ListenersOptions> = {}) {
     },
     ids: { next: () => "request" },
     bodyBytesMax: 1000,
+    bodiesBytesMax: 1_000_000,
     ...options,
   });
   t.after(() => listeners.close());

@@ -9,6 +9,7 @@ import type { Ids, Log } from "../../core/ports.ts";
 import type { Route } from "../../core/request.ts";
 import type { Address } from "../../core/text/setting-kinds.ts";
 import { type Certificates, renewDaily } from "../access/certificate.ts";
+import { BodyRoom } from "./body.ts";
 import type { Identity } from "./connections.ts";
 import { listen } from "./listener.ts";
 import type { TurnedAway } from "./serve.ts";
@@ -23,7 +24,9 @@ export interface ListenersOptions {
   readonly routesOf: (topic: string) => readonly Route[];
   readonly log: Log;
   readonly ids: Ids;
+  /** Of one body, and of all together. */
   readonly bodyBytesMax: number;
+  readonly bodiesBytesMax: number;
   /** Told of requests that no room was asked about, and why. */
   readonly onTurnedAway?: TurnedAway;
 }
@@ -42,7 +45,8 @@ export interface Listeners {
 export async function openListeners(options: ListenersOptions): Promise<Listeners> {
   await using doors = new AsyncDisposableStack();
   const { http, https, certificates, log, ids, bodyBytesMax, onTurnedAway } = options;
-  const deps = { log, ids, bodyBytesMax, ...(onTurnedAway && { onTurnedAway }) };
+  const bodyRoom = new BodyRoom(options.bodiesBytesMax);
+  const deps = { log, ids, bodyBytesMax, bodyRoom, ...(onTurnedAway && { onTurnedAway }) };
   const open = async (address: Address, tls?: Identity) =>
     doors.adopt(await listen(options.routes, { ...address, ...deps, tls }), (listener) =>
       listener.close(),

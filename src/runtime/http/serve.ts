@@ -1,16 +1,16 @@
-// One request: finds its route, reads the body, hands over a plain request and writes the plain
-// reply. Every error of a request is caught here and nowhere else.
+// One request: finds its route, has its head judged, reads the body and writes the plain reply.
+// Every error of a request is caught here and nowhere else.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Ids, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Reply, Route } from "../../core/request.ts";
-import { hasBody, nothing, readBody } from "./body.ts";
+import { type Reply, type Route, verdictOf } from "../../core/request.ts";
+import { BodyHold, type BodyRoom, hasBody, nothing, readBody } from "./body.ts";
 import { remoteOf } from "./connections.ts";
 import { replyToFault, replyToRefusal } from "./error-reply.ts";
 import type { Match, Router } from "./router.ts";
 import type { Untaken } from "./untaken.ts";
-import { write } from "./write-reply.ts";
+import { expectsContinue, write } from "./write-reply.ts";
 
 /** `path`: as it was asked for, without its query. */
 export type TurnedAway = (path: string, refusal: Refusal) => void;
@@ -20,7 +20,9 @@ export interface ServeContext {
   readonly find: Router;
   readonly log: Log;
   readonly ids: Ids;
+  /** Of one body. */
   readonly bodyBytesMax: number;
+  readonly bodyRoom: BodyRoom;
   readonly untaken: Untaken;
   /** Answers that go on until somebody ends them. */
   readonly streams: Set<ServerResponse>;
@@ -42,25 +44,43 @@ export async function serve(
     return;
   }
   const { route, params, query } = match;
-  const more = route.headers;
+  let hold: BodyHold | null = null;
+  const answer = (reply: Reply) =>
+    write(context, response, { reply, requestId, more: route.headers });
   try {
     const { socket, headers, method = "" } = incoming;
-    const body = hasBody(incoming) ? await receive(context, incoming) : nothing;
-    // The client has gone.
-    if (body === null) return;
     const remote = remoteOf(socket);
     const scheme = "encrypted" in socket ? "https" : "http";
-    const answer = route.handle({ method, params, query, headers, body, remote, scheme });
-    const reply = answer instanceof Promise ? await answer : answer;
-    write(context, response, { reply, requestId, more });
+    const judged = verdictOf(route, { method, params, query, headers, remote, scheme });
+    const verdict = judged instanceof Promise ? await judged : judged;
+    if (typeof verdict !== "function") return answer(verdict);
+    if (hasBody(incoming)) hold = new BodyHold(context.bodyRoom, route.judge === undefined);
+    const body = hold === null ? nothing : await receive(context, { incoming, response, hold });
+    // The client has gone.
+    if (body === null) return;
+    const taken = verdict(body);
+    answer(taken instanceof Promise ? await taken : taken);
   } catch (error) {
-    const reply = replyToError(context, error, { requestId, route });
-    write(context, response, { reply, requestId, more });
+    answer(replyToError(context, error, { requestId, route }));
+  } finally {
+    hold?.release();
   }
 }
 
-function receive({ bodyBytesMax, onTurnedAway }: ServeContext, incoming: IncomingMessage) {
-  return readBody(incoming, bodyBytesMax).catch((error) => {
+function receive(
+  { bodyBytesMax: bytesMax, onTurnedAway }: ServeContext,
+  {
+    incoming,
+    response,
+    hold,
+  }: {
+    readonly incoming: IncomingMessage;
+    readonly response: ServerResponse;
+    readonly hold: BodyHold;
+  },
+) {
+  if (expectsContinue(incoming)) response.writeContinue();
+  return readBody(incoming, { bytesMax, hold }).catch((error) => {
     if (error instanceof Refusal) onTurnedAway?.(pathOf(incoming), error);
     throw error;
   });

@@ -4,7 +4,7 @@
 // Whoever is closing says so with each answer, so that clients let go of their connections.
 
 import { createReadStream, statSync } from "node:fs";
-import { type ServerResponse, STATUS_CODES } from "node:http";
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { pipeline } from "node:stream";
 import type { Reply } from "../../core/request.ts";
@@ -37,7 +37,10 @@ export function write(
   const isBare = status === 204 || status === 304 || reply.stream !== undefined;
   const bytes = reply.file === undefined ? Buffer.byteLength(body) : statSync(reply.file).size;
   if (!isBare) lines.push("content-length", `${bytes}`);
-  if (deps.isClosing) lines.push("connection", "close");
+  // A client that was not told to go on may not send the body, and the next bytes would be taken
+  // for it.
+  const isUnsent = expectsContinue(response.req) && !response.req.readableDidRead;
+  if (deps.isClosing || isUnsent) lines.push("connection", "close");
   for (const name in more) lines.push(name, more[name] as string);
   for (const name in headers) lines.push(name, headers[name] as string);
   response.writeHead(status, lines);
@@ -72,6 +75,11 @@ function follow(
     streams.delete(response);
     stop();
   });
+}
+
+/** Whether the client waits for our consent before it sends the body. */
+export function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.expect !== undefined && httpVersion === "1.1";
 }
 
 /**
