@@ -9,7 +9,6 @@ import { migrations } from "./schema.ts";
 export interface SqliteOptions {
   /** A file, or `:memory:`. */
   readonly path: string;
-  readonly cacheKilobytes?: number;
   /** The file grows to at most this many pages of 4 KiB; beyond that the disk counts as full. */
   readonly pagesMax?: number;
 }
@@ -24,7 +23,7 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = FULL");
-    database.exec(`PRAGMA cache_size = -${options.cacheKilobytes ?? 65_536}`);
+    database.exec("PRAGMA cache_size = -65536");
     database.exec("PRAGMA wal_autocheckpoint = 4000");
     database.exec("PRAGMA temp_store = MEMORY");
     migrate(database, migrations, "The store is");
@@ -59,7 +58,6 @@ function whyNotOpened(path: string, error: Error): string {
   );
 }
 
-/** SQLITE_ERROR, CONSTRAINT, MISMATCH, MISUSE and RANGE: the statement was wrong. */
 export function migrate(database: DatabaseSync, steps: readonly string[], who: string): void {
   const version = pragma(database, "user_version");
   if (version > steps.length) {
@@ -76,10 +74,10 @@ export function pragma(database: DatabaseSync, name: string): number {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] as number;
 }
 
-/** SQLite's own errors are disk errors, except for a few; anything else is a bug of ours. */
+/** SQLITE_ERROR, CONSTRAINT, MISMATCH, MISUSE and RANGE: the statement was wrong. */
 const bugCodes: readonly number[] = [1, 19, 20, 21, 25];
 
-/** SQLite's own errors are about the disk, but for a few; anything else is a bug of ours. */
+/** SQLite's own errors are disk errors, except for a few; anything else is a bug of ours. */
 export function isDiskError(error: unknown): error is Error {
   if (!(error instanceof Error) || !("code" in error) || !("errcode" in error)) return false;
   return error.code === "ERR_SQLITE_ERROR" && !bugCodes.includes(codeOf(error));

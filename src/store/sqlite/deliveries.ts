@@ -22,8 +22,8 @@ import type { SqlRow, Statements } from "./statements.ts";
 /** What the engine gives to the parts that change deliveries. */
 export interface QueueDeps {
   readonly statements: Statements;
-  readonly lines: Leases;
-  readonly tally: QueueCounts;
+  readonly leases: Leases;
+  readonly counts: QueueCounts;
   readonly tell: Tell;
 }
 
@@ -35,8 +35,8 @@ export interface Tell {
 
 export class Deliveries {
   readonly #statements: Statements;
-  readonly #lines: Leases;
-  readonly #tally: QueueCounts;
+  readonly #leases: Leases;
+  readonly #counts: QueueCounts;
   readonly #tell: Tell;
   #eventsMade: number;
   #leasesMade: number;
@@ -44,8 +44,8 @@ export class Deliveries {
   /** Numbers are assigned above `from`. */
   constructor(deps: QueueDeps, from: number) {
     this.#statements = deps.statements;
-    this.#lines = deps.lines;
-    this.#tally = deps.tally;
+    this.#leases = deps.leases;
+    this.#counts = deps.counts;
     this.#tell = deps.tell;
     this.#eventsMade = from;
     this.#leasesMade = from;
@@ -63,10 +63,10 @@ export class Deliveries {
       const number = ++this.#eventsMade;
       let isKept = false;
       for (const subscription of to) {
-        const line = this.#lines.pair(subscription)?.[0];
+        const line = this.#leases.pair(subscription)?.[0];
         if (line === undefined) continue;
         this.#statements.addDelivery.run(number, subscription, now, event.publishedAt);
-        this.#tally.add({ subscription, stage: "deliver" }, 1);
+        this.#counts.add({ subscription, stage: "deliver" }, 1);
         line.free({ dueAt: now, event: number });
         isKept = true;
         const push = this.#push(line, { op, index, event: number, subscription }, event, now);
@@ -101,7 +101,7 @@ export class Deliveries {
     event: Event,
     now: Instant,
   ): Push | null {
-    const leaseMs = this.#lines.touch(line).take(event.text.length);
+    const leaseMs = this.#leases.touch(line).take(event.text.length);
     if (leaseMs === null) return null;
     const lease = ++this.#leasesMade;
     const leasedUntil = now + leaseMs;
@@ -110,9 +110,9 @@ export class Deliveries {
   }
 
   claim(queue: Queue, want: Want): Claim {
-    const line = this.#lines.find(queue);
+    const line = this.#leases.find(queue);
     if (line === undefined) return { deliveries: [], nextDueAt: null };
-    this.#lines.touch(line).lookBack(want.now);
+    this.#leases.touch(line).lookBack(want.now);
     this.#passHeld(queue, line, want.now);
     const deliveries: Delivery[] = [];
     let chars = 0;
@@ -201,9 +201,9 @@ export class Deliveries {
 
   settle(settlement: Settlement): boolean {
     const { event, subscription } = settlement.delivery;
-    const lines = this.#lines.pair(subscription);
-    if (lines === undefined) return false;
-    const line = lines.find((one) => one.held.has(event));
+    const leases = this.#leases.pair(subscription);
+    if (leases === undefined) return false;
+    const line = leases.find((one) => one.held.has(event));
     if (line === undefined) {
       // Not leased: only a late answer to its latest settlement may still count (R-4).
       if (settlement.kind === "back") return false;
@@ -213,8 +213,8 @@ export class Deliveries {
       return true;
     }
     if (line.held.get(event)?.lease !== settlement.lease) return false;
-    this.#lines.touch(line).release(event);
-    this.#apply(settlement, line === lines[0] ? 0 : 1);
+    this.#leases.touch(line).release(event);
+    this.#apply(settlement, line === leases[0] ? 0 : 1);
     return true;
   }
 
@@ -225,7 +225,7 @@ export class Deliveries {
       case "gone":
         this.#statements.removeDelivery.run(event, subscription);
         this.#statements.removeEvent.run(event, event);
-        this.#tally.add(queue, -1);
+        this.#counts.add(queue, -1);
         return;
       case "back": {
         // The lease is over but it was the latest: an older one may not count again (R-4).
@@ -250,8 +250,8 @@ export class Deliveries {
           subscription,
         );
         if (settlement.stage !== queue.stage) {
-          this.#tally.add(queue, -1);
-          this.#tally.add({ subscription, stage: settlement.stage }, 1);
+          this.#counts.add(queue, -1);
+          this.#counts.add({ subscription, stage: settlement.stage }, 1);
         }
         this.#free({ subscription, stage: settlement.stage }, { dueAt: at, event });
         return;
@@ -262,7 +262,7 @@ export class Deliveries {
   }
 
   #free(queue: Queue, place: { readonly dueAt: Instant; readonly event: number }): void {
-    this.#lines.find(queue)?.free(place);
+    this.#leases.find(queue)?.free(place);
     this.#tell.wake(queue, place.dueAt);
   }
 }

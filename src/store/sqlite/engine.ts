@@ -32,12 +32,12 @@ export const numbersPerOpening = 2 ** 32;
 export class SqliteEngine {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
-  readonly #lines = new Leases();
-  readonly #tally: QueueCounts;
+  readonly #leases = new Leases();
+  readonly #counts: QueueCounts;
   readonly #deliveries: Deliveries;
-  readonly #register: SqliteRegistry;
-  readonly #sight: SqliteLedger;
-  readonly #steer: SqliteSteering;
+  readonly #registry: SqliteRegistry;
+  readonly #ledger: SqliteLedger;
+  readonly #steering: SqliteSteering;
   readonly #sweep: Sweep;
   #round: Writable<Round> = emptyRound();
   #roundsMade = 0;
@@ -48,23 +48,23 @@ export class SqliteEngine {
     const opening = database.prepare("UPDATE openings SET count = count + 1 RETURNING count").get();
     const from = Number(opening?.count) * numbersPerOpening;
     const statements = prepare(database);
-    const lines = this.#lines;
-    const tally = new QueueCounts(statements);
+    const leases = this.#leases;
+    const counts = new QueueCounts(statements);
     const deps = {
-      ...{ statements, lines, tally },
+      ...{ statements, leases, counts },
       tell: {
         push: (push: Push) => this.#round.pushes.push(push),
         wake: (queue: Queue, dueAt: Instant) => this.#round.wakes.push({ queue, dueAt }),
       },
     };
     this.#statements = statements;
-    this.#tally = tally;
+    this.#counts = counts;
     this.#deliveries = new Deliveries(deps, from);
-    this.#steer = new SqliteSteering(deps, () => this.#deliveries.lastEvent);
-    this.#sight = new SqliteLedger(statements, lines, tally);
+    this.#steering = new SqliteSteering(deps, () => this.#deliveries.lastEvent);
+    this.#ledger = new SqliteLedger(statements, leases, counts);
     this.#sweep = new Sweep(database, statements);
-    this.#register = new SqliteRegistry(statements, this.#sweep, from);
-    for (const id of this.#register.ids()) lines.add(id);
+    this.#registry = new SqliteRegistry(statements, this.#sweep, from);
+    for (const id of this.#registry.ids()) leases.add(id);
   }
 
   /** Never throws because of the disk: every operation gets its result. */
@@ -96,23 +96,23 @@ export class SqliteEngine {
 
   #try(ops: readonly Op[]): Round | Error {
     this.#round = emptyRound();
-    this.#register.begin();
+    this.#registry.begin();
     try {
       this.#database.exec("BEGIN IMMEDIATE");
       const answers = ops.map((op, index) => this.#answer(op, index));
-      this.#tally.write();
+      this.#counts.write();
       // Everything that reads the disk comes before COMMIT: after it the round has happened and may
       // not fail.
       const sweep = this.#sweep.isDue(this.#roundsMade);
       this.#database.exec("COMMIT");
-      this.#lines.keep();
-      this.#register.redraw(this.#lines);
+      this.#leases.keep();
+      this.#registry.updateLeases(this.#leases);
       this.#roundsMade += 1;
-      return { ...this.#round, answers, changed: this.#register.changed, sweep };
+      return { ...this.#round, answers, changed: this.#registry.changed, sweep };
     } catch (error) {
       this.#rollBack();
-      this.#lines.undo();
-      this.#tally.clear();
+      this.#leases.undo();
+      this.#counts.clear();
       if (!isDiskError(error)) throw error;
       return error;
     }
@@ -145,17 +145,17 @@ export class SqliteEngine {
       case "settle":
         return op.settlements.map((settlement) => this.#deliveries.settle(settlement));
       case "counts":
-        return this.#sight.counts();
+        return this.#ledger.counts();
       case "waiting":
-        return this.#sight.waiting(op.queue, op);
+        return this.#ledger.waiting(op.queue, op);
       case "look":
-        return op.ids.map((id) => this.#sight.look(id));
+        return op.ids.map((id) => this.#ledger.look(id));
       case "skip":
-        return this.#steer.skip(op.queue, op.step);
+        return this.#steering.skip(op.queue, op.step);
       case "hasten":
-        return this.#steer.hasten(op.queue, op);
+        return this.#steering.hasten(op.queue, op);
       case "find":
-        return this.#steer.find(op.systemId, op.after);
+        return this.#steering.find(op.systemId, op.after);
       case "notes":
         return readMemos(this.#statements, op.of);
       case "putNote":
@@ -165,15 +165,15 @@ export class SqliteEngine {
       case "noteRedriven":
         return noteRedriven(this.#statements, op.notes);
       case "catalog":
-        return this.#register.catalog(op.only);
+        return this.#registry.catalog(op.only);
       case "putTopic":
-        return this.#register.putTopic(op.draft, op.revision);
+        return this.#registry.putTopic(op.draft, op.revision);
       case "putSubscription":
-        return this.#register.putSubscription(op.draft, op.revision);
+        return this.#registry.putSubscription(op.draft, op.revision);
       case "removeTopic":
-        return this.#register.removeTopic(op.name);
+        return this.#registry.removeTopic(op.name);
       case "removeSubscription":
-        return this.#register.removeSubscription(op.id);
+        return this.#registry.removeSubscription(op.id);
       case "sweep":
         return this.#sweepOnce();
       default:

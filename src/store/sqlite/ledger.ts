@@ -13,20 +13,20 @@ const fewWaitingMax = 10_000;
 
 export class SqliteLedger {
   readonly #statements: Statements;
-  readonly #lines: Leases;
-  readonly #tally: QueueCounts;
+  readonly #leases: Leases;
+  readonly #counts: QueueCounts;
 
-  constructor(statements: Statements, lines: Leases, tally: QueueCounts) {
+  constructor(statements: Statements, leases: Leases, counts: QueueCounts) {
     this.#statements = statements;
-    this.#lines = lines;
-    this.#tally = tally;
+    this.#leases = leases;
+    this.#counts = counts;
   }
 
   counts(): QueueCount[] {
-    this.#tally.write();
+    this.#counts.write();
     return this.#statements.counts
       .all()
-      .filter((row) => this.#lines.has(row.subscription as number))
+      .filter((row) => this.#leases.has(row.subscription as number))
       .map((row) => {
         const subscription = row.subscription as number;
         const stage = stageOf(row.stage as number);
@@ -49,8 +49,8 @@ export class SqliteLedger {
   }
 
   waiting(queue: Queue, page: { readonly after: number; readonly limit: number }): Seen[] {
-    if (!this.#lines.has(queue.subscription)) return [];
-    this.#tally.write();
+    if (!this.#leases.has(queue.subscription)) return [];
+    this.#counts.write();
     const { subscription } = queue;
     const stage = stageNumber[queue.stage];
     const count = (this.#statements.count.get(subscription, stage)?.waiting ?? 0) as number;
@@ -62,7 +62,7 @@ export class SqliteLedger {
   }
 
   look({ event, subscription }: DeliveryId): Seen | null {
-    if (!this.#lines.has(subscription)) return null;
+    if (!this.#leases.has(subscription)) return null;
     const row = this.#statements.look.get(event, subscription);
     return row === undefined ? null : deliveryOf(row);
   }

@@ -1,4 +1,4 @@
-// Small records in the embedded store: the notes of the port Notebook, and how often dead letters
+// Small records in the embedded store: the port Memos, and how often dead letters
 // have been redriven (the port Redriven).
 
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";

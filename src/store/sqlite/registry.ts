@@ -44,9 +44,9 @@ export class SqliteRegistry {
   }
 
   /** After a round that is on disk: there are leases for exactly the existing queues. */
-  redraw(lines: Leases): void {
-    for (const id of this.#written) lines.add(id);
-    for (const id of this.#removed) lines.remove(id);
+  updateLeases(leases: Leases): void {
+    for (const id of this.#written) leases.add(id);
+    for (const id of this.#removed) leases.remove(id);
   }
 
   ids(): readonly SubscriptionId[] {

@@ -15,15 +15,15 @@ const findRowsMax = 20_000;
 
 export class SqliteSteering {
   readonly #statements: Statements;
-  readonly #lines: Leases;
-  readonly #tally: QueueCounts;
+  readonly #leases: Leases;
+  readonly #counts: QueueCounts;
   readonly #tell: Tell;
   readonly #lastEvent: () => number;
 
   constructor(deps: QueueDeps, lastEvent: () => number) {
     this.#statements = deps.statements;
-    this.#lines = deps.lines;
-    this.#tally = deps.tally;
+    this.#leases = deps.leases;
+    this.#counts = deps.counts;
     this.#tell = deps.tell;
     this.#lastEvent = lastEvent;
   }
@@ -54,7 +54,7 @@ export class SqliteSteering {
       line.release(event);
       dropped += 1;
     }
-    this.#tally.add(queue, -dropped);
+    this.#counts.add(queue, -dropped);
     const hasDropped = from.hasDropped || dropped > 0;
     const last = places.at(-1);
     if (last !== undefined && places.length === steerRowsMax) {
@@ -109,7 +109,7 @@ export class SqliteSteering {
 
   /** The leases of an existing queue; changes are undone with the round. */
   #touched(queue: Queue): QueueLeases | undefined {
-    const line = this.#lines.find(queue);
-    return line && this.#lines.touch(line);
+    const line = this.#leases.find(queue);
+    return line && this.#leases.touch(line);
   }
 }
