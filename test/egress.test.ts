@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { test } from "node:test";
-import { openStill } from "./fixtures/virtual-broker.ts";
+import { openVirtualBroker } from "./fixtures/virtual-broker.ts";
 import type { Scope } from "./fixtures/webhook.ts";
 
 /** Counts connections, and bytes that came on them. */
@@ -38,25 +38,30 @@ test("nothing is sent to a blocked address, by number or by name", async (t) => 
     odd: webhook("0x7f.1"),
     mapped: webhook("[::ffff:127.0.0.1]"),
   };
-  const still = await openStill(t, subscriptions, ["--egress-block", "loopback"]);
-  await still.publish("a");
-  const { value } = (await still.api("GET", "/events")) as { value: { id: string }[] };
-  const story = JSON.stringify(await still.api("GET", `/events/${value[0]?.id}`));
+  const broker = await openVirtualBroker(t, subscriptions, ["--egress-block", "loopback"]);
+  await broker.publish("a");
+  const { value } = (await broker.api("GET", "/events")) as { value: { id: string }[] };
+  const story = JSON.stringify(await broker.api("GET", `/events/${value[0]?.id}`));
   assert.equal(trap.connections, 0);
   assert.equal(story.match(/is blocked by the egress policy of this broker/g)?.length, 4, story);
 });
 
 test("a handshake with a blocked address fails in words, and shows no answer", async (t) => {
   const trap = await openTrap(t);
-  const still = await openStill(t, {}, ["--egress-block", "loopback", "--handshake", "on"]);
+  const broker = await openVirtualBroker(t, {}, [
+    "--egress-block",
+    "loopback",
+    "--handshake",
+    "on",
+  ]);
   const properties = { endpointUrl: `http://localhost:${trap.port}/hook` };
   const destination = { endpointType: "WebHook", properties };
-  await still.arm("PUT", "/inner", { properties: { destination } });
+  await broker.arm("PUT", "/inner", { properties: { destination } });
   const words = /blocked by the egress policy/;
   const path = "/topics/orders/subscriptions/inner/handshake";
   for (let view = ""; !words.test(view); ) {
-    await still.advance("PT30S");
-    view = JSON.stringify(await still.api("GET", path));
+    await broker.advance("PT30S");
+    view = JSON.stringify(await broker.api("GET", path));
   }
   assert.equal(trap.connections, 0);
 });
@@ -65,11 +70,11 @@ test("without a policy the same endpoint is called", async (t) => {
   const trap = await openTrap(t);
   const properties = { endpointUrl: `http://127.0.0.1:${trap.port}/hook` };
   const destination = { endpointType: "WebHook", properties };
-  const still = await openStill(t, { open: { destination } });
-  await still.publish("a");
+  const broker = await openVirtualBroker(t, { open: { destination } });
+  await broker.publish("a");
   assert.ok(trap.bytes > 0);
 });
 
 test("a network that cannot be one is refused at start", async (t) => {
-  await assert.rejects(openStill(t, {}, ["--egress-block", "10.0.0.0/99"]), /egress-block/);
+  await assert.rejects(openVirtualBroker(t, {}, ["--egress-block", "10.0.0.0/99"]), /egress-block/);
 });

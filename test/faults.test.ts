@@ -26,7 +26,7 @@ import {
   type WholeStore,
   want,
 } from "./contract/fixture.ts";
-import { Book, drain, liveADay, publish } from "./faults/store-workload.ts";
+import { drain, Journal, liveADay, publish } from "./faults/store-workload.ts";
 import { sabotage } from "./fixtures/failing-disk.ts";
 
 /** No day takes as many steps; a loop that gets here does not end by itself. */
@@ -39,11 +39,11 @@ test("a round that fails before it ran has not happened", async () => {
   const steps = await failEvery(async (n) => {
     const engine = failRound(openInline(new SqliteEngine(memory)), n, "before");
     const store = openFront(engine);
-    const book = new Book();
-    await liveADay(store, book);
-    await drain(store, book);
-    book.check("nowhere");
-    assert.deepEqual(book.dropped, [2]);
+    const journal = new Journal();
+    await liveADay(store, journal);
+    await drain(store, journal);
+    journal.check("nowhere");
+    assert.deepEqual(journal.dropped, [2]);
     await store.close();
     return engine.isTouched();
   });
@@ -54,10 +54,10 @@ test("a round whose answer was lost may have happened", async () => {
   const steps = await failEvery(async (n) => {
     const engine = failRound(openInline(new SqliteEngine(memory)), n, "after");
     const store = openFront(engine);
-    const book = new Book();
-    await liveADay(store, book);
-    await drain(store, book);
-    book.check("anywhere");
+    const journal = new Journal();
+    await liveADay(store, journal);
+    await drain(store, journal);
+    journal.check("anywhere");
     await store.close();
     return engine.isTouched();
   });
@@ -69,16 +69,16 @@ for (const failuresMax of [1, 25]) {
   test(`whichever statement fails ${howOften}, nothing accepted is lost`, async () => {
     const steps = await failEvery(async (n) => {
       const store = openFront(openInline(new SqliteEngine(memory)));
-      const book = new Book();
+      const journal = new Journal();
       const disk = sabotage({ untouched: n - 1, failuresMax });
       try {
-        await liveADay(store, book);
+        await liveADay(store, journal);
       } finally {
         disk.end();
       }
-      await drain(store, book);
-      book.check("nowhere");
-      assert.deepEqual(book.dropped, [2]);
+      await drain(store, journal);
+      journal.check("nowhere");
+      assert.deepEqual(journal.dropped, [2]);
       assert.deepEqual(await countsOf(store), []);
       await store.close();
       return disk.failures > 0;
@@ -90,19 +90,19 @@ for (const failuresMax of [1, 25]) {
 test("whichever statement fails, a restart finds all that was accepted", async () => {
   await failEvery(async (n) => {
     const database = openDatabase(memory);
-    const book = new Book();
+    const journal = new Journal();
     const store = openFront(openInline(new SqliteEngine(memory, database)));
     const disk = sabotage({ untouched: n - 1, failuresMax: 1 });
     try {
-      await liveADay(store, book);
+      await liveADay(store, journal);
     } finally {
       disk.end();
     }
     const restarted = openFront(openInline(new SqliteEngine(memory, database)));
-    book.listen(restarted);
-    await drain(restarted, book);
-    book.check("nowhere");
-    assert.deepEqual(book.dropped, [2]);
+    journal.listen(restarted);
+    await drain(restarted, journal);
+    journal.check("nowhere");
+    assert.deepEqual(journal.dropped, [2]);
     await restarted.close();
     return disk.failures > 0;
   });
@@ -111,14 +111,17 @@ test("whichever statement fails, a restart finds all that was accepted", async (
 test("whichever statement fails, a publish is accepted if and only if it is kept", async () => {
   const steps = await failEvery(async (n) => {
     const database = openDatabase(memory);
-    const book = new Book();
-    const { id } = await subscribe(openFront(openInline(new SqliteEngine(memory, database))), book);
+    const journal = new Journal();
+    const { id } = await subscribe(
+      openFront(openInline(new SqliteEngine(memory, database))),
+      journal,
+    );
     // An engine's first round also looks whether there is something to clean up.
     const store = openFront(openInline(new SqliteEngine(memory, database)));
     const disk = sabotage({ untouched: n - 1, failuresMax: 1 });
-    await publish(store, book, "one").finally(() => disk.end());
+    await publish(store, journal, "one").finally(() => disk.end());
     const waiting = await store.waiting(queueOf(id), { after: 0, limit: 10 });
-    assert.deepEqual(namesOf(waiting), [...book.accepted]);
+    assert.deepEqual(namesOf(waiting), [...journal.accepted]);
     await store.close();
     return disk.failures > 0;
   });
@@ -127,33 +130,33 @@ test("whichever statement fails, a publish is accepted if and only if it is kept
 
 test("a full disk refuses publishes, keeps what it has and recovers by itself", async () => {
   const store = openFront(openInline(new SqliteEngine({ ...memory, pagesMax: 80 })));
-  const book = new Book();
-  const { id } = await subscribe(store, book);
+  const journal = new Journal();
+  const { id } = await subscribe(store, journal);
   const fill = async (round: string) => {
-    for (let count = 0; await publish(store, book, `${round}-${count}`, eventChars); count++) {
+    for (let count = 0; await publish(store, journal, `${round}-${count}`, eventChars); count++) {
       assert.ok(count < 1000, "it never fills");
     }
   };
   await fill("first");
-  assert.ok(book.accepted.size > 10);
+  assert.ok(journal.accepted.size > 10);
   assert.deepEqual(await countsOf(store), [
-    { subscription: id, stage: "deliver", waiting: book.accepted.size },
+    { subscription: id, stage: "deliver", waiting: journal.accepted.size },
   ]);
 
   // New events find no room; what rides in the same round is done all the same.
   const [early] = (await store.claim(queueOf(id), want({ max: 1 }))).deliveries;
   assert.ok(early);
   const [refused, claim, settled] = await Promise.all([
-    publish(store, book, "with others", 20_000),
+    publish(store, journal, "with others", 20_000),
     store.claim(queueOf(id), want({ max: 3 })),
     store.settle([gone(early)]),
   ]);
   assert.equal(refused, false);
   assert.deepEqual(settled, [true]);
-  book.sent.add(`${early.event.systemId}/${id}/deliver`);
+  journal.sent.add(`${early.event.systemId}/${id}/deliver`);
   assert.deepEqual(
     namesOf(claim.deliveries),
-    [...book.accepted].slice(1, 4),
+    [...journal.accepted].slice(1, 4),
     "the failed try has leased nothing",
   );
   const look = await store.claim(queueOf(id), want({ max: 0 }));
@@ -161,19 +164,19 @@ test("a full disk refuses publishes, keeps what it has and recovers by itself", 
   assert.deepEqual((await store.settle(claim.deliveries.map(back))).length, 3);
 
   await fill("second");
-  await drain(store, book);
+  await drain(store, journal);
   await fill("third");
-  await drain(store, book);
-  assert.ok([...book.accepted].some((name) => name.startsWith("third")));
-  book.check("nowhere");
+  await drain(store, journal);
+  assert.ok([...journal.accepted].some((name) => name.startsWith("third")));
+  journal.check("nowhere");
   await store.close();
 });
 
 test("a failed round leaves leases as they were", async () => {
   const store = openFront(openInline(new SqliteEngine(memory)));
-  const book = new Book();
-  const { id } = await subscribe(store, book);
-  for (const name of ["a", "b", "c"]) await publish(store, book, name);
+  const journal = new Journal();
+  const { id } = await subscribe(store, journal);
+  for (const name of ["a", "b", "c"]) await publish(store, journal, name);
   const [a] = (await store.claim(queueOf(id), want({ max: 1 }))).deliveries;
   assert.ok(a);
   const disk = sabotage({ untouched: 8, failuresMax: Number.POSITIVE_INFINITY });
@@ -190,7 +193,7 @@ test("a failed round leaves leases as they were", async () => {
   );
   const wakes: Wake[] = [];
   store.onWake((wake) => wakes.push(wake));
-  await publish(store, book, "e");
+  await publish(store, journal, "e");
   assert.deepEqual(
     wakes.map(({ deliveries }) => deliveries.length),
     [0],
@@ -226,9 +229,9 @@ function failRound(
   };
 }
 
-async function subscribe(store: WholeStore, book: Book): Promise<Subscription> {
+async function subscribe(store: WholeStore, journal: Journal): Promise<Subscription> {
   await store.putTopic(topicDraft());
   const subscription = await store.putSubscription(subscriptionDraft());
-  book.subscriptions.push(subscription.id);
+  journal.subscriptions.push(subscription.id);
   return subscription;
 }

@@ -5,15 +5,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EndpointView } from "../src/core/api/views.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
-import { type Json, openStill, type Still, startAt } from "./fixtures/virtual-broker.ts";
+import {
+  type Json,
+  openVirtualBroker,
+  startAt,
+  type VirtualBroker,
+} from "./fixtures/virtual-broker.ts";
 
 const webHook = (url: string) => ({
   destination: { endpointType: "WebHook", properties: { endpointUrl: `${url}/hook?code=secret` } },
 });
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `e${index}`);
 
-async function firstEndpoint(still: Still): Promise<EndpointView> {
-  const [first] = (await still.api("GET", "/endpoints")).value as EndpointView[];
+async function firstEndpoint(broker: VirtualBroker): Promise<EndpointView> {
+  const [first] = (await broker.api("GET", "/endpoints")).value as EndpointView[];
   assert.ok(first);
   return first;
 }
@@ -21,26 +26,26 @@ async function firstEndpoint(still: Still): Promise<EndpointView> {
 test("the thresholds and waits of sick endpoints are settings (H-1, H-2)", async (t) => {
   const receiver = await openReceiver(t);
   receiver.answer = () => 500;
-  const still = await openStill(t, { billing: webHook(receiver.url) }, [
+  const broker = await openVirtualBroker(t, { billing: webHook(receiver.url) }, [
     ...["--health-failures", "3", "--health-first-wait", "PT7S", "--health-wait-growth", "3"],
     ...["--health-wait-max", "PT20S", "--health-recover-at-once", "2"],
   ]);
-  await still.publish("a", "b", "c");
-  const sick = await firstEndpoint(still);
+  await broker.publish("a", "b", "c");
+  const sick = await firstEndpoint(broker);
   assert.equal(sick.health.kind, "unhealthy");
   assert.equal(sick.health.until, "2030-01-01T00:00:07.000Z");
   assert.equal(sick.endpoint, `${receiver.url}/hook`, "without its query, which is a secret");
   assert.equal(sick.waiting, 3);
   assert.match(sick.rules, /3 failures in a row; tested after 7 s.*3 times.*20 s/);
-  await still.advance("PT2M");
-  await still.program.told("endpoint.changed", 5);
-  const waits = still.program.facts
+  await broker.advance("PT2M");
+  await broker.program.told("endpoint.changed", 5);
+  const waits = broker.program.facts
     .filter(({ fact, to }) => fact === "endpoint.changed" && to === "unhealthy")
     .map(({ waitMs }) => waitMs);
   assert.deepEqual(waits.slice(0, 4), [7_000, 20_000, 20_000, 20_000]);
   receiver.answer = () => 200;
-  await still.advance("PT5M");
-  const well = await firstEndpoint(still);
+  await broker.advance("PT5M");
+  const well = await firstEndpoint(broker);
   assert.equal(well.health.words, "healthy");
   const { history } = well;
   assert.deepEqual(
@@ -53,61 +58,61 @@ test("the thresholds and waits of sick endpoints are settings (H-1, H-2)", async
 test("settings that contradict each other are refused before the start", async (t) => {
   const contradiction = ["--health-first-wait", "PT1H", "--health-wait-max", "PT1M"];
   await assert.rejects(
-    openStill(t, {}, contradiction),
+    openVirtualBroker(t, {}, contradiction),
     /health-wait-max must be at least as long as health-first-wait/,
   );
 });
 
 test("a closed endpoint gets nothing, over a crash too, until it is opened", async (t) => {
   const receiver = await openReceiver(t);
-  const still = await openStill(t, {
+  const broker = await openVirtualBroker(t, {
     billing: webHook(receiver.url),
     shipping: webHook(receiver.url),
   });
   const endpoint = `${receiver.url}/hook`;
-  const closed = await still.api("POST", "/endpoints/close", { endpoint, because: "moving" });
+  const closed = await broker.api("POST", "/endpoints/close", { endpoint, because: "moving" });
   assert.deepEqual(closed.health, {
     ...{ kind: "closed", failures: 0, until: null },
     words: `closed by an operator since ${startAt}: moving`,
   });
-  await still.publish(...numbered(3));
-  await still.advance("PT1H");
-  await still.restart();
-  await still.advance("PT1H");
+  await broker.publish(...numbered(3));
+  await broker.advance("PT1H");
+  await broker.restart();
+  await broker.advance("PT1H");
   assert.equal(receiver.received.length, 0);
-  const seen = await firstEndpoint(still);
+  const seen = await firstEndpoint(broker);
   assert.equal(seen.health.words, `closed by an operator since ${startAt}: moving`);
   assert.equal(seen.waiting, 6);
   assert.equal(seen.subscriptions.length, 2);
-  const refused = await still.api(
+  const refused = await broker.api(
     "POST",
     "/topics/orders/subscriptions/billing/hasten",
     undefined,
     409,
   );
   assert.match(String((refused.error as Json).message), /is closed/);
-  const opened = await still.api("POST", "/endpoints/open", { endpoint });
+  const opened = await broker.api("POST", "/endpoints/open", { endpoint });
   assert.equal((opened.health as Json).kind, "healthy");
-  await still.advance("PT0S");
+  await broker.advance("PT0S");
   assert.equal(receiver.received.length, 6);
-  await still.program.told("endpoint.opened");
+  await broker.program.told("endpoint.opened");
 });
 
 test("opening a sick endpoint sends at once; resetting it forgets what was", async (t) => {
   const receiver = await openReceiver(t);
   receiver.answer = () => 500;
-  const still = await openStill(t, { billing: webHook(receiver.url) });
+  const broker = await openVirtualBroker(t, { billing: webHook(receiver.url) });
   const endpoint = `${receiver.url}/hook`;
-  await still.publish(...numbered(12));
-  assert.equal((await firstEndpoint(still)).health.kind, "unhealthy");
-  await still.advance("PT15S");
+  await broker.publish(...numbered(12));
+  assert.equal((await firstEndpoint(broker)).health.kind, "unhealthy");
+  await broker.advance("PT15S");
   const before = receiver.received.length;
   receiver.answer = () => 200;
-  const opened = await still.api("POST", "/endpoints/open", { endpoint, because: "mended" });
+  const opened = await broker.api("POST", "/endpoints/open", { endpoint, because: "mended" });
   assert.equal((opened.history as Json[])[0]?.because, "opened by an operator: mended");
-  await still.advance("PT0S");
+  await broker.advance("PT0S");
   assert.equal(receiver.received.length, before + 12);
-  const reset = await still.api("POST", "/endpoints/reset", { endpoint });
+  const reset = await broker.api("POST", "/endpoints/reset", { endpoint });
   assert.deepEqual(
     (reset.history as Json[]).map(({ because }) => because),
     ["reset by an operator"],
@@ -117,25 +122,25 @@ test("opening a sick endpoint sends at once; resetting it forgets what was", asy
 test("what someone tries now at a sick endpoint is its test (H-2)", async (t) => {
   const receiver = await openReceiver(t);
   receiver.answer = () => 500;
-  const still = await openStill(t, { billing: webHook(receiver.url) });
-  await still.publish(...numbered(12));
+  const broker = await openVirtualBroker(t, { billing: webHook(receiver.url) });
+  await broker.publish(...numbered(12));
   const before = receiver.received.length;
   const hasten = "/topics/orders/subscriptions/billing/hasten";
-  await still.api("POST", hasten, {});
-  await still.advance("PT0S");
+  await broker.api("POST", hasten, {});
+  await broker.advance("PT0S");
   assert.equal(receiver.received.length, before + 1, "one send, and no more");
   receiver.answer = () => 200;
-  await still.api("POST", hasten, {});
-  await still.advance("PT1S");
+  await broker.api("POST", hasten, {});
+  await broker.advance("PT1S");
   assert.equal(receiver.received.length, before + 13, "it succeeded, and the others follow");
 });
 
 test("an endpoint nobody knows is refused by its name", async (t) => {
-  const still = await openStill(t, { billing: webHook("http://127.0.0.1:9") });
+  const broker = await openVirtualBroker(t, { billing: webHook("http://127.0.0.1:9") });
   const unknown = { endpoint: "http://nowhere.test/" };
-  const missing = await still.api("POST", "/endpoints/close", unknown, 404);
+  const missing = await broker.api("POST", "/endpoints/close", unknown, 404);
   assert.match(String((missing.error as Json).message), /nowhere\.test/);
-  await still.api("POST", "/endpoints/open", {}, 400);
+  await broker.api("POST", "/endpoints/open", {}, 400);
   const long = { endpoint: "http://127.0.0.1:9/hook", because: "x".repeat(501) };
-  await still.api("POST", "/endpoints/close", long, 400);
+  await broker.api("POST", "/endpoints/close", long, 400);
 });

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { listen } from "../src/runtime/http/listener.ts";
-import { eventText, key, openDoor } from "./fixtures/publish-routes.ts";
+import { eventText, key, openPublishRoutes } from "./fixtures/publish-routes.ts";
 
 async function open(t: TestContext) {
-  const door = await openDoor();
-  const subscription = await door.subscribe();
+  const ingress = await openPublishRoutes();
+  const subscription = await ingress.subscribe();
   let made = 0;
-  const listener = await listen(door.routes, {
+  const listener = await listen(ingress.routes, {
     host: "127.0.0.1",
     port: 0,
     log: { fact: () => {} },
@@ -17,7 +17,7 @@ async function open(t: TestContext) {
     bodyBytesMax: 1_048_576,
   });
   t.after(() => listener.close());
-  return { door, subscription, url: `${listener.url}/topics/orders/api/events` };
+  return { ingress, subscription, url: `${listener.url}/topics/orders/api/events` };
 }
 
 async function codesOf(answer: Response): Promise<readonly [number, string, string]> {
@@ -28,7 +28,7 @@ async function codesOf(answer: Response): Promise<readonly [number, string, stri
 }
 
 test("a publish as curl sends it, as a form and without a version, is an empty 200", async (t) => {
-  const { door, subscription, url } = await open(t);
+  const { ingress, subscription, url } = await open(t);
   const answer = await fetch(url, {
     method: "POST",
     headers: { "aeg-sas-key": key, "content-type": "application/x-www-form-urlencoded" },
@@ -38,7 +38,7 @@ test("a publish as curl sends it, as a form and without a version, is an empty 2
   assert.equal(await answer.text(), "");
   assert.equal(answer.headers.get("api-supported-versions"), "2018-01-01");
   assert.equal(answer.headers.get("x-ms-request-id"), "request-1");
-  assert.equal((await door.waiting(subscription)).length, 1);
+  assert.equal((await ingress.waiting(subscription)).length, 1);
 });
 
 test("the key may stand in the query, also with its signs unencoded", async (t) => {
@@ -50,7 +50,7 @@ test("the key may stand in the query, also with its signs unencoded", async (t) 
 });
 
 test("refusals have the service's status, code and detail", async (t) => {
-  const { door, subscription, url } = await open(t);
+  const { ingress, subscription, url } = await open(t);
   const post = (body: string, headers: Record<string, string> = { "aeg-sas-key": key }) =>
     fetch(url, { method: "POST", headers, body });
   const cases: readonly (readonly [Response, number, string, string])[] = [
@@ -69,7 +69,7 @@ test("refusals have the service's status, code and detail", async (t) => {
     assert.equal(answer.headers.get("api-supported-versions"), "2018-01-01");
     assert.deepEqual(await codesOf(answer), codes);
   }
-  assert.deepEqual(await door.waiting(subscription), []);
+  assert.deepEqual(await ingress.waiting(subscription), []);
 });
 
 test("OPTIONS tells what may be posted, and other methods are told the same", async (t) => {

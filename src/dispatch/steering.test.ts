@@ -8,127 +8,127 @@ import {
   answerLater,
   hours,
   minutes,
-  openWard,
+  openTestDispatchers,
   seconds,
   start,
-  type Ward,
+  type TestDispatchers,
 } from "../../test/fixtures/dispatchers.ts";
 import { type FlowState, goOn, pause } from "../core/delivery/flow.ts";
 import type { Subscription } from "../core/subscription.ts";
 
 const numbered = (count: number, name = "e") =>
   Array.from({ length: count }, (_, index) => `${name}${index}`);
-const times = (ward: Ward) => ward.seen.map(({ atMs }) => atMs);
+const times = (scene: TestDispatchers) => scene.seen.map(({ atMs }) => atMs);
 const oneAttempt = { maxDeliveryAttempts: 1, eventTimeToLiveMs: null };
 
 /** As an operator does it: a write of the record, of which the roster hears. */
 async function steer(
-  ward: Ward,
+  scene: TestDispatchers,
   subscription: Subscription,
   change: (flowState: FlowState, now: number) => FlowState,
 ): Promise<Subscription> {
   const { id: _id, revision: _revision, ...draft } = subscription;
-  const changed = change(draft, ward.clock.now());
+  const changed = change(draft, scene.clock.now());
   const { flow, pauses } = changed;
-  const written = await ward.store.putSubscription({ ...draft, flow, pauses });
-  await ward.sync();
-  await ward.advance(0);
+  const written = await scene.store.putSubscription({ ...draft, flow, pauses });
+  await scene.sync();
+  await scene.advance(0);
   return written;
 }
 
 const run = (flowState: FlowState, now: number) => goOn(flowState, { kind: "running" }, now);
 
 test("a paused subscription gets nothing, loses nothing, and goes on where it was", async () => {
-  const ward = await openWard();
-  const sub = await ward.subscribe();
-  const other = await ward.subscribe({ destination: { kind: "webhook", url: "http://b.test/" } });
-  const paused = await steer(ward, sub, pause);
-  await ward.publish(numbered(20), [sub, other]);
-  await ward.advance(3 * hours);
-  assert.ok(ward.seen.every(({ url }) => url === "http://b.test/"));
-  assert.equal(ward.seen.length, 20, "the other subscription is not held up");
-  assert.equal(await ward.waiting(), 20);
-  await steer(ward, paused, run);
-  assert.equal(ward.seen.length, 40);
-  assert.equal(await ward.waiting(), 0);
+  const scene = await openTestDispatchers();
+  const sub = await scene.subscribe();
+  const other = await scene.subscribe({ destination: { kind: "webhook", url: "http://b.test/" } });
+  const paused = await steer(scene, sub, pause);
+  await scene.publish(numbered(20), [sub, other]);
+  await scene.advance(3 * hours);
+  assert.ok(scene.seen.every(({ url }) => url === "http://b.test/"));
+  assert.equal(scene.seen.length, 20, "the other subscription is not held up");
+  assert.equal(await scene.waiting(), 20);
+  await steer(scene, paused, run);
+  assert.equal(scene.seen.length, 40);
+  assert.equal(await scene.waiting(), 0);
 });
 
 test("a pause longer than an event's life does not cost it its life (R-6)", async () => {
-  const ward = await openWard();
-  const sub = await ward.subscribe();
-  ward.behave(() => 503);
-  await ward.publish(["a"], [sub]);
-  await ward.advance(23 * hours);
-  const before = ward.seen.length;
-  const paused = await steer(ward, sub, pause);
-  await ward.advance(1000 * hours);
-  assert.equal(ward.seen.length, before, "nothing is sent meanwhile");
-  ward.behave(() => 200);
-  await steer(ward, paused, run);
-  assert.equal(ward.seen.length, before + 1);
-  assert.deepEqual(ward.factsNamed("delivery.dropped"), []);
+  const scene = await openTestDispatchers();
+  const sub = await scene.subscribe();
+  scene.behave(() => 503);
+  await scene.publish(["a"], [sub]);
+  await scene.advance(23 * hours);
+  const before = scene.seen.length;
+  const paused = await steer(scene, sub, pause);
+  await scene.advance(1000 * hours);
+  assert.equal(scene.seen.length, before, "nothing is sent meanwhile");
+  scene.behave(() => 200);
+  await steer(scene, paused, run);
+  assert.equal(scene.seen.length, before + 1);
+  assert.deepEqual(scene.factsNamed("delivery.dropped"), []);
 });
 
 test("after a pause the rest of an event's life is as long as it was (R-6)", async () => {
-  const ward = await openWard();
-  const sub = await ward.subscribe();
-  ward.behave(() => 500);
-  await ward.publish(["a"], [sub]);
-  await ward.advance(1 * hours);
-  const paused = await steer(ward, sub, pause);
-  await ward.advance(100 * hours);
-  await steer(ward, paused, run);
-  await ward.advance(40 * hours);
-  const [dropped] = ward.factsNamed("delivery.dropped");
+  const scene = await openTestDispatchers();
+  const sub = await scene.subscribe();
+  scene.behave(() => 500);
+  await scene.publish(["a"], [sub]);
+  await scene.advance(1 * hours);
+  const paused = await steer(scene, sub, pause);
+  await scene.advance(100 * hours);
+  await steer(scene, paused, run);
+  await scene.advance(40 * hours);
+  const [dropped] = scene.factsNamed("delivery.dropped");
   assert.match(String(dropped?.fields.words), /4 d 4 h of pauses not counted/);
-  const lastMs = (ward.seen.at(-1)?.atMs ?? 0) - 100 * hours;
+  const lastMs = (scene.seen.at(-1)?.atMs ?? 0) - 100 * hours;
   assert.ok(lastMs > 10 * hours && lastMs < 24 * hours, `${lastMs} ms`);
 });
 
 test("a pause lets what is under way end, late answers included (R-4)", async () => {
-  const ward = await openWard({ sendsMax: 2 });
-  const sub = await ward.subscribe();
+  const scene = await openTestDispatchers({ sendsMax: 2 });
+  const sub = await scene.subscribe();
   const later = answerLater();
-  ward.behave(() => later.answer);
-  await ward.publish(numbered(10), [sub]);
-  assert.equal(ward.seen.length, 2);
-  const paused = await steer(ward, sub, pause);
-  await ward.advance(40 * seconds);
+  scene.behave(() => later.answer);
+  await scene.publish(numbered(10), [sub]);
+  assert.equal(scene.seen.length, 2);
+  const paused = await steer(scene, sub, pause);
+  await scene.advance(40 * seconds);
   later.give(200);
-  await ward.advance(0);
-  assert.equal(await ward.waiting(), 8, "two came late, and count");
-  assert.equal(ward.seen.length, 2, "the others were given back");
-  ward.behave(() => 200);
-  await steer(ward, paused, run);
-  assert.equal(await ward.waiting(), 0);
+  await scene.advance(0);
+  assert.equal(await scene.waiting(), 8, "two came late, and count");
+  assert.equal(scene.seen.length, 2, "the others were given back");
+  scene.behave(() => 200);
+  await steer(scene, paused, run);
+  assert.equal(await scene.waiting(), 0);
 });
 
 test("dead letters are written while a subscription is paused (L-3)", async () => {
-  const ward = await openWard();
+  const scene = await openTestDispatchers();
   const deadLetter = { kind: "blob", resourceId: "/x", container: "box" } as const;
-  const sub = await ward.subscribe({ deadLetter });
-  ward.behave(() => 400);
-  await ward.publish(["a"], [sub]);
-  await steer(ward, sub, pause);
-  await ward.advance(6 * minutes);
+  const sub = await scene.subscribe({ deadLetter });
+  scene.behave(() => 400);
+  await scene.publish(["a"], [sub]);
+  await steer(scene, sub, pause);
+  await scene.advance(6 * minutes);
   assert.deepEqual(
-    ward.deadLetters.map(({ ids }) => ids),
+    scene.deadLetters.map(({ ids }) => ids),
     [["a"]],
   );
 });
 
 test("a drain sends no more events a second than it is told", async () => {
   const drained: number[] = [];
-  const ward = await openWard({ onDrained: (id) => drained.push(id) });
-  const sub = await ward.subscribe();
-  const paused = await steer(ward, sub, pause);
-  await ward.publish(numbered(12), [sub]);
-  await steer(ward, paused, (flowState, now) =>
+  const scene = await openTestDispatchers({ onDrained: (id) => drained.push(id) });
+  const sub = await scene.subscribe();
+  const paused = await steer(scene, sub, pause);
+  await scene.publish(numbered(12), [sub]);
+  await steer(scene, paused, (flowState, now) =>
     goOn(flowState, { kind: "draining", perSecond: 4 }, now),
   );
-  await ward.advance(1 * minutes);
+  await scene.advance(1 * minutes);
   assert.deepEqual(
-    times(ward),
+    times(scene),
     numbered(12).map((_, index) => index * 250),
   );
   assert.ok(drained.length > 0 && drained.every((id) => id === sub.id));
@@ -136,80 +136,80 @@ test("a drain sends no more events a second than it is told", async () => {
 
 test("a drain counts the events of batches, and goes on through failures", async () => {
   const drained: number[] = [];
-  const ward = await openWard({ onDrained: (id) => drained.push(id) });
+  const scene = await openTestDispatchers({ onDrained: (id) => drained.push(id) });
   const batch = { maxEvents: 50, preferredBytes: 1024 * 1024 };
-  const sub = await ward.subscribe({ batch });
-  const paused = await steer(ward, sub, pause);
-  await ward.publish(numbered(25), [sub]);
-  ward.behave(({ atMs }) => (atMs === 0 ? 500 : 200));
-  await steer(ward, paused, (flowState, now) =>
+  const sub = await scene.subscribe({ batch });
+  const paused = await steer(scene, sub, pause);
+  await scene.publish(numbered(25), [sub]);
+  scene.behave(({ atMs }) => (atMs === 0 ? 500 : 200));
+  await steer(scene, paused, (flowState, now) =>
     goOn(flowState, { kind: "draining", perSecond: 10 }, now),
   );
-  await ward.advance(9 * seconds);
+  await scene.advance(9 * seconds);
   assert.deepEqual(
-    ward.seen.map(({ atMs, ids }) => [atMs, ids.length]),
+    scene.seen.map(({ atMs, ids }) => [atMs, ids.length]),
     [
       [0, 10],
       [1_000, 10],
       [2_000, 5],
     ],
   );
-  await ward.advance(10 * seconds);
-  assert.equal(await ward.waiting(), 0, "the ten that failed have come again");
+  await scene.advance(10 * seconds);
+  assert.equal(await scene.waiting(), 0, "the ten that failed have come again");
 });
 
 test("a slow drain keeps nothing in hand beyond its lease", async () => {
-  const ward = await openWard();
-  const sub = await ward.subscribe();
-  const paused = await steer(ward, sub, pause);
-  await ward.publish(numbered(3), [sub]);
-  await steer(ward, paused, (flowState, now) =>
+  const scene = await openTestDispatchers();
+  const sub = await scene.subscribe();
+  const paused = await steer(scene, sub, pause);
+  await scene.publish(numbered(3), [sub]);
+  await steer(scene, paused, (flowState, now) =>
     goOn(flowState, { kind: "draining", perSecond: 0.01 }, now),
   );
-  await ward.advance(10 * minutes);
-  assert.deepEqual(times(ward), [0, 100 * seconds, 200 * seconds]);
+  await scene.advance(10 * minutes);
+  assert.deepEqual(times(scene), [0, 100 * seconds, 200 * seconds]);
 });
 
 test("a batch is halved until the event that spoils it is alone, and only that is given up", async () => {
-  const ward = await openWard();
+  const scene = await openTestDispatchers();
   const batch = { maxEvents: 16, preferredBytes: 1024 * 1024 };
-  const sub = await ward.subscribe({ batch, splitOnFailure: true });
-  ward.behave(({ ids }) => (ids.includes("e5") ? 400 : 200));
-  await ward.publish(numbered(16), [sub]);
+  const sub = await scene.subscribe({ batch, splitOnFailure: true });
+  scene.behave(({ ids }) => (ids.includes("e5") ? 400 : 200));
+  await scene.publish(numbered(16), [sub]);
   assert.deepEqual(
-    ward.seen.map(({ ids, count }) => [ids.length, count]),
+    scene.seen.map(({ ids, count }) => [ids.length, count]),
     [16, 8, 8, 4, 4, 2, 2, 1, 1].map((size) => [size, 0]),
   );
-  const [dropped] = ward.factsNamed("delivery.dropped");
+  const [dropped] = scene.factsNamed("delivery.dropped");
   assert.equal(dropped?.fields.event, "e5");
   assert.equal(dropped?.fields.reason, "UndeliverableDueToHttpBadRequest");
-  assert.equal(ward.factsNamed("delivery.dropped").length, 1);
-  assert.equal(ward.factsNamed("batch.halved").length, 4);
-  assert.equal(await ward.waiting(), 0);
+  assert.equal(scene.factsNamed("delivery.dropped").length, 1);
+  assert.equal(scene.factsNamed("batch.halved").length, 4);
+  assert.equal(await scene.waiting(), 0);
   assert.ok(
-    times(ward).every((at) => at === 0),
+    times(scene).every((at) => at === 0),
     "the halves go out at once",
   );
 });
 
 test("without splitOnFailure the whole batch is given up (B-3, R-3)", async () => {
-  const ward = await openWard();
+  const scene = await openTestDispatchers();
   const batch = { maxEvents: 16, preferredBytes: 1024 * 1024 };
-  const sub = await ward.subscribe({ batch });
-  ward.behave(({ ids }) => (ids.includes("e5") ? 400 : 200));
-  await ward.publish(numbered(16), [sub]);
-  assert.equal(ward.seen.length, 1);
-  assert.equal(ward.factsNamed("delivery.dropped").length, 16);
+  const sub = await scene.subscribe({ batch });
+  scene.behave(({ ids }) => (ids.includes("e5") ? 400 : 200));
+  await scene.publish(numbered(16), [sub]);
+  assert.equal(scene.seen.length, 1);
+  assert.equal(scene.factsNamed("delivery.dropped").length, 16);
 });
 
 test("halving uses up no attempts of innocent events (R-5)", async () => {
-  const ward = await openWard();
+  const scene = await openTestDispatchers();
   const batch = { maxEvents: 16, preferredBytes: 1024 * 1024 };
   const terms = { batch, splitOnFailure: true, retryPolicy: oneAttempt };
-  const sub = await ward.subscribe(terms);
-  ward.behave(({ ids }) => (ids.includes("e5") ? 413 : 200));
-  await ward.publish(numbered(16), [sub]);
-  const dropped = ward.factsNamed("delivery.dropped").map(({ fields }) => fields);
+  const sub = await scene.subscribe(terms);
+  scene.behave(({ ids }) => (ids.includes("e5") ? 413 : 200));
+  await scene.publish(numbered(16), [sub]);
+  const dropped = scene.factsNamed("delivery.dropped").map(({ fields }) => fields);
   assert.deepEqual(
     dropped.map(({ event, reason }) => [event, reason]),
     [["e5", "MaxDeliveryAttemptsExceeded"]],
@@ -217,30 +217,30 @@ test("halving uses up no attempts of innocent events (R-5)", async () => {
 });
 
 test("batches that are halved do not make their endpoint sick (H-1)", async () => {
-  const ward = await openWard({ sendsMax: 1 });
+  const scene = await openTestDispatchers({ sendsMax: 1 });
   const batch = { maxEvents: 64, preferredBytes: 1024 * 1024 };
-  const sub = await ward.subscribe({ batch, splitOnFailure: true });
+  const sub = await scene.subscribe({ batch, splitOnFailure: true });
   const poison = new Set(["e3", "e20", "e40"]);
-  ward.behave(({ ids }) => (ids.some((id) => poison.has(id)) ? 400 : 200));
-  await ward.publish(numbered(64), [sub]);
-  assert.deepEqual(ward.factsNamed("endpoint.changed"), []);
-  const dropped = ward.factsNamed("delivery.dropped").map(({ fields }) => fields.event);
+  scene.behave(({ ids }) => (ids.some((id) => poison.has(id)) ? 400 : 200));
+  await scene.publish(numbered(64), [sub]);
+  assert.deepEqual(scene.factsNamed("endpoint.changed"), []);
+  const dropped = scene.factsNamed("delivery.dropped").map(({ fields }) => fields.event);
   assert.deepEqual(new Set(dropped), poison);
-  assert.equal(await ward.waiting(), 0);
+  assert.equal(await scene.waiting(), 0);
 });
 
 test("a half that fails for another reason is retried by the schedule, as a half (R-1)", async () => {
-  const ward = await openWard();
+  const scene = await openTestDispatchers();
   const batch = { maxEvents: 8, preferredBytes: 1024 * 1024 };
-  const sub = await ward.subscribe({ batch, splitOnFailure: true });
-  ward.behave(({ ids, atMs }) => {
+  const sub = await scene.subscribe({ batch, splitOnFailure: true });
+  scene.behave(({ ids, atMs }) => {
     if (ids.length === 8) return 400;
     return atMs === 0 ? 503 : 200;
   });
-  await ward.publish(numbered(8), [sub]);
-  await ward.advance(1 * minutes);
+  await scene.publish(numbered(8), [sub]);
+  await scene.advance(1 * minutes);
   assert.deepEqual(
-    ward.seen.map(({ ids, count, atMs }) => [ids.length, count, atMs]),
+    scene.seen.map(({ ids, count, atMs }) => [ids.length, count, atMs]),
     [
       [8, 0, 0],
       [4, 0, 0],
@@ -249,25 +249,25 @@ test("a half that fails for another reason is retried by the schedule, as a half
       [4, 1, 30_000],
     ],
   );
-  assert.equal(await ward.waiting(), 0);
+  assert.equal(await scene.waiting(), 0);
 });
 
 test("a pause in the middle of halving keeps the halves, and nothing is sent", async () => {
-  const ward = await openWard();
+  const scene = await openTestDispatchers();
   const batch = { maxEvents: 8, preferredBytes: 1024 * 1024 };
-  const sub = await ward.subscribe({ batch, splitOnFailure: true });
+  const sub = await scene.subscribe({ batch, splitOnFailure: true });
   const later = answerLater();
-  ward.behave(({ ids }) => (ids.length === 8 ? later.answer : ids.includes("e0") ? 400 : 200));
-  await ward.publish(numbered(8), [sub]);
-  const paused = await steer(ward, sub, pause);
+  scene.behave(({ ids }) => (ids.length === 8 ? later.answer : ids.includes("e0") ? 400 : 200));
+  await scene.publish(numbered(8), [sub]);
+  const paused = await steer(scene, sub, pause);
   later.give(400);
-  await ward.advance(1 * hours);
-  assert.equal(ward.seen.length, 1);
-  assert.equal(await ward.waiting(), 8);
-  await steer(ward, paused, run);
-  assert.equal(await ward.waiting(), 0);
+  await scene.advance(1 * hours);
+  assert.equal(scene.seen.length, 1);
+  assert.equal(await scene.waiting(), 8);
+  await steer(scene, paused, run);
+  assert.equal(await scene.waiting(), 0);
   assert.deepEqual(
-    ward.factsNamed("delivery.dropped").map(({ fields }) => fields.event),
+    scene.factsNamed("delivery.dropped").map(({ fields }) => fields.event),
     ["e0"],
   );
 });
@@ -279,25 +279,25 @@ test("whatever spoils batches is given up, all else delivered, each once", async
       fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }),
       fc.constantFrom(2, 3, 7, 16, 50),
       async (count, isPoison, maxEvents) => {
-        const ward = await openWard();
+        const scene = await openTestDispatchers();
         const batch = { maxEvents, preferredBytes: 1024 * 1024 };
-        const sub = await ward.subscribe({ batch, splitOnFailure: true });
+        const sub = await scene.subscribe({ batch, splitOnFailure: true });
         const ids = numbered(count);
         const poison = new Set(ids.filter((_, index) => isPoison[index]));
         const delivered: string[] = [];
-        ward.behave((seen) => {
+        scene.behave((seen) => {
           if (seen.ids.some((id) => poison.has(id))) return 400;
           delivered.push(...seen.ids);
           return 200;
         });
-        await ward.publish(ids, [sub]);
+        await scene.publish(ids, [sub]);
         // Lone poison counts as a failure of the endpoint, which may turn sick of it (H-1).
-        await ward.advance(30 * hours);
-        const dropped = ward.factsNamed("delivery.dropped").map(({ fields }) => fields.event);
+        await scene.advance(30 * hours);
+        const dropped = scene.factsNamed("delivery.dropped").map(({ fields }) => fields.event);
         assert.deepEqual(new Set(dropped), poison);
         assert.equal(dropped.length, poison.size);
         assert.deepEqual(delivered.toSorted(), ids.filter((id) => !poison.has(id)).toSorted());
-        assert.equal(await ward.waiting(), 0);
+        assert.equal(await scene.waiting(), 0);
       },
     ),
     { numRuns: 30 },
@@ -306,94 +306,94 @@ test("whatever spoils batches is given up, all else delivered, each once", async
 
 test("a closed endpoint gets nothing until it is opened, whatever its profile", async () => {
   for (const profile of ["azure", "ga-2018"] as const) {
-    const ward = await openWard({ profile });
-    const sub = await ward.subscribe();
-    ward.roster.closeEndpoint("http://endpoint.test/hook", { at: start, because: "moving" });
-    await ward.publish(numbered(3), [sub]);
-    await ward.advance(1 * hours);
-    assert.equal(ward.seen.length, 0);
-    const [state] = ward.roster.endpoints();
+    const scene = await openTestDispatchers({ profile });
+    const sub = await scene.subscribe();
+    scene.roster.closeEndpoint("http://endpoint.test/hook", { at: start, because: "moving" });
+    await scene.publish(numbered(3), [sub]);
+    await scene.advance(1 * hours);
+    assert.equal(scene.seen.length, 0);
+    const [state] = scene.roster.endpoints();
     assert.deepEqual(state?.closure, { at: start, because: "moving" });
-    ward.roster.openEndpoint("http://endpoint.test/hook", "opened", { at: start, because: "" });
-    await ward.advance(0);
-    assert.equal(ward.seen.length, 3);
-    const changes = ward.factsNamed("endpoint.changed").map(({ fields }) => fields.because);
+    scene.roster.openEndpoint("http://endpoint.test/hook", "opened", { at: start, because: "" });
+    await scene.advance(0);
+    assert.equal(scene.seen.length, 3);
+    const changes = scene.factsNamed("endpoint.changed").map(({ fields }) => fields.because);
     assert.deepEqual(changes, ["closed by an operator: moving", "opened by an operator"]);
   }
 });
 
 test("an endpoint that was closed before anyone sent there is closed when someone does", async () => {
-  const ward = await openWard();
-  ward.roster.closeEndpoint("http://endpoint.test/hook", { at: start, because: "" });
-  const sub = await ward.subscribe();
-  await ward.publish(["a"], [sub]);
-  assert.equal(ward.seen.length, 0);
-  ward.roster.openEndpoint("http://endpoint.test/hook", "reset", { at: start, because: "" });
-  await ward.advance(0);
-  assert.equal(ward.seen.length, 1);
+  const scene = await openTestDispatchers();
+  scene.roster.closeEndpoint("http://endpoint.test/hook", { at: start, because: "" });
+  const sub = await scene.subscribe();
+  await scene.publish(["a"], [sub]);
+  assert.equal(scene.seen.length, 0);
+  scene.roster.openEndpoint("http://endpoint.test/hook", "reset", { at: start, because: "" });
+  await scene.advance(0);
+  assert.equal(scene.seen.length, 1);
 });
 
 test("opening an unhealthy endpoint makes it healthy at once", async () => {
-  const ward = await openWard();
-  const sub = await ward.subscribe();
-  ward.behave(() => 500);
-  await ward.publish(numbered(12), [sub]);
-  assert.equal(ward.roster.endpoints()[0]?.health.kind, "unhealthy");
-  ward.behave(() => 200);
-  ward.roster.openEndpoint("http://endpoint.test/hook", "opened", { at: start, because: "" });
-  await ward.advance(0);
-  assert.equal(ward.roster.endpoints()[0]?.health.kind, "healthy");
-  const before = ward.seen.length;
-  await ward.advance(10 * seconds);
-  assert.ok(ward.seen.length > before, "retries are made when they are due");
-  assert.equal(await ward.waiting(), 0);
+  const scene = await openTestDispatchers();
+  const sub = await scene.subscribe();
+  scene.behave(() => 500);
+  await scene.publish(numbered(12), [sub]);
+  assert.equal(scene.roster.endpoints()[0]?.health.kind, "unhealthy");
+  scene.behave(() => 200);
+  scene.roster.openEndpoint("http://endpoint.test/hook", "opened", { at: start, because: "" });
+  await scene.advance(0);
+  assert.equal(scene.roster.endpoints()[0]?.health.kind, "healthy");
+  const before = scene.seen.length;
+  await scene.advance(10 * seconds);
+  assert.ok(scene.seen.length > before, "retries are made when they are due");
+  assert.equal(await scene.waiting(), 0);
 });
 
 test("what someone hastens at an unhealthy endpoint is the send that tests it (H-2)", async () => {
-  const ward = await openWard();
-  const sub = await ward.subscribe();
-  ward.behave(() => 500);
-  await ward.publish(numbered(12), [sub]);
-  const before = ward.seen.length;
-  ward.behave(() => 200);
-  await ward.advance(1 * seconds);
+  const scene = await openTestDispatchers();
+  const sub = await scene.subscribe();
+  scene.behave(() => 500);
+  await scene.publish(numbered(12), [sub]);
+  const before = scene.seen.length;
+  scene.behave(() => 200);
+  await scene.advance(1 * seconds);
   const queue = { subscription: sub.id, stage: "deliver" } as const;
-  const waiting = await ward.store.waiting(queue, { after: 0, limit: 20 });
+  const waiting = await scene.store.waiting(queue, { after: 0, limit: 20 });
   const chosen = waiting.find(({ event }) => event.systemId === "e7");
-  const now = ward.clock.now();
-  await ward.store.hasten(queue, { event: chosen?.id.event ?? 0, now });
-  assert.ok(ward.roster.hasten(sub.id, now));
-  await ward.advance(0);
-  assert.deepEqual(ward.seen.slice(before, before + 1), [
+  const now = scene.clock.now();
+  await scene.store.hasten(queue, { event: chosen?.id.event ?? 0, now });
+  assert.ok(scene.roster.hasten(sub.id, now));
+  await scene.advance(0);
+  assert.deepEqual(scene.seen.slice(before, before + 1), [
     { atMs: 1_000, url: "http://endpoint.test/hook", ids: ["e7"], count: 1 },
   ]);
 });
 
 test("at a sick endpoint, what has expired is found by its age without pauses (H-3, R-6)", async () => {
-  const ward = await openWard();
-  const sub = await ward.subscribe();
-  ward.behave(() => 500);
-  await ward.publish(numbered(12), [sub]);
-  await ward.advance(1 * hours);
-  const paused = await steer(ward, sub, pause);
-  await ward.advance(30 * hours);
-  await steer(ward, paused, run);
-  await ward.advance(20 * hours);
-  assert.deepEqual(ward.factsNamed("delivery.dropped"), [], "21 hours old, and not 51");
-  await ward.advance(20 * hours);
-  assert.equal(ward.factsNamed("delivery.dropped").length, 12);
+  const scene = await openTestDispatchers();
+  const sub = await scene.subscribe();
+  scene.behave(() => 500);
+  await scene.publish(numbered(12), [sub]);
+  await scene.advance(1 * hours);
+  const paused = await steer(scene, sub, pause);
+  await scene.advance(30 * hours);
+  await steer(scene, paused, run);
+  await scene.advance(20 * hours);
+  assert.deepEqual(scene.factsNamed("delivery.dropped"), [], "21 hours old, and not 51");
+  await scene.advance(20 * hours);
+  assert.equal(scene.factsNamed("delivery.dropped").length, 12);
 });
 
 test("a test brought forward for a subscription that has nothing is made by another", async () => {
-  const ward = await openWard();
-  const sub = await ward.subscribe();
-  ward.behave(() => 500);
-  await ward.publish(numbered(12), [sub]);
-  await ward.advance(20 * seconds);
-  assert.equal(ward.roster.endpoints()[0]?.health.kind, "unhealthy");
-  const idle = await ward.subscribe();
-  const before = ward.seen.length;
-  assert.ok(ward.roster.hasten(idle.id, null));
-  await ward.advance(0);
-  assert.equal(ward.seen.length, before + 1);
+  const scene = await openTestDispatchers();
+  const sub = await scene.subscribe();
+  scene.behave(() => 500);
+  await scene.publish(numbered(12), [sub]);
+  await scene.advance(20 * seconds);
+  assert.equal(scene.roster.endpoints()[0]?.health.kind, "unhealthy");
+  const idle = await scene.subscribe();
+  const before = scene.seen.length;
+  assert.ok(scene.roster.hasten(idle.id, null));
+  await scene.advance(0);
+  assert.equal(scene.seen.length, before + 1);
 });

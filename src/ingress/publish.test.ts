@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import {
-  type Door,
   eventText,
   key,
-  openDoor,
   openedAt,
+  openPublishRoutes,
+  type PublishRoutes,
 } from "../../test/fixtures/publish-routes.ts";
 import type { InputSchema } from "../core/event.ts";
 import type { Instant, Routed } from "../core/ports.ts";
@@ -29,7 +29,8 @@ async function refused(asked: Promise<Reply>, code: RefusalCode, words: RegExp):
   return error;
 }
 
-const factsOf = (door: Door) => door.facts.map(({ level, name, fields }) => [level, name, fields]);
+const factsOf = (ingress: PublishRoutes) =>
+  ingress.facts.map(({ level, name, fields }) => [level, name, fields]);
 
 /** The real store, delaying every append until the test lets it go on. */
 class HeldStore extends MemoryStore {
@@ -45,10 +46,10 @@ class HeldStore extends MemoryStore {
 
 test("a publish is answered with an empty 200, only after its events are kept (D-1)", async () => {
   const store = new HeldStore();
-  const door = await openDoor({ store });
-  const subscription = await door.subscribe();
+  const ingress = await openPublishRoutes({ store });
+  const subscription = await ingress.subscribe();
   const order: string[] = [];
-  const asked = door.publish(eventText()).finally(() => order.push("answered"));
+  const asked = ingress.publish(eventText()).finally(() => order.push("answered"));
   // Far more turns than an answer that waits for nothing would take.
   for (let turn = 0; turn < 100; turn++) await null;
   assert.equal(store.appended.length, 1);
@@ -56,22 +57,22 @@ test("a publish is answered with an empty 200, only after its events are kept (D
   store.gate.resolve();
   assert.deepEqual(await asked, { status: 200 });
   assert.deepEqual(order, ["kept", "answered"]);
-  assert.equal((await door.waiting(subscription)).length, 1);
+  assert.equal((await ingress.waiting(subscription)).length, 1);
 });
 
 test("all events of a request are kept in one append, each for every match (D-2)", async () => {
   const store = new HeldStore();
   store.gate.resolve();
-  const door = await openDoor({ store });
-  const all = await door.subscribe();
+  const ingress = await openPublishRoutes({ store });
+  const all = await ingress.subscribe();
   const filter = { ...filterForAll, includedEventTypes: ["deleted"] };
-  const some = await door.subscribe({ name: "deleted-only", filter });
-  await door.publish(`[${eventText()},${eventText({ id: "2", eventType: "deleted" })}]`);
+  const some = await ingress.subscribe({ name: "deleted-only", filter });
+  await ingress.publish(`[${eventText()},${eventText({ id: "2", eventType: "deleted" })}]`);
   assert.deepEqual(
     store.appended.map((routed) => routed.map(({ to }) => to)),
     [[[all.id], [some.id, all.id]]],
   );
-  const kept = await door.waiting(all);
+  const kept = await ingress.waiting(all);
   assert.deepEqual(
     kept.map(({ systemId, topic, publishedAt }) => [systemId, topic, publishedAt]),
     [
@@ -82,20 +83,24 @@ test("all events of a request are kept in one append, each for every match (D-2)
 });
 
 test("nobody but we can publish what a storage account tells", async () => {
-  const door = await openDoor({ topic: { kind: "storage" } });
-  await refused(door.publish(eventText()), "NotFound", /There is no topic "orders"/);
+  const ingress = await openPublishRoutes({ topic: { kind: "storage" } });
+  await refused(ingress.publish(eventText()), "NotFound", /There is no topic "orders"/);
   const path = "/topics/:topic/api/events";
-  const asked = door.ask("OPTIONS", path, { params: { topic: "orders" } });
+  const asked = ingress.ask("OPTIONS", path, { params: { topic: "orders" } });
   await refused(asked, "NotFound", /There is no topic "orders"/);
 });
 
 test("one bad event refuses the whole request", async () => {
-  const door = await openDoor();
-  const subscription = await door.subscribe();
+  const ingress = await openPublishRoutes();
+  const subscription = await ingress.subscribe();
   const body = `[${eventText()},${eventText({ subject: undefined })}]`;
-  await refused(door.publish(body), "InputJsonInvalid", /Event at index 1: 'subject' is missing/);
-  await door.publish(eventText({ id: "good" }));
-  const kept = await door.waiting(subscription);
+  await refused(
+    ingress.publish(body),
+    "InputJsonInvalid",
+    /Event at index 1: 'subject' is missing/,
+  );
+  await ingress.publish(eventText({ id: "good" }));
+  const kept = await ingress.waiting(subscription);
   assert.deepEqual(
     kept.map(({ text }) => JSON.parse(text).id),
     ["good"],
@@ -104,27 +109,27 @@ test("one bad event refuses the whole request", async () => {
 
 test("events that match nobody are accepted, counted and not kept", async () => {
   const store = new HeldStore();
-  const door = await openDoor({ store });
-  await door.subscribe({ filter: { ...filterForAll, subjectBeginsWith: "elsewhere" } });
-  assert.deepEqual(await door.publish(`[${eventText()},${eventText()}]`), { status: 200 });
-  assert.deepEqual(await door.publish("[]"), { status: 200 });
+  const ingress = await openPublishRoutes({ store });
+  await ingress.subscribe({ filter: { ...filterForAll, subjectBeginsWith: "elsewhere" } });
+  assert.deepEqual(await ingress.publish(`[${eventText()},${eventText()}]`), { status: 200 });
+  assert.deepEqual(await ingress.publish("[]"), { status: 200 });
   assert.deepEqual(store.appended, []);
-  assert.deepEqual(Object.fromEntries(door.counts), {
+  assert.deepEqual(Object.fromEntries(ingress.counts), {
     'posthorn_published_events_total{topic="orders"}': 2,
     'posthorn_unmatched_events_total{topic="orders"}': 2,
   });
 });
 
 test("a publish is one fact and is counted by topic", async () => {
-  const door = await openDoor();
+  const ingress = await openPublishRoutes();
   const filter = { ...filterForAll, includedEventTypes: ["recordInserted"] };
-  await door.subscribe({ filter });
-  await door.subscribe({ filter, name: "another" });
+  await ingress.subscribe({ filter });
+  await ingress.subscribe({ filter, name: "another" });
   const body = `[${eventText()},${eventText()},${eventText({ eventType: "x" })}]`;
-  await door.publish(body, { params: { topic: "ORDERS" } });
+  await ingress.publish(body, { params: { topic: "ORDERS" } });
   const fields = { topic: "orders", count: 3, bytes: body.length, deliveries: 4 };
-  assert.deepEqual(factsOf(door), [["debug", "event.published", fields]]);
-  assert.deepEqual(Object.fromEntries(door.counts), {
+  assert.deepEqual(factsOf(ingress), [["debug", "event.published", fields]]);
+  assert.deepEqual(Object.fromEntries(ingress.counts), {
     'posthorn_published_events_total{topic="orders"}': 3,
     'eventgrid_matched_event_count_total{topic="orders",event_subscription_name="everything"}': 2,
     'eventgrid_matched_event_count_total{topic="orders",event_subscription_name="another"}': 2,
@@ -134,54 +139,62 @@ test("a publish is one fact and is counted by topic", async () => {
 });
 
 test("the topic may be named by the host, whatever follows its first label", async () => {
-  const door = await openDoor();
-  const subscription = await door.subscribe();
+  const ingress = await openPublishRoutes();
+  const subscription = await ingress.subscribe();
   const hosts = ["orders.westeurope-1.eventgrid.azure.net", "Orders.localhost:5888", "orders"];
   for (const host of hosts) {
     const headers = { host, "aeg-sas-key": key };
     const body = Buffer.from(eventText());
-    assert.equal((await door.ask("POST", "/api/events", { headers, body })).status, 200);
+    assert.equal((await ingress.ask("POST", "/api/events", { headers, body })).status, 200);
   }
-  assert.equal((await door.waiting(subscription)).length, hosts.length);
+  assert.equal((await ingress.waiting(subscription)).length, hosts.length);
   for (const host of ["127.0.0.1:5888", "[::1]:5888", "", undefined]) {
     const headers = { host, "aeg-sas-key": key };
-    await refused(door.ask("POST", "/api/events", { headers }), "NotFound", /^There is no topic /);
+    await refused(
+      ingress.ask("POST", "/api/events", { headers }),
+      "NotFound",
+      /^There is no topic /,
+    );
   }
 });
 
 test("an unknown topic is not found, and is not made a label of a counter", async () => {
-  const door = await openDoor();
-  const asked = door.publish(eventText(), { params: { topic: "nowhere" } });
+  const ingress = await openPublishRoutes();
+  const asked = ingress.publish(eventText(), { params: { topic: "nowhere" } });
   await refused(asked, "NotFound", /^There is no topic "nowhere"\.$/);
   const fields = { topic: "unknown", code: "NotFound", reason: 'There is no topic "nowhere".' };
-  assert.deepEqual(factsOf(door), [["info", "publish.refused", fields]]);
-  assert.deepEqual(Object.fromEntries(door.counts), {
+  assert.deepEqual(factsOf(ingress), [["info", "publish.refused", fields]]);
+  assert.deepEqual(Object.fromEntries(ingress.counts), {
     'posthorn_publish_refused_total{topic="unknown",code="NotFound"}': 1,
   });
 });
 
 test("without a key nothing is read or kept, unless keys are switched off", async () => {
-  const door = await openDoor();
-  const subscription = await door.subscribe();
-  await refused(door.publish("not JSON", { headers: {} }), "Unauthorized", /^Request must contain/);
-  assert.deepEqual(Object.fromEntries(door.counts), {
+  const ingress = await openPublishRoutes();
+  const subscription = await ingress.subscribe();
+  await refused(
+    ingress.publish("not JSON", { headers: {} }),
+    "Unauthorized",
+    /^Request must contain/,
+  );
+  assert.deepEqual(Object.fromEntries(ingress.counts), {
     'posthorn_publish_refused_total{topic="orders",code="Unauthorized"}': 1,
   });
-  assert.deepEqual(await door.waiting(subscription), []);
-  const open = await openDoor({ auth: false });
+  assert.deepEqual(await ingress.waiting(subscription), []);
+  const open = await openPublishRoutes({ auth: false });
   assert.equal((await open.publish(eventText(), { headers: {} })).status, 200);
 });
 
 test("bytes that are not UTF-8 are refused, and a byte order mark is passed over", async () => {
-  const door = await openDoor();
-  const subscription = await door.subscribe();
+  const ingress = await openPublishRoutes();
+  const subscription = await ingress.subscribe();
   const broken = Buffer.from(eventText({ data: "é" }), "latin1");
-  await refused(door.publish(broken), "InputJsonInvalid", /^The body is not valid UTF-8\.$/);
-  await door.publish(`\ufeff${eventText({ data: "é😀" })}`);
+  await refused(ingress.publish(broken), "InputJsonInvalid", /^The body is not valid UTF-8\.$/);
+  await ingress.publish(`\ufeff${eventText({ data: "é😀" })}`);
   // A view into a larger buffer, as a socket may give it.
   const bytes = Buffer.from(`xx${eventText({ data: "second" })}xx`);
-  await door.publish(new Uint8Array(bytes.buffer, bytes.byteOffset + 2, bytes.length - 4));
-  const kept = await door.waiting(subscription);
+  await ingress.publish(new Uint8Array(bytes.buffer, bytes.byteOffset + 2, bytes.length - 4));
+  const kept = await ingress.waiting(subscription);
   assert.deepEqual(
     kept.map(({ text }) => JSON.parse(text).data),
     ["é😀", "second"],
@@ -189,21 +202,21 @@ test("bytes that are not UTF-8 are refused, and a byte order mark is passed over
 });
 
 test("a request above 1 MB is too large", async () => {
-  const door = await openDoor();
+  const ingress = await openPublishRoutes();
   const body = Buffer.alloc(1_048_577, " ");
   await refused(
-    door.publish(body),
+    ingress.publish(body),
     "PayloadTooLarge",
     /^The request is too large: at most 1048576/,
   );
 });
 
 test("a binary CloudEvent above 1 MB is too large", async () => {
-  const door = await openDoor({ topic: { inputSchema: "CloudEventSchemaV1_0" } });
+  const ingress = await openPublishRoutes({ topic: { inputSchema: "CloudEventSchemaV1_0" } });
   const attributes = { "ce-specversion": "1.0", "ce-id": "1", "ce-source": "/", "ce-type": "t" };
   const headers = { "aeg-sas-key": key, "content-type": "image/png", ...attributes };
-  await door.publish(Buffer.alloc(1_048_576), { headers });
-  const asked = door.publish(Buffer.alloc(1_048_577), { headers });
+  await ingress.publish(Buffer.alloc(1_048_576), { headers });
+  const asked = ingress.publish(Buffer.alloc(1_048_577), { headers });
   await refused(asked, "PayloadTooLarge", /^The request is too large: at most 1048576/);
 });
 
@@ -213,22 +226,26 @@ test("what a full store refuses is not counted as published", async () => {
       throw new Refusal("TooManyRequests", "The queue is full.", { retryAfterMs: 250 });
     }
   }
-  const door = await openDoor({ store: new FullStore() });
-  await door.subscribe();
-  const refusal = await refused(door.publish(eventText()), "TooManyRequests", /^The queue is full/);
+  const ingress = await openPublishRoutes({ store: new FullStore() });
+  await ingress.subscribe();
+  const refusal = await refused(
+    ingress.publish(eventText()),
+    "TooManyRequests",
+    /^The queue is full/,
+  );
   assert.equal(refusal.retryAfterMs, 250);
-  assert.deepEqual(Object.fromEntries(door.counts), {
+  assert.deepEqual(Object.fromEntries(ingress.counts), {
     'posthorn_publish_refused_total{topic="orders",code="TooManyRequests"}': 1,
   });
 });
 
 test("a broker that is stopping refuses new publishes and says when to come back", async () => {
   let isOpen = true;
-  const door = await openDoor({ isOpen: () => isOpen });
-  await door.publish(eventText());
+  const ingress = await openPublishRoutes({ isOpen: () => isOpen });
+  await ingress.publish(eventText());
   isOpen = false;
   const refusal = await refused(
-    door.publish(eventText()),
+    ingress.publish(eventText()),
     "Unavailable",
     /^The broker is stopping/,
   );
@@ -242,19 +259,19 @@ test("OPTIONS says what may be posted, without a key", async () => {
     CustomEventSchema: "CustomEvent",
   } as const;
   for (const [inputSchema, name] of Object.entries(names) as [InputSchema, string][]) {
-    const door = await openDoor({ topic: { inputSchema } });
+    const ingress = await openPublishRoutes({ topic: { inputSchema } });
     const params = { topic: "orders" };
-    assert.deepEqual(await door.ask("OPTIONS", "/topics/:topic/api/events", { params }), {
+    assert.deepEqual(await ingress.ask("OPTIONS", "/topics/:topic/api/events", { params }), {
       status: 200,
       headers: { allow: "POST, OPTIONS", "aeg-input-event-schema": name },
     });
   }
-  const door = await openDoor();
-  await refused(door.ask("OPTIONS", "/api/events", {}), "NotFound", /^There is no topic/);
+  const ingress = await openPublishRoutes();
+  await refused(ingress.ask("OPTIONS", "/api/events", {}), "NotFound", /^There is no topic/);
 });
 
 test("every answer on the publish routes names the API version", async () => {
-  const { routes } = await openDoor();
+  const { routes } = await openPublishRoutes();
   for (const { headers } of routes) {
     assert.deepEqual(headers, { "api-supported-versions": "2018-01-01" });
   }
@@ -263,21 +280,21 @@ test("every answer on the publish routes names the API version", async () => {
 const cloudEvent = '{"specversion":"1.0","id":"1","source":"/shop","type":"t","data":{"one":1.0}}';
 
 test("an Event Grid topic takes any content type, as curl sends it", async () => {
-  const door = await openDoor();
-  const subscription = await door.subscribe();
+  const ingress = await openPublishRoutes();
+  const subscription = await ingress.subscribe();
   const types = ["application/x-www-form-urlencoded", "text/plain", "", undefined];
   for (const type of types) {
     const headers = { "aeg-sas-key": key, "content-type": type };
-    assert.equal((await door.publish(eventText(), { headers })).status, 200);
+    assert.equal((await ingress.publish(eventText(), { headers })).status, 200);
   }
-  assert.equal((await door.waiting(subscription)).length, types.length);
+  assert.equal((await ingress.waiting(subscription)).length, types.length);
 });
 
 test("a CloudEvents topic takes single, batched and binary events", async () => {
-  const door = await openDoor({ topic: { inputSchema: "CloudEventSchemaV1_0" } });
-  const subscription = await door.subscribe({ deliverySchema: "CloudEventSchemaV1_0" });
+  const ingress = await openPublishRoutes({ topic: { inputSchema: "CloudEventSchemaV1_0" } });
+  const subscription = await ingress.subscribe({ deliverySchema: "CloudEventSchemaV1_0" });
   const publish = (type: string, body: string, more: Record<string, string> = {}) =>
-    door.publish(body, { headers: { "aeg-sas-key": key, "content-type": type, ...more } });
+    ingress.publish(body, { headers: { "aeg-sas-key": key, "content-type": type, ...more } });
   await publish("application/cloudevents+json; charset=utf-8", cloudEvent);
   await publish("application/json", cloudEvent);
   await publish("application/cloudevents-batch+json; charset=utf-8", `[${cloudEvent}]`);
@@ -289,7 +306,7 @@ test("a CloudEvents topic takes single, batched and binary events", async () => 
   };
   await publish("application/json", '{"one":1.0}', attributes);
   await publish("text/plain", "one", attributes);
-  const kept = await door.waiting(subscription);
+  const kept = await ingress.waiting(subscription);
   assert.deepEqual(
     kept.map(({ text }) => text),
     [
@@ -305,16 +322,20 @@ test("a CloudEvents topic takes single, batched and binary events", async () => 
 });
 
 test("a CloudEvents topic refuses what is not one, in the service's words", async () => {
-  const door = await openDoor({ topic: { inputSchema: "CloudEventSchemaV1_0" } });
+  const ingress = await openPublishRoutes({ topic: { inputSchema: "CloudEventSchemaV1_0" } });
   const headers = { "aeg-sas-key": key };
-  await refused(door.publish(cloudEvent, { headers }), "InvalidContentType", /^The Content-Type/);
+  await refused(
+    ingress.publish(cloudEvent, { headers }),
+    "InvalidContentType",
+    /^The Content-Type/,
+  );
   const json = { ...headers, "content-type": "application/json" };
   const words = /requires 'specversion' property to be set\./;
-  await refused(door.publish(eventText(), { headers: json }), "InputJsonInvalid", words);
+  await refused(ingress.publish(eventText(), { headers: json }), "InputJsonInvalid", words);
   const binary = { ...json, "ce-id": "1" };
-  const asked = door.publish("{}", { headers: binary });
+  const asked = ingress.publish("{}", { headers: binary });
   await refused(asked, "InvalidCloudEventHeader", /requires 'ce-specversion' header/);
-  const broken = door.publish(Buffer.of(0x22, 0xff, 0x22), {
+  const broken = ingress.publish(Buffer.of(0x22, 0xff, 0x22), {
     headers: { ...json, "ce-specversion": "1.0", "ce-id": "1", "ce-source": "/", "ce-type": "t" },
   });
   await refused(broken, "InputJsonInvalid", /^The body is not valid UTF-8\.$/);
@@ -328,11 +349,11 @@ test("a custom topic maps what it is given", async () => {
     subject: { sourceField: null, defaultValue: "DefaultSubject" },
     dataVersion: { sourceField: null, defaultValue: "1.0" },
   };
-  const door = await openDoor({ topic: { inputSchema: "CustomEventSchema", mapping } });
+  const ingress = await openPublishRoutes({ topic: { inputSchema: "CustomEventSchema", mapping } });
   const filter = { ...filterForAll, includedEventTypes: ["Created"] };
-  const subscription = await door.subscribe({ filter });
-  await door.publish('[{"kind":"Created","number":1.0},{"kind":"Deleted","number":2}]');
-  const [kept, ...others] = await door.waiting(subscription);
+  const subscription = await ingress.subscribe({ filter });
+  await ingress.publish('[{"kind":"Created","number":1.0},{"kind":"Deleted","number":2}]');
+  const [kept, ...others] = await ingress.waiting(subscription);
   assert.deepEqual(others, []);
   assert.equal(kept?.text, '{"kind":"Created","number":1.0}');
   assert.deepEqual(JSON.parse(kept?.envelope ?? ""), {
@@ -344,65 +365,69 @@ test("a custom topic maps what it is given", async () => {
     dataVersion: "1.0",
     metadataVersion: "1",
   });
-  await refused(door.publish("{}"), "InputJsonInvalid", /'kind', the source field of 'eventType'/);
+  await refused(
+    ingress.publish("{}"),
+    "InputJsonInvalid",
+    /'kind', the source field of 'eventType'/,
+  );
 });
 
 test("events of a domain carry the ARM id of the topic they name", async () => {
-  const door = await openDoor({ topic: { kind: "domain" } });
-  const subscription = await door.subscribe();
-  await door.publish(eventText({ topic: "foo" }));
-  const ofFoo = await door.subscribe({ name: "foo-only", domainTopic: "foo" });
-  const ofBar = await door.subscribe({ name: "bar-only", domainTopic: "bar" });
-  await door.publish(eventText({ topic: "foo" }));
-  const kept = await door.waiting(subscription);
+  const ingress = await openPublishRoutes({ topic: { kind: "domain" } });
+  const subscription = await ingress.subscribe();
+  await ingress.publish(eventText({ topic: "foo" }));
+  const ofFoo = await ingress.subscribe({ name: "foo-only", domainTopic: "foo" });
+  const ofBar = await ingress.subscribe({ name: "bar-only", domainTopic: "bar" });
+  await ingress.publish(eventText({ topic: "foo" }));
+  const kept = await ingress.waiting(subscription);
   for (const { text } of kept) {
     assert.match(JSON.parse(text).topic, /\/domains\/orders\/topics\/foo$/);
   }
   assert.equal(kept.length, 2);
-  assert.equal((await door.waiting(ofFoo)).length, 1);
-  assert.equal((await door.waiting(ofBar)).length, 0);
-  await refused(door.publish(eventText()), "InputJsonInvalid", /requires 'topic' property/);
+  assert.equal((await ingress.waiting(ofFoo)).length, 1);
+  assert.equal((await ingress.waiting(ofBar)).length, 0);
+  await refused(ingress.publish(eventText()), "InputJsonInvalid", /requires 'topic' property/);
 });
 
 test("a body may come as gzip", async () => {
-  const door = await openDoor();
-  const subscription = await door.subscribe();
+  const ingress = await openPublishRoutes();
+  const subscription = await ingress.subscribe();
   for (const encoding of ["gzip", "GZIP", "x-gzip"]) {
     const headers = { "aeg-sas-key": key, "content-encoding": encoding };
-    await door.publish(gzipSync(eventText()), { headers });
+    await ingress.publish(gzipSync(eventText()), { headers });
   }
   const headers = { "aeg-sas-key": key, "content-encoding": "identity" };
-  await door.publish(eventText(), { headers });
-  assert.equal((await door.waiting(subscription)).length, 4);
+  await ingress.publish(eventText(), { headers });
+  assert.equal((await ingress.waiting(subscription)).length, 4);
   const bytes = Buffer.byteLength(eventText());
   assert.deepEqual(
-    door.facts.map(({ fields }) => fields.bytes),
+    ingress.facts.map(({ fields }) => fields.bytes),
     [bytes, bytes, bytes, bytes],
   );
 });
 
 test("what a gzip body holds is bounded like any other", async () => {
-  const door = await openDoor();
-  const subscription = await door.subscribe();
+  const ingress = await openPublishRoutes();
+  const subscription = await ingress.subscribe();
   const headers = { "aeg-sas-key": key, "content-encoding": "gzip" };
   const whole = eventText() + " ".repeat(1_048_576 - Buffer.byteLength(eventText()));
-  await door.publish(gzipSync(whole), { headers });
-  assert.equal((await door.waiting(subscription)).length, 1);
+  await ingress.publish(gzipSync(whole), { headers });
+  assert.equal((await ingress.waiting(subscription)).length, 1);
   const words = /^The request is too large: at most 1048576/;
-  await refused(door.publish(gzipSync(`${whole} `), { headers }), "PayloadTooLarge", words);
+  await refused(ingress.publish(gzipSync(`${whole} `), { headers }), "PayloadTooLarge", words);
   // A thousandfold: 200 MB in 200 kB.
   const bomb = gzipSync(Buffer.alloc(200_000_000));
   assert.ok(bomb.length < 1_048_576);
-  await refused(door.publish(bomb, { headers }), "PayloadTooLarge", words);
+  await refused(ingress.publish(bomb, { headers }), "PayloadTooLarge", words);
   // Its second half is not even read.
   const half = bomb.subarray(0, bomb.length / 2);
-  await refused(door.publish(half, { headers }), "PayloadTooLarge", words);
+  await refused(ingress.publish(half, { headers }), "PayloadTooLarge", words);
 });
 
 test("a body that is not what its encoding says, or of another encoding, is refused", async () => {
-  const door = await openDoor();
+  const ingress = await openPublishRoutes();
   const publish = (encoding: string, body: Uint8Array) =>
-    door.publish(body, { headers: { "aeg-sas-key": key, "content-encoding": encoding } });
+    ingress.publish(body, { headers: { "aeg-sas-key": key, "content-encoding": encoding } });
   const packed = gzipSync(eventText());
   for (const body of [Buffer.from(eventText()), packed.subarray(0, -9), Buffer.of()]) {
     await refused(publish("gzip", body), "InputJsonInvalid", /^The body is not valid gzip\.$/);
@@ -414,45 +439,45 @@ test("a body that is not what its encoding says, or of another encoding, is refu
 });
 
 test("nothing is unpacked for who has no key", async () => {
-  const door = await openDoor();
+  const ingress = await openPublishRoutes();
   const headers = { "content-encoding": "gzip" };
-  await refused(door.publish("no gzip", { headers }), "Unauthorized", /^Request must contain/);
+  await refused(ingress.publish("no gzip", { headers }), "Unauthorized", /^Request must contain/);
 });
 
 test("an API version may be left out or be any, as long as it can be one", async () => {
-  const door = await openDoor();
+  const ingress = await openPublishRoutes();
   const versions = ["2018-01-01", "2024-06-01", "2025-07-15-preview", undefined];
   for (const version of versions) {
     const query = version === undefined ? {} : { "api-version": version };
-    assert.equal((await door.publish(eventText(), { query })).status, 200);
+    assert.equal((await ingress.publish(eventText(), { query })).status, 200);
   }
   for (const version of ["", "1", "latest", "2018-1-1", "2018-01-01 "]) {
-    const asked = door.publish(eventText(), { query: { "Api-Version": version } });
+    const asked = ingress.publish(eventText(), { query: { "Api-Version": version } });
     await refused(asked, "InvalidApiVersion", /^'api-version' must be left out or be a date such/);
   }
 });
 
 test("a publish to a partner's channel is refused by name", async () => {
-  const door = await openDoor();
-  const asked = door.publish(eventText(), {
+  const ingress = await openPublishRoutes();
+  const asked = ingress.publish(eventText(), {
     headers: { "aeg-sas-key": key, "aeg-channel-name": "c" },
   });
   await refused(asked, "InvalidSetting", /^'aeg-channel-name' must be left out: Posthorn has no/);
 });
 
 test("a trace context sent with a publish is kept with each of its events", async () => {
-  const door = await openDoor();
-  const subscription = await door.subscribe();
+  const ingress = await openPublishRoutes();
+  const subscription = await ingress.subscribe();
   const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const publish = (headers: Readonly<Record<string, string>>, body = eventText()) =>
-    door.publish(body, { headers: { "aeg-sas-key": key, ...headers } });
+    ingress.publish(body, { headers: { "aeg-sas-key": key, ...headers } });
   await publish({ traceparent: parent, tracestate: "a=1" }, `[${eventText()},${eventText()}]`);
   await publish({ traceparent: parent });
   await publish({ tracestate: "a=1" });
   await publish({ traceparent: `${parent}, ${parent}`, tracestate: "a=1" });
   await publish({ traceparent: parent, tracestate: "no state" });
   assert.deepEqual(
-    (await door.waiting(subscription)).map(({ trace }) => trace),
+    (await ingress.waiting(subscription)).map(({ trace }) => trace),
     [
       { parent, state: "a=1" },
       { parent, state: "a=1" },
@@ -466,7 +491,7 @@ test("a trace context sent with a publish is kept with each of its events", asyn
 
 test("who may not publish is refused by the head alone, and logged and counted once", async () => {
   const table: [
-    topic: Parameters<typeof openDoor>[0],
+    topic: Parameters<typeof openPublishRoutes>[0],
     head: Partial<RequestHead>,
     code: RefusalCode,
   ][] = [
@@ -480,8 +505,8 @@ test("who may not publish is refused by the head alone, and logged and counted o
     [{ isOpen: () => false }, {}, "Unavailable"],
   ];
   for (const [options, changes, code] of table) {
-    const door = await openDoor(options);
-    const [route] = door.routes;
+    const ingress = await openPublishRoutes(options);
+    const [route] = ingress.routes;
     const head: RequestHead = {
       method: "POST",
       params: { topic: "orders" },
@@ -492,19 +517,19 @@ test("who may not publish is refused by the head alone, and logged and counted o
       ...changes,
     };
     await assert.rejects(async () => await route?.judge?.(head), { code });
-    assert.equal(door.facts.filter(({ name }) => name === "publish.refused").length, 1, code);
-    const [count] = [...door.counts].filter(([name]) => name.includes("refused"));
+    assert.equal(ingress.facts.filter(({ name }) => name === "publish.refused").length, 1, code);
+    const [count] = [...ingress.counts].filter(([name]) => name.includes("refused"));
     assert.equal(count?.[1], 1, code);
   }
 });
 
 test("a topic that goes while the body comes takes no events", async () => {
-  const door = await openDoor();
-  const [route] = door.routes;
+  const ingress = await openPublishRoutes();
+  const [route] = ingress.routes;
   const head = { method: "POST", query: {}, remote: "", scheme: "http" } as const;
   const params = { topic: "orders" };
   const take = await route?.judge?.({ ...head, params, headers: { "aeg-sas-key": key } });
   assert.ok(typeof take === "function");
-  await door.removeTopic();
+  await ingress.removeTopic();
   await assert.rejects(async () => await take(Buffer.from(eventText())), { code: "NotFound" });
 });

@@ -17,7 +17,7 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { Refusal } from "../../src/core/refusal.ts";
 import { listen } from "../../src/runtime/http/listener.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
-import { key as doorKey, openDoor } from "../fixtures/publish-routes.ts";
+import { openPublishRoutes, key as topicKey } from "../fixtures/publish-routes.ts";
 import { freePort } from "../fixtures/webhook.ts";
 import { type CompatBroker, key1, key2, openCompatBroker, signIn } from "./broker.ts";
 
@@ -266,20 +266,20 @@ test("a 429 with Retry-After is waited out by the client, which sends the same a
     }
   }
   const store = new BusyStore();
-  const door = await openDoor({ store });
-  const subscription = await door.subscribe();
-  const listener = await listen(door.routes, {
+  const ingress = await openPublishRoutes({ store });
+  const subscription = await ingress.subscribe();
+  const listener = await listen(ingress.routes, {
     ...{ host: "127.0.0.1", port: 0, log: { fact: () => {} }, ids: { next: () => "r" } },
     bodyBytesMax: 1_048_576,
   });
   t.after(() => listener.close());
   const url = `${listener.url}/topics/orders/api/events`;
-  const client = new EventGridPublisherClient(url, "EventGrid", new AzureKeyCredential(doorKey), {
+  const client = new EventGridPublisherClient(url, "EventGrid", new AzureKeyCredential(topicKey), {
     allowInsecureConnection: true,
   });
   await client.send([{ ...event, id: "same" }]);
   assert.equal(store.asked, 2);
-  const [kept, ...more] = await door.waiting(subscription);
+  const [kept, ...more] = await ingress.waiting(subscription);
   assert.equal(more.length, 0);
   assert.equal(JSON.parse(kept?.text ?? "").id, "same");
 });

@@ -1,7 +1,7 @@
 // A day in the life of a store, small but with everything in it: registering, publishing alone
 // and together, claiming, retrying, giving back, giving up. It is lived by a caller who behaves
 // as the broker does: a publish that is refused is not repeated; everything else is, until it
-// works. The book says what was accepted and what was sent.
+// works. The journal says what was accepted and what was sent.
 
 import assert from "node:assert/strict";
 import type { Delivery, Instant, Settlement } from "../../src/core/ports.ts";
@@ -22,7 +22,7 @@ import {
   want,
 } from "../contract/fixture.ts";
 
-export class Book {
+export class Journal {
   readonly accepted = new Set<string>();
   readonly refused = new Set<string>();
   /** `event/subscription/stage` of everything that was sent. */
@@ -56,96 +56,98 @@ export class Book {
   }
 }
 
-export async function liveADay(store: WholeStore, book: Book): Promise<void> {
-  book.listen(store);
+export async function liveADay(store: WholeStore, journal: Journal): Promise<void> {
+  journal.listen(store);
   await again(() => store.putTopic(topicDraft()));
   for (const name of ["warehouse", "billing"]) {
     const { id } = await again(() => store.putSubscription(subscriptionDraft({ name })));
-    book.subscriptions.push(id);
+    journal.subscriptions.push(id);
   }
   const leaving = await again(() => store.putSubscription(subscriptionDraft({ name: "leaving" })));
-  await again(() => store.append(routedTo([leaving.id], "dropped-1", "dropped-2"), book.now));
-  await publish(store, book, "alone");
-  await work(store, book);
+  await again(() => store.append(routedTo([leaving.id], "dropped-1", "dropped-2"), journal.now));
+  await publish(store, journal, "alone");
+  await work(store, journal);
   // Now claims are standing: what comes next is pushed.
-  await publish(store, book, "pushed");
-  await work(store, book);
+  await publish(store, journal, "pushed");
+  await work(store, journal);
   await Promise.all([
-    publish(store, book, "together-1"),
-    work(store, book),
-    publish(store, book, "together-2"),
+    publish(store, journal, "together-1"),
+    work(store, journal),
+    publish(store, journal, "together-2"),
   ]);
-  book.now += 10_000;
+  journal.now += 10_000;
   await again(() => store.removeSubscription(leaving.id));
-  await Promise.all([publish(store, book, "last"), work(store, book)]);
+  await Promise.all([publish(store, journal, "last"), work(store, journal)]);
 }
 
 export async function publish(
   store: WholeStore,
-  book: Book,
+  journal: Journal,
   name: string,
   chars = 10,
 ): Promise<boolean> {
   try {
     const event = makeEvent(name, { text: "x".repeat(chars) });
-    await store.append([{ event, to: book.subscriptions }], book.now);
-    book.accepted.add(name);
+    await store.append([{ event, to: journal.subscriptions }], journal.now);
+    journal.accepted.add(name);
     return true;
   } catch (error) {
     assert.ok(error instanceof Refusal);
     assert.equal(error.code, "Unavailable");
     assert.ok(error.retryAfterMs !== undefined && error.cause instanceof Error);
-    book.refused.add(name);
+    journal.refused.add(name);
     return false;
   }
 }
 
 /** Goes on until nothing waits; whoever held a lease has long gone. */
-export async function drain(store: WholeStore, book: Book): Promise<void> {
+export async function drain(store: WholeStore, journal: Journal): Promise<void> {
   const isOver = async () => (await again(() => store.counts())).length === 0;
   for (let rounds = 0; rounds < 2 || !(await isOver()); rounds++) {
     assert.ok(rounds < 200, "it does not drain");
-    book.now += leaseMs;
-    await work(store, book);
+    journal.now += leaseMs;
+    await work(store, journal);
   }
 }
 
 /** One claim of every queue, and what came of the sends. */
-async function work(store: WholeStore, book: Book): Promise<void> {
-  const queues = book.subscriptions.flatMap((id) => [queueOf(id), queueOf(id, "deadLetter")]);
+async function work(store: WholeStore, journal: Journal): Promise<void> {
+  const queues = journal.subscriptions.flatMap((id) => [queueOf(id), queueOf(id, "deadLetter")]);
   const claims = queues.map(async (queue) => {
-    const { deliveries } = await again(() => store.claim(queue, want({ now: book.now, max: 3 })));
-    await sendAll(store, book, deliveries);
+    const { deliveries } = await again(() =>
+      store.claim(queue, want({ now: journal.now, max: 3 })),
+    );
+    await sendAll(store, journal, deliveries);
   });
-  await Promise.all([...claims, sendAll(store, book, book.pushed.splice(0))]);
+  await Promise.all([...claims, sendAll(store, journal, journal.pushed.splice(0))]);
 }
 
 async function sendAll(
   store: WholeStore,
-  book: Book,
+  journal: Journal,
   deliveries: readonly Delivery[],
 ): Promise<void> {
   if (deliveries.length === 0) return;
-  const settlements = deliveries.map((delivery) => send(delivery, book));
+  const settlements = deliveries.map((delivery) => send(delivery, journal));
   await again(() => store.settle(settlements));
 }
 
 /** What becomes of a send depends on the event's place, so that everything happens to some. */
-function send(delivery: Delivery, book: Book): Settlement {
+function send(delivery: Delivery, journal: Journal): Settlement {
   const { event, id, stage, attempts } = delivery;
   const key = `${event.systemId}/${id.subscription}`;
   const luck = (id.event + id.subscription) % 4;
-  if (stage === "deliver" && attempts === 0 && luck === 1 && !book.sent.has(`${key}/back`)) {
-    book.sent.add(`${key}/back`);
+  if (stage === "deliver" && attempts === 0 && luck === 1 && !journal.sent.has(`${key}/back`)) {
+    journal.sent.add(`${key}/back`);
     return back(delivery);
   }
-  book.sent.add(`${key}/${stage}`);
+  journal.sent.add(`${key}/${stage}`);
   if (stage === "deadLetter" || luck === 0) return gone(delivery);
-  if (luck === 2 && attempts === 0) return due(delivery, { at: book.now + 10_000 });
+  if (luck === 2 && attempts === 0) return due(delivery, { at: journal.now + 10_000 });
   if (luck !== 3) return gone(delivery);
-  book.givenUp.add(key);
+  journal.givenUp.add(key);
   return due(delivery, {
-    at: book.now + 5000,
+    at: journal.now + 5000,
     stage: "deadLetter",
     attempts: 0,
     reason: "because",

@@ -4,7 +4,7 @@
 // disks.
 
 import { type Decision, decide, expire, isSuccess } from "../../src/core/delivery/retry.ts";
-import { tellHands } from "./dispatcher-load.ts";
+import { dispatcherLoad } from "./dispatcher-load.ts";
 import { endpointKey, tellEndpoints } from "./endpoint-history.ts";
 import { aboutSend, aboutTale, type Finding, type Invariant } from "./finding.ts";
 import {
@@ -115,7 +115,7 @@ function isSettledAs(
 function judgeUnsent(history: History, tale: Tale, step: Settled): string | null {
   const { settlement, before, mark } = step;
   if (settlement.kind === "back") return null;
-  const states = history.book.versions.filter(
+  const states = history.journal.versions.filter(
     ({ id, possibleUntil }) =>
       id === tale.subscription && possibleUntil >= (step.claim?.mark.seq ?? 0),
   );
@@ -174,17 +174,17 @@ function* notEarly(history: History): Iterable<Finding> {
 /** Unless the endpoint was sick or full, the disk in trouble, or the broker away. */
 function* punctual(history: History): Iterable<Finding> {
   const endpoints = tellEndpoints(history);
-  const hands = tellHands(history);
+  const load = dispatcherLoad(history);
   for (const tale of history.tales) {
     for (const step of tale.sent) {
       const isOnTime = step.mark.at <= step.before.dueAt + slackMs;
       if (isOnTime || step.send.stage !== "deliver") continue;
       const endpoint = endpoints.get(endpointKey(history, step.send));
       const spans: Span[] = [
-        ...history.book.diskTroubles,
+        ...history.journal.diskTroubles,
         ...(endpoint?.full ?? []),
         ...(endpoint?.busy.get(tale.subscription) ?? []),
-        ...hands.fullHands(step.life, tale.subscription),
+        ...load.whenFull(step.life, tale.subscription),
         ...awaySpans(history, tale, step),
         ...steeredSpans(history, tale, step),
       ];
@@ -200,7 +200,7 @@ function* punctual(history: History): Iterable<Finding> {
 
 /** Pauses and drains, what was done to the queue, and sends after which it was given back. */
 function steeredSpans(history: History, tale: Tale, { mark }: Sent): readonly Span[] {
-  const { acts, lives } = history.book;
+  const { acts, lives } = history.journal;
   const skips = acts.flatMap(({ kind, subscription, asked, answered, life }) => {
     if (kind !== "skip" || subscription !== tale.subscription) return [];
     const until = answered?.at ?? lives[life - 1]?.ended?.at ?? Number.POSITIVE_INFINITY;
@@ -211,14 +211,14 @@ function steeredSpans(history: History, tale: Tale, { mark }: Sent): readonly Sp
     if (!isBack || send.begun.seq >= mark.seq) return [];
     return { from: send.begun.at, until: send.ended?.at ?? send.begun.at };
   });
-  return [...history.courses.held(tale.subscription), ...skips, ...sends];
+  return [...history.flows.held(tale.subscription), ...skips, ...sends];
 }
 
 /** The time before this life was ready, before these terms held, and of leases that were lost. */
 function awaySpans(history: History, { lost }: Tale, { life, mark, send }: Sent): readonly Span[] {
   const record = history.record(send.subscription);
-  // A write by an operator changes the revision, and what the desk asked for holds on.
-  const version = history.book.versions.findLast(
+  // A write by an operator changes the revision, and what the admin asked for holds on.
+  const version = history.journal.versions.findLast(
     ({ id, draft, possibleFrom }) =>
       id === send.subscription.id &&
       draft !== null &&
@@ -243,7 +243,7 @@ function isCutShort(history: History, { life, until }: LostLease): boolean {
 }
 
 function isTroubled(history: History, { from, until }: Span): boolean {
-  return history.book.diskTroubles.some(
+  return history.journal.diskTroubles.some(
     (trouble) => trouble.from <= until && trouble.until >= from,
   );
 }
@@ -351,7 +351,7 @@ function* lateCounts(history: History): Iterable<Finding> {
       const { policy } = history.terms(send);
       const late = history.heardLate(send);
       if (late === null || !isSuccess(policy.profile, late.outcome)) continue;
-      if (excuse(late.at, history.book.diskTroubles) > late.at) continue;
+      if (excuse(late.at, history.journal.diskTroubles) > late.at) continue;
       const end = history.life(send.life).ended;
       if (end !== null && end.at <= late.at + slackMs) continue;
       const next = tale.steps.find(
@@ -365,7 +365,7 @@ function* lateCounts(history: History): Iterable<Finding> {
 }
 
 function* patient(history: History): Iterable<Finding> {
-  for (const send of history.book.sends) {
+  for (const send of history.journal.sends) {
     const { waitMs, lateMs } = history.terms(send).policy.profile;
     if (send.limits.waitMs !== waitMs || send.limits.lateMs !== lateMs) {
       yield aboutSend(history, send, `waited for ${JSON.stringify(send.limits)}`);
@@ -374,7 +374,7 @@ function* patient(history: History): Iterable<Finding> {
 }
 
 function* batched(history: History): Iterable<Finding> {
-  for (const send of history.book.sends) {
+  for (const send of history.journal.sends) {
     if (send.stage !== "deliver") continue;
     const { deliveries } = send;
     const limits = history.terms(send).batch;

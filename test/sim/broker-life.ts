@@ -5,7 +5,7 @@
 
 import type { Clock, Instant, Log, Meter, Sink, WholeStore } from "../../src/core/ports.ts";
 import type { Rooms } from "../../src/wiring.ts";
-import type { Book, LifeNote } from "./journal.ts";
+import type { Journal, LifeNote } from "./journal.ts";
 
 export type Everything = WholeStore;
 
@@ -18,7 +18,7 @@ export type Answered<T> =
 const callsPerTurnMax = 200_000;
 
 export interface LifeOptions {
-  readonly book: Book;
+  readonly journal: Journal;
   readonly clock: Clock;
   /** Asked at each call, which is named by its number and by what it is. */
   readonly isLast: (call: number, where: string) => boolean;
@@ -37,10 +37,10 @@ export class Life {
 
   constructor(number: number, options: LifeOptions) {
     this.#options = options;
-    const { book } = options;
-    this.note = { number, started: book.mark(), ready: null, ended: null, drops: 0 };
-    book.lives.push(this.note);
-    book.say(() => `life ${number} begins`);
+    const { journal } = options;
+    this.note = { number, started: journal.mark(), ready: null, ended: null, drops: 0 };
+    journal.lives.push(this.note);
+    journal.say(() => `life ${number} begins`);
   }
 
   get number(): number {
@@ -66,10 +66,10 @@ export class Life {
 
   /** After this, nothing that the broker still does has any effect. */
   end(how: "crash" | "stop"): void {
-    const { book } = this.#options;
+    const { journal } = this.#options;
     this.#isAlive = false;
-    this.note.ended = { ...book.mark(), how };
-    book.say(() => `life ${this.number} ends with a ${how}`);
+    this.note.ended = { ...journal.mark(), how };
+    journal.say(() => `life ${this.number} ends with a ${how}`);
     for (const cancel of this.#alarms) cancel();
     this.#alarms.clear();
     this.#gone.resolve({ kind: "lost" });
@@ -80,9 +80,9 @@ export class Life {
     if (!this.#isAlive) return false;
     this.#calls += 1;
     this.#callsThisTurn += 1;
-    const { book, isLast, onCrash } = this.#options;
+    const { journal, isLast, onCrash } = this.#options;
     if (this.#callsThisTurn > callsPerTurnMax) {
-      book.fault(`the broker goes round in circles without end, last at ${where}`);
+      journal.fault(`the broker goes round in circles without end, last at ${where}`);
       onCrash(where);
       return false;
     }
@@ -184,10 +184,10 @@ export class Life {
   }
 
   get log(): Log {
-    const { book } = this.#options;
+    const { journal } = this.#options;
     return {
       fact: (_level, name, fields) => {
-        if (this.isPast(`fact ${name}`)) book.fact(this.number, name, fields);
+        if (this.isPast(`fact ${name}`)) journal.fact(this.number, name, fields);
       },
     };
   }

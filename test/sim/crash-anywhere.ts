@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertLawful, sights } from "./verdict.ts";
+import { assertLawful, occurrences } from "./verdict.ts";
 import { fairWeather, type StoreKind, type Weather } from "./weather.ts";
 import { simulate } from "./world.ts";
 
@@ -29,13 +29,13 @@ export function crashAnywhere(store: StoreKind): void {
       ...["retried", "delivered late", "given up", "dead-lettered", "dropped", "batch"],
       ...["paused", "drained", "halved", "closed"],
     ];
-    assert.deepEqual(new Set(much).difference(new Set<string>(sights(untouched))), new Set());
+    assert.deepEqual(new Set(much).difference(new Set<string>(occurrences(untouched))), new Set());
     let crashAt = 0;
     for (let isOver = false; !isOver; ) {
       crashAt += 1;
       const run = await simulate({ weather, crashAt });
       assertLawful(run);
-      isOver = run.book.lives.length === 1;
+      isOver = run.journal.lives.length === 1;
     }
     assert.equal(crashAt, untouched.calls + 1, "there was a crash at each call");
     t.diagnostic(`simulation: ${untouched.calls} crashes, one at each port call, ${store} store`);

@@ -78,7 +78,7 @@ export class DiskWeather {
   }
 }
 
-export class Passage {
+export class FaultyDiskCalls {
   readonly #weather: DiskWeather;
   readonly #clock: Clock;
   readonly #dice: Dice;

@@ -1,5 +1,6 @@
 // The simulated disk under each kind of store: opened anew for every life, and in trouble now and
-// then (disk-faults.ts). What the store really did is written into the book, beneath all trouble.
+// then (disk-faults.ts). What the store really did is written into the journal, beneath all
+// trouble.
 
 import type { DatabaseSync } from "node:sqlite";
 import type {
@@ -25,8 +26,8 @@ import type { Op, OpResult, Round } from "../../src/store/sqlite/round.ts";
 import { openInline } from "../../src/store/sqlite/thread.ts";
 import type { Everything, Life } from "./broker-life.ts";
 import { Dice } from "./dice.ts";
-import { DiskWeather, Passage } from "./disk-faults.ts";
-import type { Book } from "./journal.ts";
+import { DiskWeather, FaultyDiskCalls } from "./disk-faults.ts";
+import type { Journal } from "./journal.ts";
 import type { DiskMood, Episode, Weather } from "./weather.ts";
 
 /** What one life sees of the store. */
@@ -50,7 +51,7 @@ export interface DiskOptions {
   readonly episodes: readonly Episode<DiskMood>[];
   readonly clock: Clock;
   readonly dice: Dice;
-  readonly book: Book;
+  readonly journal: Journal;
   /** A broken part in place of the memory store, to see whether anyone notices. */
   readonly plant?: (store: Everything) => Everything;
 }
@@ -83,7 +84,7 @@ class MemoryDisk implements Disk {
   /** The latest lease of each delivery, by its key. */
   readonly #leases = new Map<string, { readonly id: DeliveryId; readonly lease: number }>();
   #listeners: Listeners = { wake: [], change: [], dropped: [] };
-  #passage: Passage | null = null;
+  #calls: FaultyDiskCalls | null = null;
 
   constructor(options: DiskOptions) {
     this.#options = options;
@@ -106,23 +107,22 @@ class MemoryDisk implements Disk {
 
   open(life: Life): OpenStore {
     const { clock, dice } = this.#options;
-    const passage = new Passage({ weather: this.#trouble, clock, dice });
-    this.#passage = passage;
+    const calls = new FaultyDiskCalls({ weather: this.#trouble, clock, dice });
+    this.#calls = calls;
     this.#listeners = { wake: [], change: [], dropped: [] };
     const { bare } = this;
     const listeners = this.#listeners;
-    const write = <T>(act: () => Promise<T>) => passage.through("registry", act, fail);
+    const write = <T>(act: () => Promise<T>) => calls.through("registry", act, fail);
     const store: Everything = {
       append: (routed, now) => {
         const act = () => {
-          this.#options.book.appended(routed);
+          this.#options.journal.appended(routed);
           return bare.append(routed, now);
         };
-        return passage.through("append", act, refuse);
+        return calls.through("append", act, refuse);
       },
-      claim: (queue, want) => passage.through("claim", () => this.#claim(life, queue, want), fail),
-      settle: (settlements) =>
-        passage.through("settle", () => this.#settle(life, settlements), fail),
+      claim: (queue, want) => calls.through("claim", () => this.#claim(life, queue, want), fail),
+      settle: (settlements) => calls.through("settle", () => this.#settle(life, settlements), fail),
       onWake: (listener) => {
         const delayed = (wake: Wake) => {
           const delayMs = this.#trouble.wakeDelayMs();
@@ -131,48 +131,48 @@ class MemoryDisk implements Disk {
         };
         listeners.wake.push(delayed);
       },
-      counts: () => passage.through("look", () => bare.counts(), fail),
-      waiting: (queue, page) => passage.through("look", () => bare.waiting(queue, page), fail),
-      look: (ids) => passage.through("look", () => bare.look(ids), fail),
+      counts: () => calls.through("look", () => bare.counts(), fail),
+      waiting: (queue, page) => calls.through("look", () => bare.waiting(queue, page), fail),
+      look: (ids) => calls.through("look", () => bare.look(ids), fail),
       skip: (queue, step) => write(() => this.#skip(queue, step)),
       hasten: (queue, which) => write(() => this.#hasten(queue, which)),
-      find: (systemId, after) => passage.through("look", () => bare.find(systemId, after), fail),
-      notes: (kind) => passage.through("look", () => bare.notes(kind), fail),
+      find: (systemId, after) => calls.through("look", () => bare.find(systemId, after), fail),
+      notes: (kind) => calls.through("look", () => bare.notes(kind), fail),
       putMemo: (kind, key, record) =>
         write(() => {
-          this.#options.book.noted(key, record !== null);
+          this.#options.journal.noted(key, record !== null);
           return bare.putMemo(kind, key, record);
         }),
-      redriven: (keys) => passage.through("look", () => bare.redriven(keys), fail),
+      redriven: (keys) => calls.through("look", () => bare.redriven(keys), fail),
       noteRedriven: (notes) => write(() => bare.noteRedriven(notes)),
-      catalog: (only) => passage.through("look", () => bare.catalog(only), fail),
+      catalog: (only) => calls.through("look", () => bare.catalog(only), fail),
       putTopic: (draft, revision) => write(() => bare.putTopic(draft, revision)),
       putSubscription: (draft, revision) =>
         write(async () => {
-          const mark = this.#options.book.mark();
+          const mark = this.#options.journal.mark();
           const written = await bare.putSubscription(draft, revision);
-          this.#options.book.recorded(written, mark);
+          this.#options.journal.recorded(written, mark);
           return written;
         }),
       removeTopic: (name) => write(() => bare.removeTopic(name)),
       removeSubscription: (id) =>
         write(() => {
-          const { book } = this.#options;
-          book.removals.push({ ...book.mark(), subscription: id });
+          const { journal } = this.#options;
+          journal.removals.push({ ...journal.mark(), subscription: id });
           return bare.removeSubscription(id);
         }),
       onChange: (listener) => listeners.change.push(listener),
       onDropped: (listener) => listeners.dropped.push(listener),
     };
-    return { store: life.store(store), close: () => passage.idle() };
+    return { store: life.store(store), close: () => calls.idle() };
   }
 
   leave(): void {
     this.#listeners = { wake: [], change: [], dropped: [] };
-    const passage = this.#passage;
+    const calls = this.#calls;
     // Not in the middle of a call: what a store does at once, a crash does not divide.
     queueMicrotask(() => {
-      passage?.cut(this.#isShared);
+      calls?.cut(this.#isShared);
       this.#forget(this.#leases.values());
       this.#leases.clear();
     });
@@ -186,10 +186,10 @@ class MemoryDisk implements Disk {
   }
 
   async #claim(life: Life, queue: Queue, want: Want): Promise<Claim> {
-    const { book } = this.#options;
-    const mark = book.mark();
+    const { journal } = this.#options;
+    const mark = journal.mark();
     const claim = await this.bare.claim(queue, want);
-    book.claimed(life.number, claim.deliveries, mark);
+    journal.claimed(life.number, claim.deliveries, mark);
     for (const { id, lease } of claim.deliveries) {
       this.#leases.set(`${id.event}/${id.subscription}`, { id, lease });
     }
@@ -198,20 +198,20 @@ class MemoryDisk implements Disk {
   }
 
   async #settle(life: Life, settlements: readonly Settlement[]): Promise<readonly boolean[]> {
-    const { book } = this.#options;
-    const mark = book.mark();
+    const { journal } = this.#options;
+    const mark = journal.mark();
     const counted = await this.bare.settle(settlements);
-    book.settled(life.number, settlements, counted, mark);
+    journal.settled(life.number, settlements, counted, mark);
     return counted;
   }
 
   async #skip(queue: Queue, step: SkipStep | null) {
-    this.#options.book.skipped(queue);
+    this.#options.journal.skipped(queue);
     return await this.bare.skip(queue, step);
   }
 
   async #hasten(queue: Queue, which: { readonly event: number | null; readonly now: Instant }) {
-    this.#options.book.hastened(queue, which);
+    this.#options.journal.hastened(queue, which);
     return await this.bare.hasten(queue, which);
   }
 
@@ -231,7 +231,7 @@ class SqliteDisk implements Disk {
   readonly #trouble: DiskWeather;
   readonly #database: DatabaseSync;
   #isFull = false;
-  #passage: Passage | null = null;
+  #calls: FaultyDiskCalls | null = null;
 
   constructor(options: DiskOptions) {
     this.#options = options;
@@ -242,8 +242,8 @@ class SqliteDisk implements Disk {
 
   open(life: Life): OpenStore {
     const { clock, dice, weather } = this.#options;
-    const passage = new Passage({ weather: this.#trouble, clock, dice });
-    this.#passage = passage;
+    const calls = new FaultyDiskCalls({ weather: this.#trouble, clock, dice });
+    this.#calls = calls;
     const engine = this.#engine();
     const run = async (ops: readonly Op[]) => this.#run(engine, life, ops);
     const failAll = async (reason: string, ops: readonly Op[]): Promise<Round> => ({
@@ -255,7 +255,7 @@ class SqliteDisk implements Disk {
       {
         run: (ops) =>
           life.guard("round", () =>
-            passage.through(
+            calls.through(
               "round",
               () => run(ops),
               (words) => failAll(words, ops),
@@ -270,7 +270,7 @@ class SqliteDisk implements Disk {
   }
 
   leave(): void {
-    this.#passage?.cut(false);
+    this.#calls?.cut(false);
   }
 
   async leftovers(): Promise<readonly string[]> {
@@ -303,7 +303,7 @@ class SqliteDisk implements Disk {
   }
 
   #write(life: Life, ops: readonly Op[], round: Round): void {
-    const { book } = this.#options;
+    const { journal } = this.#options;
     // What comes in one round comes at once: a removal is told last, and so undoes nothing of it.
     const isRemoval = (op: Op) => op.kind === "removeSubscription";
     const ordered = [...ops.entries()].toSorted(
@@ -313,22 +313,22 @@ class SqliteDisk implements Disk {
       const answer = round.answers[index];
       if (answer?.kind !== "done") continue;
       if (op.kind === "append") {
-        book.appended(op.routed);
-        book.claimed(life.number, pushedBy(round, index, op));
+        journal.appended(op.routed);
+        journal.claimed(life.number, pushedBy(round, index, op));
       } else if (op.kind === "claim") {
-        book.claimed(life.number, (answer.value as Claim).deliveries);
+        journal.claimed(life.number, (answer.value as Claim).deliveries);
       } else if (op.kind === "settle") {
-        book.settled(life.number, op.settlements, answer.value as readonly boolean[]);
+        journal.settled(life.number, op.settlements, answer.value as readonly boolean[]);
       } else if (op.kind === "skip" && op.step === null) {
-        book.skipped(op.queue);
+        journal.skipped(op.queue);
       } else if (op.kind === "putSubscription") {
-        book.recorded(answer.value as Subscription);
+        journal.recorded(answer.value as Subscription);
       } else if (op.kind === "putNote") {
-        book.noted(op.key, op.record !== null);
+        journal.noted(op.key, op.record !== null);
       } else if (op.kind === "hasten") {
-        book.hastened(op.queue, op);
+        journal.hastened(op.queue, op);
       } else if (op.kind === "removeSubscription") {
-        book.removals.push({ ...book.mark(), subscription: op.id });
+        journal.removals.push({ ...journal.mark(), subscription: op.id });
       }
     }
   }

@@ -6,9 +6,9 @@ import type { Instant } from "../../src/core/ports.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
 import type { Claimed, History, Span, Tale } from "./history.ts";
 
-export interface Hands {
+export interface DispatcherLoad {
   /** When the dispatcher of a subscription had its hands full, in one life. */
-  fullHands(life: number, subscription: SubscriptionId): readonly Span[];
+  whenFull(life: number, subscription: SubscriptionId): readonly Span[];
 }
 
 interface Change {
@@ -16,11 +16,11 @@ interface Change {
   readonly by: 1 | -1;
 }
 
-export function tellHands(history: History): Hands {
+export function dispatcherLoad(history: History): DispatcherLoad {
   let changes: ReadonlyMap<string, readonly Change[]> | null = null;
   const known = new Map<string, readonly Span[]>();
   return {
-    fullHands(life, subscription) {
+    whenFull(life, subscription) {
       changes ??= changesByHand(history);
       const key = `${life}/${subscription}`;
       const spans =
@@ -56,7 +56,7 @@ function endOf(history: History, tale: Tale, { delivery, life }: Claimed): Insta
 
 function smallestWindow(history: History, subscription: SubscriptionId): number {
   const { endpointSendsMax } = history.weather;
-  const windows = history.book.versions.flatMap(({ id, draft }) =>
+  const windows = history.journal.versions.flatMap(({ id, draft }) =>
     id !== subscription || draft === null
       ? []
       : [2 * Math.max(endpointSendsMax, history.termsOf(draft).batch?.maxEvents ?? 1)],

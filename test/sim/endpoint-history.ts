@@ -40,7 +40,7 @@ const alwaysOpen: Gate = { kind: "open", atOnce: Number.POSITIVE_INFINITY };
 /** By life and endpoint; see `endpointKey`. */
 export function tellEndpoints(history: History): ReadonlyMap<string, EndpointTale> {
   const moments = new Map<string, Moment[]>();
-  for (const send of history.book.sends) {
+  for (const send of history.journal.sends) {
     if (send.stage === "deadLetter") continue;
     const key = endpointKey(history, send);
     const known = moments.get(key) ?? [];
@@ -66,7 +66,7 @@ export function tellEndpoints(history: History): ReadonlyMap<string, EndpointTal
 
 /** What operators did to the endpoint of this send, in its life; told by the broker's own facts. */
 function* ordersTo(history: History, { life, endpoint }: SendNote): Iterable<Moment> {
-  for (const { seq, at, name, fields, ...fact } of history.book.facts) {
+  for (const { seq, at, name, fields, ...fact } of history.journal.facts) {
     if (fact.life !== life) continue;
     if (name === "deliveries.hastened" && fields.tested === true) {
       const slot = String(fields.subscription);
@@ -113,7 +113,7 @@ class Watch {
     this.#at = this.#life.started.at;
     const { seq } = this.#life.started;
     this.#isClosed =
-      history.book.closures.findLast((one) => one.seq < seq && one.endpoint === first.endpoint)
+      history.journal.closures.findLast((one) => one.seq < seq && one.endpoint === first.endpoint)
         ?.isClosed ?? false;
   }
 
@@ -175,7 +175,7 @@ class Watch {
   /** The broker listens for it once the timeout is settled, which may take the disk long. */
   #hearLate({ ended }: SendNote): void {
     const at = ended?.at ?? 0;
-    if (excuse(at, this.#history.book.diskTroubles) === at) return;
+    if (excuse(at, this.#history.journal.diskTroubles) === at) return;
     this.#knownUntil = Math.min(this.#knownUntil, this.#at);
   }
 
@@ -228,7 +228,7 @@ class Watch {
 
 /** An endpoint that nobody subscribes with is forgotten, with its health and its sends. */
 function isKnownThroughout(history: History, first: SendNote): boolean {
-  const { book } = history;
+  const { journal } = history;
   const life = history.life(first.life);
   const law = history.terms(first).policy.profile.delayedDelivery;
   const pointsThere = ({ draft }: Version) =>
@@ -236,7 +236,7 @@ function isKnownThroughout(history: History, first: SendNote): boolean {
     endpointOf(draft.destination) === first.endpoint &&
     history.termsOf(draft).policy.profile.delayedDelivery === law;
   const until = life.ended?.seq ?? Number.POSITIVE_INFINITY;
-  const slots = new Set(book.versions.map(({ slot }) => slot));
+  const slots = new Set(journal.versions.map(({ slot }) => slot));
   return [...slots].some((slot) =>
     history.versions(slot, life.started.seq, until).every(pointsThere),
   );

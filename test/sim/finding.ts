@@ -21,7 +21,7 @@ export function aboutTale({ publication }: Tale, words: string): Finding {
 
 export function aboutSend(history: History, send: SendNote, words: string): Finding {
   const first = send.deliveries[0];
-  const number = first === undefined ? null : history.book.numberOf(first.event);
-  const at = history.book.clockOf(send.begun.at);
+  const number = first === undefined ? null : history.journal.numberOf(first.event);
+  const at = history.journal.clockOf(send.begun.at);
   return { words: `e${number} ${at}: ${words}`, publication: number };
 }

@@ -5,7 +5,7 @@
 import type { FlowState } from "../../src/core/delivery/flow.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
 import type { Span } from "./history.ts";
-import type { Book, Mark } from "./journal.ts";
+import type { Journal, Mark } from "./journal.ts";
 
 interface Phase {
   readonly flowState: FlowState;
@@ -19,17 +19,17 @@ const steered = [
 ];
 const never: Mark = { seq: Number.POSITIVE_INFINITY, at: Number.POSITIVE_INFINITY };
 
-export class Courses {
+export class FlowHistory {
   readonly #phases = new Map<SubscriptionId, Phase[]>();
 
-  constructor(book: Book) {
-    for (const { record, seq, at } of book.records) {
+  constructor(journal: Journal) {
+    for (const { record, seq, at } of journal.records) {
       const known = this.#phases.get(record.id) ?? [];
       this.#phases.set(record.id, known);
       const { flow, pauses, name } = record;
       const before = known.at(-1)?.flowState;
-      if (before !== undefined && sameCourse(before, { flow, pauses })) continue;
-      const certain = known.length === 0 ? { seq, at } : certainAfter(book, name, seq);
+      if (before !== undefined && sameFlow(before, { flow, pauses })) continue;
+      const certain = known.length === 0 ? { seq, at } : certainAfter(journal, name, seq);
       known.push({ flowState: { flow, pauses }, written: { seq, at }, certain });
     }
   }
@@ -54,16 +54,16 @@ export class Courses {
   }
 }
 
-function sameCourse(one: FlowState, other: FlowState): boolean {
+function sameFlow(one: FlowState, other: FlowState): boolean {
   return JSON.stringify([one.flow, one.pauses]) === JSON.stringify([other.flow, other.pauses]);
 }
 
 /** The broker has said so, or has begun anew since. */
-function certainAfter(book: Book, name: string, seq: number): Mark {
-  const told = book.facts.find(
+function certainAfter(journal: Journal, name: string, seq: number): Mark {
+  const told = journal.facts.find(
     (fact) => fact.seq > seq && steered.includes(fact.name) && fact.fields.subscription === name,
   );
-  const begun = book.lives.find(({ started }) => started.seq > seq)?.started;
+  const begun = journal.lives.find(({ started }) => started.seq > seq)?.started;
   const marks = [told, begun].filter((mark) => mark !== undefined);
   return marks.toSorted((a, b) => a.seq - b.seq)[0] ?? never;
 }

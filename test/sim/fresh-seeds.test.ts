@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertLawful, everySight, sights } from "./verdict.ts";
+import { assertLawful, everyOccurrence, occurrences } from "./verdict.ts";
 import { drawWeather } from "./weather.ts";
 import { simulate } from "./world.ts";
 
@@ -23,7 +23,7 @@ for (let each = 0; each < tests; each += 1) {
     for (let count = 0; count < seedsPerTest; count += 1) {
       const run = await simulate({ weather: drawWeather((from + count) % seedMax) });
       assertLawful(run);
-      for (const sight of sights(run)) seen.add(sight);
+      for (const occurrence of occurrences(run)) seen.add(occurrence);
       simulatedMs += run.simulatedMs;
     }
     const minutes = (performance.now() - startedAt) / 60_000;
@@ -36,5 +36,5 @@ for (let each = 0; each < tests; each += 1) {
 }
 
 test("so many weathers have had everything in them that can happen", () => {
-  assert.deepEqual(new Set(everySight).difference(seen), new Set());
+  assert.deepEqual(new Set(everyOccurrence).difference(seen), new Set());
 });

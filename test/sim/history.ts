@@ -1,5 +1,5 @@
-// The book of a run, read back as history: for each delivery its tale, replayed step by step, and
-// for each time at which something could have been sent, what may explain that it was not.
+// The journal of a run, read back as history: for each delivery its tale, replayed step by step,
+// and for each time at which something could have been sent, what may explain that it was not.
 // Invariants look here; nothing is judged yet.
 
 import type { BatchPolicy } from "../../src/core/delivery/batch.ts";
@@ -14,13 +14,13 @@ import type {
   SubscriptionDraft,
   SubscriptionId,
 } from "../../src/core/subscription.ts";
-import { Courses } from "./flow-history.ts";
+import { FlowHistory } from "./flow-history.ts";
 import type {
   Append,
-  Book,
   ClaimNote,
   FactNote,
   Hastening,
+  Journal,
   LifeNote,
   Mark,
   Publication,
@@ -129,29 +129,29 @@ export function excuse(from: Instant, spans: readonly Span[]): Instant {
 }
 
 export class History {
-  readonly book: Book;
+  readonly journal: Journal;
   readonly weather: Weather;
   readonly tales: readonly Tale[];
-  readonly courses: Courses;
+  readonly flows: FlowHistory;
   readonly #records: ReadonlyMap<string, Subscription>;
   readonly #lives: ReadonlyMap<number, LifeNote>;
   readonly #talesByKey: ReadonlyMap<string, Tale>;
   readonly #dropFacts = new Map<string, FactNote[]>();
   readonly #terms = new Map<string, Terms>();
 
-  constructor(book: Book, weather: Weather) {
-    this.book = book;
+  constructor(journal: Journal, weather: Weather) {
+    this.journal = journal;
     this.weather = weather;
-    this.courses = new Courses(book);
+    this.flows = new FlowHistory(journal);
     this.#records = new Map(
-      book.records.map(({ record }) => [`${record.id}/${record.revision}`, record]),
+      journal.records.map(({ record }) => [`${record.id}/${record.revision}`, record]),
     );
-    this.#lives = new Map(book.lives.map((life) => [life.number, life]));
-    this.tales = tellTales(book);
+    this.#lives = new Map(journal.lives.map((life) => [life.number, life]));
+    this.tales = tellTales(journal);
     this.#talesByKey = new Map(
       this.tales.map((tale) => [`${tale.publication.number}/${tale.subscription}`, tale]),
     );
-    for (const fact of book.facts) {
+    for (const fact of journal.facts) {
       if (fact.name !== "delivery.dropped") continue;
       const key = `${fact.fields.event}/${fact.fields.subscription}`;
       this.#dropFacts.set(key, [...(this.#dropFacts.get(key) ?? []), fact]);
@@ -169,7 +169,7 @@ export class History {
   }
 
   dropFacts({ append, subscription }: Tale): readonly FactNote[] {
-    const slot = this.book.versions.find(({ id }) => id === subscription)?.slot;
+    const slot = this.journal.versions.find(({ id }) => id === subscription)?.slot;
     return this.#dropFacts.get(`${append.routed.event.systemId}/${slot}`) ?? [];
   }
 
@@ -200,13 +200,13 @@ export class History {
 
   /** The shortest and the longest time that it may have been paused for, of all there was. */
   heldMs(tale: Tale, from: Instant, mark: Mark): { readonly least: number; readonly most: number } {
-    const courses = this.courses.possible(tale.subscription, mark.seq, mark.seq);
-    const held = courses.map((flowState) => heldMs(flowState, from, mark.at));
+    const possible = this.flows.possible(tale.subscription, mark.seq, mark.seq);
+    const held = possible.map((flowState) => heldMs(flowState, from, mark.at));
     return { least: Math.min(...held), most: Math.max(...held) };
   }
 
   termsOf(draft: SubscriptionDraft): Terms {
-    const profile = profiles[this.book.topicProfiles.get(draft.topic) ?? this.weather.profile];
+    const profile = profiles[this.journal.topicProfiles.get(draft.topic) ?? this.weather.profile];
     return {
       policy: policyOf(draft, profile),
       batch: profile.batching ? draft.batch : null,
@@ -233,7 +233,7 @@ export class History {
 
   /** The states of a subscription that were possible at some time from one mark to the other. */
   versions(slot: string, from: number, until: number): readonly Version[] {
-    return this.book.versions.filter(
+    return this.journal.versions.filter(
       (version) =>
         version.slot === slot && version.possibleFrom <= until && version.possibleUntil >= from,
     );
@@ -253,20 +253,20 @@ type Entry = { readonly seq: number } & (
   | { readonly kind: "send"; readonly send: SendNote; readonly delivery: Delivery }
 );
 
-function tellTales(book: Book): Tale[] {
-  const entries = entriesByDelivery(book);
-  const publications = new Map(book.publications.map((one) => [one.number, one]));
+function tellTales(journal: Journal): Tale[] {
+  const entries = entriesByDelivery(journal);
+  const publications = new Map(journal.publications.map((one) => [one.number, one]));
   const removals = new Map<SubscriptionId, Mark>();
-  for (const removal of book.removals) {
+  for (const removal of journal.removals) {
     if (!removals.has(removal.subscription)) removals.set(removal.subscription, removal);
   }
-  return book.appends.flatMap((append) =>
+  return journal.appends.flatMap((append) =>
     append.routed.to.flatMap((subscription) => {
       const removed = removals.get(subscription) ?? null;
       if (removed !== null && removed.seq < append.seq) return [];
       const key = keyOf(append.routed.event.systemId, subscription);
       const until = removed?.seq ?? Number.POSITIVE_INFINITY;
-      const steering = steeringOf(book, { append, subscription, until });
+      const steering = steeringOf(journal, { append, subscription, until });
       const ordered = [...(entries.get(key) ?? []), ...steering].toSorted((a, b) => a.seq - b.seq);
       const publication = publications.get(append.publication);
       if (publication === undefined) throw new Error("an event came from nowhere");
@@ -277,7 +277,7 @@ function tellTales(book: Book): Tale[] {
 
 /** What operators did to the queue that it waits in first, while it may have been there. */
 function steeringOf(
-  book: Book,
+  journal: Journal,
   of: { readonly append: Append; readonly subscription: SubscriptionId; readonly until: number },
 ): readonly Entry[] {
   const { append, subscription, until } = of;
@@ -286,18 +286,18 @@ function steeringOf(
     queue.stage === "deliver" &&
     seq > append.seq &&
     seq < until;
-  const number = book.storeNumber(append.routed.event.systemId);
+  const number = journal.storeNumber(append.routed.event.systemId);
   return [
-    ...book.skips
+    ...journal.skips
       .filter(isOf)
       .map((skip) => ({ kind: "skip", seq: skip.seq, skip }) satisfies Entry),
-    ...book.hastenings
+    ...journal.hastenings
       .filter((one) => isOf(one) && (one.event === null || one.event === number))
       .map((hastening) => ({ kind: "hasten", seq: hastening.seq, hastening }) satisfies Entry),
   ];
 }
 
-function entriesByDelivery(book: Book): ReadonlyMap<string, readonly Entry[]> {
+function entriesByDelivery(journal: Journal): ReadonlyMap<string, readonly Entry[]> {
   const entries = new Map<string, Entry[]>();
   const add = (key: string, entry: Entry) => {
     const known = entries.get(key);
@@ -305,17 +305,17 @@ function entriesByDelivery(book: Book): ReadonlyMap<string, readonly Entry[]> {
     else known.push(entry);
   };
   const systemIds = new Map<number, string>();
-  for (const claim of book.claims) {
+  for (const claim of journal.claims) {
     const { id, event } = claim.delivery;
     systemIds.set(id.event, event.systemId);
     add(keyOf(event.systemId, id.subscription), { kind: "claim", seq: claim.seq, claim });
   }
-  for (const settle of book.settles) {
+  for (const settle of journal.settles) {
     const { event, subscription } = settle.settlement.delivery;
     const key = keyOf(systemIds.get(event) ?? "", subscription);
     add(key, { kind: "settle", seq: settle.seq, settle });
   }
-  for (const send of book.sends) {
+  for (const send of journal.sends) {
     for (const delivery of send.deliveries) {
       const key = keyOf(delivery.event.systemId, delivery.id.subscription);
       add(key, { kind: "send", seq: send.begun.seq, send, delivery });

@@ -9,7 +9,7 @@ import type { SubscriptionDraft } from "../../src/core/subscription.ts";
 import * as lawful from "./attempt-invariants.ts";
 import { about, aboutSend, aboutTale, type Finding, type Invariant } from "./finding.ts";
 import { excuse, History, type Settled, slackMs, type Tale } from "./history.ts";
-import type { Book, Publication, SendNote, Version } from "./journal.ts";
+import type { Journal, Publication, SendNote, Version } from "./journal.ts";
 import * as steered from "./operator-invariants.ts";
 import * as stored from "./store-invariants.ts";
 import type { Weather } from "./weather.ts";
@@ -31,8 +31,8 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   ...steered.invariants,
 };
 
-export function judge(book: Book, weather: Weather): readonly Violation[] {
-  const history = new History(book, weather);
+export function judge(journal: Journal, weather: Weather): readonly Violation[] {
+  const history = new History(journal, weather);
   return Object.entries(invariants).flatMap(([rule, invariant]) =>
     [...invariant(history)].map((finding) => ({ rule, ...finding })),
   );
@@ -40,9 +40,9 @@ export function judge(book: Book, weather: Weather): readonly Violation[] {
 
 /** Every delivery that an accepted publication must have led to, whatever was changed meanwhile. */
 function* promised(history: History) {
-  const { book } = history;
-  const slots = new Set(book.versions.map(({ slot }) => slot));
-  for (const publication of book.publications) {
+  const { journal } = history;
+  const slots = new Set(journal.versions.map(({ slot }) => slot));
+  for (const publication of journal.publications) {
     if (publication.answer !== "accepted") continue;
     const { asked: from, answered: until } = publication;
     for (const slot of slots) {
@@ -76,7 +76,7 @@ function* asked(history: History): Iterable<Finding> {
     if (answer === "refused") {
       yield about(publication, `refused, and yet kept for subscription ${subscription}`);
     }
-    const isWanted = history.book.versions.some(
+    const isWanted = history.journal.versions.some(
       (state) =>
         state.id === subscription &&
         state.possibleFrom <= (until?.seq ?? from.seq) &&
@@ -85,9 +85,9 @@ function* asked(history: History): Iterable<Finding> {
     );
     if (!isWanted) yield about(publication, `kept for ${subscription}, which does not want it`);
   }
-  for (const send of history.book.sends) {
+  for (const send of history.journal.sends) {
     for (const { event, id } of send.deliveries) {
-      const number = history.book.numberOf(event);
+      const number = history.journal.numberOf(event);
       const tale = history.tale(number, id.subscription);
       if (tale === undefined || id.subscription !== send.subscription.id) {
         yield { words: `sent to ${send.endpoint} out of nowhere`, publication: number };
@@ -98,8 +98,8 @@ function* asked(history: History): Iterable<Finding> {
 
 /** A dispatcher whose subscription has other terms by now, or is gone, begins nothing new. */
 function* upToDate(history: History): Iterable<Finding> {
-  const { versions } = history.book;
-  for (const send of history.book.sends) {
+  const { versions } = history.journal;
+  for (const send of history.journal.sends) {
     const { id, name } = send.subscription;
     const sender = history.record(send.subscription) ?? null;
     const isPossible = versions.some(
@@ -120,7 +120,7 @@ function termsOf(draft: SubscriptionDraft | null): string {
 }
 
 function* dropsTold(history: History): Iterable<Finding> {
-  const { book } = history;
+  const { journal } = history;
   for (const tale of history.tales) {
     const { gone } = tale;
     const told = history.dropFacts(tale);
@@ -134,9 +134,9 @@ function* dropsTold(history: History): Iterable<Finding> {
       yield aboutTale(tale, `dropped for ${tale.subscription} without a word`);
     }
   }
-  for (const { number, drops } of book.lives) {
+  for (const { number, drops } of journal.lives) {
     let told = 0;
-    for (const { life, name, fields } of book.facts) {
+    for (const { life, name, fields } of journal.facts) {
       if (life !== number) continue;
       if (name === "delivery.dropped") told += 1;
       if (name === "deliveries.dropped") told += Number(fields.count);
@@ -150,20 +150,20 @@ function* dropsTold(history: History): Iterable<Finding> {
 }
 
 function* answeredAtOnce(history: History): Iterable<Finding> {
-  for (const publication of history.book.publications) {
+  for (const publication of history.journal.publications) {
     const { asked: from, answered, answer } = publication;
     if (answer === "lost") continue;
     if (answered === null) yield about(publication, "never answered");
-    else if (answered.at > excuse(from.at, history.book.diskTroubles) + slackMs) {
+    else if (answered.at > excuse(from.at, history.journal.diskTroubles) + slackMs) {
       yield about(publication, `answered after ${answered.at - from.at} ms`);
     }
   }
 }
 
 function* drained(history: History): Iterable<Finding> {
-  const { book } = history;
-  for (const words of book.faults) yield { words, publication: null };
-  for (const { name, fields } of book.facts) {
+  const { journal } = history;
+  for (const words of journal.faults) yield { words, publication: null };
+  for (const { name, fields } of journal.facts) {
     if (name !== "dispatcher.broken") continue;
     yield { words: `a dispatcher is broken: ${fields.error}`, publication: null };
   }
@@ -209,5 +209,5 @@ function isLastWordLost(history: History, { gone }: Tale): boolean {
   if (gone === null) return false;
   const end = history.life(gone.life).ended;
   if (end === null || end.how !== "crash") return false;
-  return end.at <= excuse(gone.mark.at, history.book.diskTroubles) + slackMs;
+  return end.at <= excuse(gone.mark.at, history.journal.diskTroubles) + slackMs;
 }

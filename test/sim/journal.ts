@@ -1,6 +1,6 @@
-// The book of a run: what was asked, what the store really did, what was sent and what came back,
-// in one order. It is written from outside the broker (publishers, endpoints, the disk beneath the
-// store) and read by the invariants when the run is over. Nothing is judged here.
+// The journal of a run: what was asked, what the store really did, what was sent and what came
+// back, in one order. It is written from outside the broker (publishers, endpoints, the disk
+// beneath the store) and read by the invariants when the run is over. Nothing is judged here.
 //
 // For whoever wants to read it, everything also leaves a line in the trace; the hash of all lines
 // is what shows that two runs are the same.
@@ -151,7 +151,7 @@ interface Line {
   readonly about: readonly number[];
 }
 
-export class Book {
+export class Journal {
   readonly publications: Publication[] = [];
   readonly appends: Append[] = [];
   readonly claims: ClaimNote[] = [];

@@ -39,7 +39,7 @@ test("the same seed is the same run, byte for byte", async () => {
       const once = await simulate({ weather, isTraced: true });
       const again = await simulate({ weather, isTraced: true });
       assert.equal(again.hash, once.hash, `seed ${seed} on the ${store} store`);
-      assert.ok(once.book.length > 0);
+      assert.ok(once.journal.length > 0);
     }
   }
 });

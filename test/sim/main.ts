@@ -40,7 +40,7 @@ async function replay(seed: number): Promise<void> {
   const weather = drawWeather(seed, store);
   console.log(tellWeather(weather));
   const run = await simulate({ weather, isTraced: true });
-  if (values.verbose) for (const line of run.book.tell()) console.log(line);
+  if (values.verbose) for (const line of run.journal.tell()) console.log(line);
   console.log(summary(run));
   tellViolations(run);
 }
@@ -57,7 +57,7 @@ async function runFresh(goesOn: (done: number) => boolean): Promise<void> {
     const run = await simulate({ weather });
     done += 1;
     simulatedMs += run.simulatedMs;
-    sends += run.book.sends.length;
+    sends += run.journal.sends.length;
     if (run.violations.length > 0) {
       console.log(tellWeather(weather));
       tellViolations(await simulate({ weather, isTraced: true }));
@@ -72,18 +72,18 @@ async function runFresh(goesOn: (done: number) => boolean): Promise<void> {
   );
 }
 
-function summary({ book, simulatedMs, calls, hash }: Run): string {
-  const accepted = book.publications.filter(({ answer }) => answer === "accepted").length;
-  const crashes = book.lives.filter(({ ended }) => ended?.how === "crash").length;
+function summary({ journal, simulatedMs, calls, hash }: Run): string {
+  const accepted = journal.publications.filter(({ answer }) => answer === "accepted").length;
+  const crashes = journal.lives.filter(({ ended }) => ended?.how === "crash").length;
   return [
-    `${(simulatedMs / dayMs).toFixed(1)} days, ${book.lives.length} lives, ${crashes} crashes`,
-    `${book.publications.length} events published, ${accepted} accepted`,
-    `${book.sends.length} sends, ${book.settles.length} settlements, ${calls} port calls`,
+    `${(simulatedMs / dayMs).toFixed(1)} days, ${journal.lives.length} lives, ${crashes} crashes`,
+    `${journal.publications.length} events published, ${accepted} accepted`,
+    `${journal.sends.length} sends, ${journal.settles.length} settlements, ${calls} port calls`,
     `trace ${hash}`,
   ].join("\n");
 }
 
-function tellViolations({ weather, book, violations }: Run): void {
+function tellViolations({ weather, journal, violations }: Run): void {
   if (violations.length === 0) return;
   process.exitCode = 1;
   for (const { rule, words } of violations) console.log(`VIOLATED ${rule}: ${words}`);
@@ -91,7 +91,7 @@ function tellViolations({ weather, book, violations }: Run): void {
   for (const number of [...numbers].slice(0, storiesMax)) {
     if (number === null) continue;
     console.log(`\nThe story of e${number}:`);
-    for (const line of book.tell(number)) console.log(`  ${line}`);
+    for (const line of journal.tell(number)) console.log(`  ${line}`);
   }
   console.log(`\nAgain: npm run sim -- --seed ${weather.seed} --store ${weather.store} --verbose`);
 }

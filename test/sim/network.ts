@@ -7,7 +7,7 @@ import type { Clock, Instant, Parcel, Sink, Stage } from "../../src/core/ports.t
 import type { DeadLetterDestination, Destination } from "../../src/core/subscription.ts";
 import { endpointOf } from "../../src/core/subscription.ts";
 import { Dice } from "./dice.ts";
-import type { Book, SendNote } from "./journal.ts";
+import type { Journal, SendNote } from "./journal.ts";
 import {
   drawEpisodes,
   type EndpointMood,
@@ -40,7 +40,7 @@ const fits: readonly EndpointMood[] = [
 export interface NetworkOptions {
   readonly seed: number;
   readonly clock: Clock;
-  readonly book: Book;
+  readonly journal: Journal;
   readonly trouble: Trouble<EndpointMood>;
   readonly strayFaults: number;
   /** Whether an event spoils the batch it is in. */
@@ -159,14 +159,14 @@ export class Network {
     },
     limits: { readonly waitMs: number; readonly lateMs: number; readonly signal: AbortSignal },
   ): Promise<Outcome> {
-    const { book, clock } = this.#options;
+    const { journal, clock } = this.#options;
     const endpoint = this.#endpoint(what.name);
     endpoint.open += 1;
     const { deliveries } = what.parcel;
-    const numbers = deliveries.map(({ event }) => book.numberOf(event));
+    const numbers = deliveries.map(({ event }) => journal.numberOf(event));
     const fate = endpoint.draw(limits.waitMs, numbers);
     const note: SendNote = {
-      begun: book.mark(),
+      begun: journal.mark(),
       life: what.life,
       subscription: what.parcel.subscription,
       stage: what.stage,
@@ -178,22 +178,26 @@ export class Network {
       taken: null,
       brokenOff: null,
     };
-    book.sends.push(note);
+    journal.sends.push(note);
     this.#say(note, `sends attempt ${(note.deliveries[0]?.attempts ?? 0) + 1}`);
-    const request = new OpenRequest(note, { book, clock, say: (words) => this.#say(note, words) });
+    const request = new OpenRequest(note, {
+      journal,
+      clock,
+      say: (words) => this.#say(note, words),
+    });
     clock.after(fate.answerMs ?? forgetMs, () => {
       endpoint.open -= 1;
       if (fate.answerMs === null) return;
-      if (fate.isTaken) note.taken = book.mark();
+      if (fate.isTaken) note.taken = journal.mark();
       request.answer(fate.outcome);
     });
     return request.wait(limits.signal);
   }
 
   #say({ life, endpoint, subscription, deliveries }: SendNote, words: string): void {
-    const { book } = this.#options;
-    const about = deliveries.map(({ event }) => book.numberOf(event));
-    book.say(() => `life ${life}: ${endpoint} for ${subscription.name}: ${words}`, about);
+    const { journal } = this.#options;
+    const about = deliveries.map(({ event }) => journal.numberOf(event));
+    journal.say(() => `life ${life}: ${endpoint} for ${subscription.name}: ${words}`, about);
   }
 
   #endpoint(name: string): Endpoint {
@@ -209,14 +213,17 @@ export class Network {
 /** A request as the sink sees it: answered in time, answered late, or never. */
 class OpenRequest {
   readonly #note: SendNote;
-  readonly #deps: { book: Book; clock: Clock; say: (words: string) => void };
+  readonly #deps: { journal: Journal; clock: Clock; say: (words: string) => void };
   readonly #first = Promise.withResolvers<Outcome>();
   readonly #late = Promise.withResolvers<Outcome | null>();
   #state: "open" | "late" | "over" = "open";
   #cancel: () => void = () => {};
   #leaveSignal: () => void = () => {};
 
-  constructor(note: SendNote, deps: { book: Book; clock: Clock; say: (words: string) => void }) {
+  constructor(
+    note: SendNote,
+    deps: { journal: Journal; clock: Clock; say: (words: string) => void },
+  ) {
     this.#note = note;
     this.#deps = deps;
   }
@@ -236,7 +243,7 @@ class OpenRequest {
       this.#end(outcome);
     } else if (this.#state === "late") {
       this.#close();
-      this.#note.late = { ...this.#deps.book.mark(), outcome };
+      this.#note.late = { ...this.#deps.journal.mark(), outcome };
       this.#deps.say(`answers late: ${wordsOf(outcome)}`);
       this.#late.resolve(outcome);
     }
@@ -257,7 +264,7 @@ class OpenRequest {
   }
 
   #breakOff(): void {
-    this.#note.brokenOff = this.#deps.book.mark();
+    this.#note.brokenOff = this.#deps.journal.mark();
     if (this.#state === "open") this.#tell({ kind: "noReply", why: "canceled" });
     this.#close();
     this.#late.resolve(null);
@@ -269,7 +276,7 @@ class OpenRequest {
   }
 
   #tell(outcome: Outcome): void {
-    this.#note.ended = { ...this.#deps.book.mark(), outcome };
+    this.#note.ended = { ...this.#deps.journal.mark(), outcome };
     this.#deps.say(wordsOf(outcome));
     this.#first.resolve(outcome);
   }

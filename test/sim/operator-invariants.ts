@@ -12,18 +12,18 @@ export const invariants: Readonly<Record<string, Invariant>> = {
 };
 
 function* quiet(history: History): Iterable<Finding> {
-  for (const send of history.book.sends) {
+  for (const send of history.journal.sends) {
     if (send.stage !== "deliver") continue;
     const { seq } = send.begun;
-    const courses = history.courses.possible(send.subscription.id, seq, seq);
-    const isPaused = courses.length > 0 && courses.every(({ flow }) => flow.kind === "paused");
+    const possible = history.flows.possible(send.subscription.id, seq, seq);
+    const isPaused = possible.length > 0 && possible.every(({ flow }) => flow.kind === "paused");
     if (isPaused) yield aboutSend(history, send, `${send.subscription.name} is paused`);
   }
 }
 
 /** Two at the same time share what they drop; together they count all of it. */
 function* skipsCounted(history: History): Iterable<Finding> {
-  const skips = history.book.acts.filter(({ kind }) => kind === "skip");
+  const skips = history.journal.acts.filter(({ kind }) => kind === "skip");
   for (const [id, acts] of Map.groupBy(skips, ({ subscription }) => subscription)) {
     if (acts.some(({ answered }) => answered === null)) continue;
     const skipped = history.tales.filter(
@@ -41,7 +41,7 @@ function* notAfterSkip(history: History): Iterable<Finding> {
     const { skipped, sent } = tale;
     if (skipped === null) continue;
     // What was in hand may go out while the skip is under way.
-    const act = history.book.acts.find(
+    const act = history.journal.acts.find(
       ({ kind, subscription, asked }) =>
         kind === "skip" && subscription === tale.subscription && asked.seq < skipped.seq,
     );

@@ -1,18 +1,19 @@
 // Whoever steers the simulated broker while it runs: pauses, resumes and drains subscriptions,
-// skips and hastens what waits, closes and opens endpoints. Each act is written into the book with
-// the moments at which it was asked for and answered. When all is well, everything is let go on.
+// skips and hastens what waits, closes and opens endpoints. Each act is written into the journal
+// with the moments at which it was asked for and answered. When all is well, everything is let go
+// on.
 
 import type { Clock } from "../../src/core/ports.ts";
 import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
 import type { Rooms } from "../../src/wiring.ts";
 import type { Life } from "./broker-life.ts";
 import { Dice } from "./dice.ts";
-import type { Act, Book } from "./journal.ts";
+import type { Act, Journal } from "./journal.ts";
 import type { Weather } from "./weather.ts";
 
 export interface OperatorOptions {
   readonly weather: Weather;
-  readonly book: Book;
+  readonly journal: Journal;
   readonly clock: Clock;
   /** The life that is ready for work now, or null. */
   readonly life: () => { readonly life: Life; readonly rooms: Rooms } | null;
@@ -44,11 +45,11 @@ export class Operator {
     const { id, name, destination } = this.#dice.pick(subscriptions);
     const endpoint = endpointOf(destination);
     const { operator } = ready.rooms;
-    const { book } = this.#options;
+    const { journal } = this.#options;
     const rate = this.#dice.pick([0.2, 1, 5, 40]);
-    const event = book.appends.length === 0 ? null : this.#dice.pick(book.appends);
-    const act = book.act({ kind, life: ready.life.number, subscription: id, endpoint });
-    book.say(() => `operator: ${kind} ${name}`);
+    const event = journal.appends.length === 0 ? null : this.#dice.pick(journal.appends);
+    const act = journal.act({ kind, life: ready.life.number, subscription: id, endpoint });
+    journal.say(() => `operator: ${kind} ${name}`);
     const carried = this.#carry(ready.life, act, async () => {
       switch (kind) {
         case "pause":
@@ -108,21 +109,21 @@ export class Operator {
   }
 
   #note(life: Life, act: Pick<Act, "kind" | "subscription" | "endpoint">): Act {
-    return this.#options.book.act({ ...act, life: life.number });
+    return this.#options.journal.act({ ...act, life: life.number });
   }
 
   /** False when it was refused, or nobody knows. */
   async #carry(life: Life, act: Act, make: () => Promise<number | null>) {
-    const { book } = this.#options;
+    const { journal } = this.#options;
     try {
       const answer = await life.outlive(make());
       if (answer.kind === "lost") return false;
-      act.answered = book.mark();
+      act.answered = journal.mark();
       act.count = answer.value;
-      book.say(() => `operator: ${act.kind} is done`);
+      journal.say(() => `operator: ${act.kind} is done`);
       return true;
     } catch (error) {
-      book.say(() => `operator: ${act.kind} is refused: ${error}`);
+      journal.say(() => `operator: ${act.kind} is refused: ${error}`);
       return false;
     }
   }

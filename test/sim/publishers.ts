@@ -1,5 +1,5 @@
 // Those who publish. Each has a few events and some patience: refused with 429 or 503, cut off or
-// turned away at a closed door, they wait and try again, and so may publish the same events twice.
+// turned away, they wait and try again, and so may publish the same events twice.
 // What they were answered is what the broker will be held to.
 
 import type { Clock } from "../../src/core/ports.ts";
@@ -9,13 +9,13 @@ import { isoInstant } from "../../src/core/text/time.ts";
 import { replyToRefusal } from "../../src/runtime/http/error-reply.ts";
 import type { Life } from "./broker-life.ts";
 import { Dice } from "./dice.ts";
-import type { Book, Publication } from "./journal.ts";
+import type { Journal, Publication } from "./journal.ts";
 import { eventTypes, subjects } from "./subscription-admin.ts";
 import type { Weather } from "./weather.ts";
 
 export interface PublishersOptions {
   readonly weather: Weather;
-  readonly book: Book;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly topics: readonly string[];
   readonly life: () => Life | null;
@@ -55,7 +55,7 @@ export class Publishers {
 
   /** The status; null when the broker was not there or died over it. */
   async #try(topic: string, intents: readonly Intent[]): Promise<number | null> {
-    const { book, life: findLife } = this.#options;
+    const { journal, life: findLife } = this.#options;
     const life = findLife();
     if (life === null || !life.isPast("publish")) return null;
     const publications = intents.map((intent) => this.#open(topic, intent));
@@ -63,22 +63,22 @@ export class Publishers {
     const status = answer.kind === "lost" ? null : answer.value.status;
     const told = status === null ? "lost" : status === 200 ? "accepted" : "refused";
     for (const publication of publications) {
-      publication.answered = book.mark();
+      publication.answered = journal.mark();
       publication.answer = told;
     }
-    book.say(() => `publish: ${told} ${status ?? ""}`, numbersOf(publications));
+    journal.say(() => `publish: ${told} ${status ?? ""}`, numbersOf(publications));
     if (status !== null && ![200, 429, 503].includes(status)) {
-      book.fault(`a publish without fault was answered ${status}`);
+      journal.fault(`a publish without fault was answered ${status}`);
     }
     return status;
   }
 
   #open(topic: string, { subject, eventType }: Intent): Publication {
-    const { book } = this.#options;
-    const number = book.publications.length + 1;
-    const asked = book.mark();
+    const { journal } = this.#options;
+    const number = journal.publications.length + 1;
+    const asked = journal.mark();
     const publication = { number, topic, subject, eventType, asked, answered: null, answer: null };
-    book.publications.push(publication);
+    journal.publications.push(publication);
     return publication;
   }
 
@@ -87,7 +87,7 @@ export class Publishers {
     publications: readonly Publication[],
     intents: readonly Intent[],
   ): Request {
-    const { book, clock } = this.#options;
+    const { journal, clock } = this.#options;
     const events = publications.map(({ number, subject, eventType }, index) => ({
       id: `e${number}`,
       subject,
@@ -96,7 +96,7 @@ export class Publishers {
       data: { number, padding: "x".repeat(intents[index]?.paddingChars ?? 0) },
       dataVersion: "1",
     }));
-    book.say(() => `publish: asks ${topic}`, numbersOf(publications));
+    journal.say(() => `publish: asks ${topic}`, numbersOf(publications));
     return {
       method: "POST",
       scheme: "https",

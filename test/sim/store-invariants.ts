@@ -66,21 +66,21 @@ function* fenced(history: History): Iterable<Finding> {
 }
 
 function* removalsTold(history: History): Iterable<Finding> {
-  const { book } = history;
-  for (const { subscription, seq, at } of book.removals) {
+  const { journal } = history;
+  for (const { subscription, seq, at } of journal.removals) {
     const waiting = history.tales.filter(
       (tale) =>
         tale.subscription === subscription &&
         (tale.gone === null || tale.gone.mark.seq > seq) &&
         (tale.skipped === null || tale.skipped.seq > seq),
     );
-    const facts = book.facts.filter(
+    const facts = journal.facts.filter(
       ({ name, fields }) => name === "deliveries.dropped" && fields.subscription === subscription,
     );
     const [told] = facts;
-    const crashed = book.lives.some(
+    const crashed = journal.lives.some(
       ({ ended }) =>
-        ended?.how === "crash" && ended.at <= excuse(at, history.book.diskTroubles) + slackMs,
+        ended?.how === "crash" && ended.at <= excuse(at, history.journal.diskTroubles) + slackMs,
     );
     if (told === undefined) {
       if (!crashed) yield { words: `${subscription} is removed silently`, publication: null };

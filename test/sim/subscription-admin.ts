@@ -1,5 +1,5 @@
 // Whoever manages subscriptions in the simulated world: makes them at the start, then adds, changes
-// and removes some, one change at a time. Each change is written into the book with the time it
+// and removes some, one change at a time. Each change is written into the journal with the time it
 // took, because a publish that comes in between may see the old state or the new one.
 
 import { profileNames } from "../../src/core/delivery/profile.ts";
@@ -9,7 +9,7 @@ import { plainSubscription, type SubscriptionDraft } from "../../src/core/subscr
 import { plainTopic } from "../../src/core/topic.ts";
 import type { Everything, Life } from "./broker-life.ts";
 import { Dice } from "./dice.ts";
-import type { Book, Version } from "./journal.ts";
+import type { Journal, Version } from "./journal.ts";
 import type { Weather } from "./weather.ts";
 
 export const eventTypes = ["order.made", "order.paid", "Stock.Low"] as const;
@@ -17,17 +17,17 @@ export const subjects = ["/shop/a/1", "/shop/b/22", "/Shop/A/3", "/depot/7"] as 
 
 const minuteMs = 60_000;
 
-export interface DeskOptions {
+export interface SubscriptionAdminOptions {
   readonly weather: Weather;
-  readonly book: Book;
+  readonly journal: Journal;
   readonly clock: Clock;
   /** The life that is ready for work now, or null. */
   readonly life: () => { readonly life: Life; readonly store: Everything } | null;
 }
 
-export class Desk {
+export class SubscriptionAdmin {
   readonly topics: readonly string[];
-  readonly #options: DeskOptions;
+  readonly #options: SubscriptionAdminOptions;
   readonly #dice: Dice;
   readonly #splitDice: Dice;
   /** The state of each subscription, by its name; what is asked for last comes last. */
@@ -36,7 +36,7 @@ export class Desk {
   #open: { readonly from: Version; readonly to: Version } | null = null;
   #made = 0;
 
-  constructor(options: DeskOptions) {
+  constructor(options: SubscriptionAdminOptions) {
     this.#options = options;
     this.#dice = new Dice(options.weather.seed, "desk");
     this.#splitDice = new Dice(options.weather.seed, "halving");
@@ -48,10 +48,10 @@ export class Desk {
 
   /** Before the first life, straight into the store. */
   async furnish(bare: Everything): Promise<void> {
-    const { weather, book } = this.#options;
+    const { weather, journal } = this.#options;
     for (const name of this.topics) {
       const profile = this.#dice.isHit(0.5) ? null : this.#dice.pick(profileNames);
-      book.topicProfiles.set(name, profile ?? weather.profile);
+      journal.topicProfiles.set(name, profile ?? weather.profile);
       await bare.putTopic({
         ...plainTopic,
         name,
@@ -65,9 +65,9 @@ export class Desk {
       const draft = this.#draft(this.#newName(), this.#dice.pick(this.topics));
       const written = await bare.putSubscription(draft);
       const { id, revision } = written;
-      book.recorded(written);
+      journal.recorded(written);
       this.#add({ slot: draft.name, draft, id, revision, possibleFrom: 0 });
-      book.say(() => `desk: ${draft.name} is ${id}: ${JSON.stringify(draft)}`);
+      journal.say(() => `admin: ${draft.name} is ${id}: ${JSON.stringify(draft)}`);
     }
   }
 
@@ -76,10 +76,10 @@ export class Desk {
     const ready = this.#options.life();
     if (ready === null || this.#open !== null) return;
     const { from, draft } = this.#drawChange();
-    const { book } = this.#options;
-    const to = this.#add({ ...from, draft, revision: null, possibleFrom: book.mark().seq });
+    const { journal } = this.#options;
+    const to = this.#add({ ...from, draft, revision: null, possibleFrom: journal.mark().seq });
     this.#open = { from, to };
-    book.say(() => `desk: asks for ${to.slot}: ${JSON.stringify(draft)}`);
+    journal.say(() => `admin: asks for ${to.slot}: ${JSON.stringify(draft)}`);
     try {
       const answer = await ready.life.outlive(this.#write(ready.store, to));
       if (answer.kind === "lost") return;
@@ -146,7 +146,7 @@ export class Desk {
   }
 
   #isDiskTroubled(since: number): boolean {
-    return this.#options.book.diskTroubles.some(({ from, until }) => {
+    return this.#options.journal.diskTroubles.some(({ from, until }) => {
       return until > since && from <= this.#options.clock.now();
     });
   }
@@ -154,26 +154,28 @@ export class Desk {
   /** From now on this is the only possible state. */
   #conclude(state: Version): void {
     if (this.#open === null) return;
-    const { book } = this.#options;
+    const { journal } = this.#options;
     const { from, to } = this.#open;
     this.#open = null;
-    const { seq } = book.mark();
+    const { seq } = journal.mark();
     const other = state === to ? from : to;
     other.possibleUntil = seq;
     state.certainAt = Math.min(state.certainAt, this.#options.clock.now());
     if (state === from) this.#current.set(from.slot, from);
-    book.say(() => `desk: ${to.slot} is ${state === to ? "changed" : "as before"}, id ${state.id}`);
+    journal.say(
+      () => `admin: ${to.slot} is ${state === to ? "changed" : "as before"}, id ${state.id}`,
+    );
   }
 
   #add(version: Omit<Version, "possibleUntil" | "certainAt">): Version {
-    const { book } = this.#options;
+    const { journal } = this.#options;
     const possibleUntil = Number.POSITIVE_INFINITY;
-    const certainAt = version.possibleFrom === 0 ? book.startAt : Number.POSITIVE_INFINITY;
+    const certainAt = version.possibleFrom === 0 ? journal.startAt : Number.POSITIVE_INFINITY;
     const added: Version = { ...version, possibleUntil, certainAt };
     if (version.possibleFrom > 0 && !this.#current.has(version.slot)) {
       throw new Error(`${version.slot} has no state before this one`);
     }
-    book.versions.push(added);
+    journal.versions.push(added);
     this.#current.set(version.slot, added);
     return added;
   }

@@ -16,7 +16,7 @@ export function assertLawful({ weather, violations }: Run): void {
   assert.fail(`${violations.length} violations\n${words}\n\n${tellWeather(weather)}\n\n${again}`);
 }
 
-export const everySight = [
+export const everyOccurrence = [
   ...["crash", "stop", "publish refused", "publish lost", "batch", "removed"],
   ...["retried", "delivered", "delivered late", "given up", "dead-lettered", "dropped", "expired"],
   ...["unhealthy", "probing", "recovering", "healthy", "store failed"],
@@ -24,13 +24,13 @@ export const everySight = [
 ] as const;
 
 /** What a run had in it. */
-export function* sights({ book }: Run): Iterable<(typeof everySight)[number]> {
-  for (const { ended } of book.lives) if (ended !== null) yield ended.how;
-  for (const { answer } of book.publications) {
+export function* occurrences({ journal }: Run): Iterable<(typeof everyOccurrence)[number]> {
+  for (const { ended } of journal.lives) if (ended !== null) yield ended.how;
+  for (const { answer } of journal.publications) {
     if (answer === "refused" || answer === "lost") yield `publish ${answer}`;
   }
-  if (book.sends.some(({ deliveries }) => deliveries.length > 1)) yield "batch";
-  for (const { name, fields } of book.facts) {
+  if (journal.sends.some(({ deliveries }) => deliveries.length > 1)) yield "batch";
+  for (const { name, fields } of journal.facts) {
     if (name === "deliveries.dropped" && fields.reason !== "Skipped") yield "removed";
     if (name === "delivery.givenUp") yield "given up";
     if (name === "delivery.dropped") yield "dropped";

@@ -14,11 +14,11 @@ import { type Disk, type OpenStore, openDisk } from "./disk.ts";
 import { erraticMsMax, slowMsMax } from "./disk-faults.ts";
 import { excuse, slackMs } from "./history.ts";
 import { judge, type Violation } from "./invariants.ts";
-import { Book } from "./journal.ts";
+import { Journal } from "./journal.ts";
 import { Network } from "./network.ts";
 import { Operator } from "./operator.ts";
 import { Publishers } from "./publishers.ts";
-import { Desk } from "./subscription-admin.ts";
+import { SubscriptionAdmin } from "./subscription-admin.ts";
 import { type DiskMood, drawEpisodes, type Episode, type Weather } from "./weather.ts";
 
 const startAt: Instant = Date.UTC(2030, 0, 1);
@@ -56,7 +56,7 @@ export interface Options {
 
 export interface Run {
   readonly weather: Weather;
-  readonly book: Book;
+  readonly journal: Journal;
   readonly violations: readonly Violation[];
   readonly hash: string;
   readonly simulatedMs: number;
@@ -67,26 +67,26 @@ export interface Run {
 export async function simulate(options: Options): Promise<Run> {
   const world = new World(options);
   await world.run();
-  const { book } = world;
+  const { journal } = world;
   const { weather } = options;
   return {
     weather,
-    book,
-    violations: judge(book, weather),
-    hash: book.hash(),
-    simulatedMs: book.endAt - book.startAt,
+    journal,
+    violations: judge(journal, weather),
+    hash: journal.hash(),
+    simulatedMs: journal.endAt - journal.startAt,
     calls: world.calls,
   };
 }
 
 class World {
-  readonly book: Book;
+  readonly journal: Journal;
   readonly #options: Options;
   readonly #weather: Weather;
   readonly #clock: SimClock;
   readonly #crashDice: Dice;
   readonly #disk: Disk;
-  readonly #desk: Desk;
+  readonly #admin: SubscriptionAdmin;
   readonly #operator: Operator;
   readonly #network: Network;
   readonly #letters: Network;
@@ -107,11 +107,14 @@ class World {
     const { seed } = weather;
     this.#weather = weather;
     this.#clock = new SimClock(startAt, () => this.#life?.turn());
-    this.book = new Book({ now: () => this.#clock.now(), isTraced: options.isTraced ?? false });
+    this.journal = new Journal({
+      now: () => this.#clock.now(),
+      isTraced: options.isTraced ?? false,
+    });
     this.#crashDice = new Dice(seed, "crashes");
     this.#ids = seededIds(seed);
     this.#chance = seededChance(seed);
-    const { book } = this;
+    const { journal } = this;
     const clock = this.#clock;
     const phase = { from: startAt, until: startAt + weather.safetyMs };
     const dice = new Dice(seed, "disk");
@@ -119,16 +122,16 @@ class World {
     for (const { from, until, mood } of episodes) {
       // A call that was begun at the end of it may be under way long after.
       const tailMs = mood === "erratic" ? erraticMsMax : mood === "slow" ? 2 * slowMsMax : 1_000;
-      book.diskTroubles.push({ from, until: until + tailMs });
-      book.say(() => `disk: ${mood} from ${from - startAt} to ${until - startAt} ms`);
+      journal.diskTroubles.push({ from, until: until + tailMs });
+      journal.say(() => `disk: ${mood} from ${from - startAt} to ${until - startAt} ms`);
     }
     const plant = options.plant?.store;
-    const disk = { weather, episodes, clock, dice, book };
+    const disk = { weather, episodes, clock, dice, journal };
     this.#disk = openDisk(plant === undefined ? disk : { ...disk, plant });
     const ready = () => this.#ready();
-    this.#desk = new Desk({ weather, book, clock, life: ready });
-    this.#operator = new Operator({ weather, book, clock, life: ready });
-    const network = { seed, clock, book, ...phase, calmAt: () => book.calmAt };
+    this.#admin = new SubscriptionAdmin({ weather, journal, clock, life: ready });
+    this.#operator = new Operator({ weather, journal, clock, life: ready });
+    const network = { seed, clock, journal, ...phase, calmAt: () => journal.calmAt };
     this.#network = new Network({
       ...network,
       trouble: weather.network,
@@ -145,9 +148,9 @@ class World {
     });
     this.#publishers = new Publishers({
       weather,
-      book,
+      journal,
       clock,
-      topics: this.#desk.topics,
+      topics: this.#admin.topics,
       life: () => this.#openLife(),
     });
   }
@@ -158,20 +161,20 @@ class World {
   }
 
   async run(): Promise<void> {
-    const { book } = this;
+    const { journal } = this;
     const clock = this.#clock;
-    await this.#desk.furnish(this.#disk.bare);
+    await this.#admin.furnish(this.#disk.bare);
     this.#begin();
     this.#schedule();
-    const isEndless = () => book.sends.length > sendsMax;
+    const isEndless = () => journal.sends.length > sendsMax;
     await clock.run(startAt + this.#weather.safetyMs, isEndless);
-    book.calmAt = clock.now();
-    book.say(() => "all is well from now on");
+    journal.calmAt = clock.now();
+    journal.say(() => "all is well from now on");
     void this.#operator.calm();
-    await clock.run(book.calmAt + calmMsMax, isEndless);
-    if (isEndless()) book.fault(`more than ${sendsMax} sends, and no end`);
+    await clock.run(journal.calmAt + calmMsMax, isEndless);
+    if (isEndless()) journal.fault(`more than ${sendsMax} sends, and no end`);
     await this.#finish();
-    book.endAt = clock.now();
+    journal.endAt = clock.now();
   }
 
   // Lives.
@@ -179,7 +182,7 @@ class World {
   #begin(): void {
     this.#livesBegun += 1;
     const life = new Life(this.#livesBegun, {
-      book: this.book,
+      journal: this.journal,
       clock: this.#clock,
       isLast: (call) => this.#isLast(call),
       onCrash: (where) => this.#crash(life, where),
@@ -209,9 +212,9 @@ class World {
   #opened(life: Life, rooms: Rooms): void {
     if (!life.isAlive) return;
     life.rooms = rooms;
-    life.note.ready = this.book.mark();
-    this.book.say(() => `life ${life.number} is ready`);
-    void this.#desk.lookAgain(this.#disk.bare);
+    life.note.ready = this.journal.mark();
+    this.journal.say(() => `life ${life.number} is ready`);
+    void this.#admin.lookAgain(this.#disk.bare);
   }
 
   #isLast(callOfLife: number): boolean {
@@ -222,14 +225,14 @@ class World {
   }
 
   #mayCrash(): boolean {
-    const isCalm = this.#clock.now() >= this.book.calmAt;
+    const isCalm = this.#clock.now() >= this.journal.calmAt;
     return !isCalm && this.#crashes < this.#weather.crashes.max;
   }
 
   #crash(life: Life, where: string): void {
     if (!life.isAlive) return;
     this.#crashes += 1;
-    this.book.say(() => `life ${life.number} crashes at ${where}`);
+    this.journal.say(() => `life ${life.number} crashes at ${where}`);
     this.#end(life, "crash");
   }
 
@@ -253,10 +256,10 @@ class World {
     const ready = this.#ready();
     if (ready === null) return;
     const { life, rooms, open } = ready;
-    const { book } = this;
+    const { journal } = this;
     const clock = this.#clock;
     this.#isStopping = true;
-    book.say(() => `life ${life.number} is told to stop within ${graceMs} ms`);
+    journal.say(() => `life ${life.number} is told to stop within ${graceMs} ms`);
     const abort = new AbortController();
     const until = clock.now() + graceMs;
     const cancel = clock.after(graceMs, () => abort.abort());
@@ -265,9 +268,9 @@ class World {
     if (!life.isAlive) return;
     await life.outlive(open.close());
     if (!life.isAlive) return;
-    const lateMs = clock.now() - excuse(until, book.diskTroubles);
-    if (lateMs > slackMs) book.fault(`a broker stops ${lateMs} ms later than it was told`);
-    if (life.alarms > 0) book.fault(`a stopped broker leaves ${life.alarms} alarms behind`);
+    const lateMs = clock.now() - excuse(until, journal.diskTroubles);
+    if (lateMs > slackMs) journal.fault(`a broker stops ${lateMs} ms later than it was told`);
+    if (life.alarms > 0) journal.fault(`a stopped broker leaves ${life.alarms} alarms behind`);
     this.#end(life, "stop");
   }
 
@@ -296,7 +299,7 @@ class World {
       busyTimes.push(at);
       this.#clock.after(at, () => void this.#publishers.publish(errand));
     }
-    for (const { from, until } of this.book.diskTroubles) {
+    for (const { from, until } of this.journal.diskTroubles) {
       busyTimes.push(from - startAt, dice.whole(from, until) - startAt);
     }
     /** Any time, or soon after something has begun, when there is more to disturb. */
@@ -305,7 +308,7 @@ class World {
         ? dice.whole(0, safetyMs - 1)
         : Math.min(dice.pick(busyTimes) + dice.spread(1, 120_000), safetyMs - 1);
     for (let count = 0; count < changes; count += 1) {
-      this.#clock.after(drawTime(), () => void this.#desk.change());
+      this.#clock.after(drawTime(), () => void this.#admin.change());
     }
     const steering = new Dice(seed, "when operators act");
     for (let count = 0; count < acts; count += 1) {
@@ -329,25 +332,26 @@ class World {
 
   /** When everything has come to its end, there is nothing left, and the broker stops at once. */
   async #finish(): Promise<void> {
-    const { book } = this;
-    if (this.#clock.alarms > 0) book.fault(`${this.#clock.alarms} alarms are left in calm`);
-    for (const words of await this.#disk.leftovers()) book.fault(`left in the store: ${words}`);
+    const { journal } = this;
+    if (this.#clock.alarms > 0) journal.fault(`${this.#clock.alarms} alarms are left in calm`);
+    for (const words of await this.#disk.leftovers()) journal.fault(`left in the store: ${words}`);
     const ready = this.#ready();
     if (ready === null) {
-      book.fault("the broker is not running in calm");
+      journal.fault("the broker is not running in calm");
       return;
     }
     const why = ready.rooms.whyNotReady();
-    if (why !== null) book.fault(`the broker is not ready in calm: ${why}`);
-    const { seq } = book.mark();
+    if (why !== null) journal.fault(`the broker is not ready in calm: ${why}`);
+    const { seq } = journal.mark();
     await this.#clock.run(this.#clock.now());
     let isClosed = false;
     void ready.rooms.close(new AbortController().signal).then(() => {
       isClosed = true;
     });
     await this.#clock.run(this.#clock.now() + 1_000);
-    if (!isClosed) book.fault("the broker does not stop in calm");
-    if (book.sends.some(({ begun }) => begun.seq > seq)) book.fault("something is sent at the end");
+    if (!isClosed) journal.fault("the broker does not stop in calm");
+    if (journal.sends.some(({ begun }) => begun.seq > seq))
+      journal.fault("something is sent at the end");
   }
 
   #rules(): RoomRules {
