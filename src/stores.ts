@@ -51,6 +51,7 @@ export async function openStore(
     // A clock that stands still cannot end a wait for company.
     gatherMs: config.clock === "virtual" ? 0 : gatherMs,
     waitingCharsMax: config.publishQueueBytesMax,
+    waitMsMax: config.publishWaitMaxMs,
     retryAfterMs,
   });
   return Object.assign(front, { backups });

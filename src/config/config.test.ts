@@ -89,6 +89,7 @@ test("without any setting the defaults are in force, and cannot be changed", () 
     deadLetterLimitMs: 14_400_000,
     bodiesBytesMax: 128 * 1024 * 1024,
     publishQueueBytesMax: 64 * 1024 * 1024,
+    publishWaitMaxMs: 2_000,
     stopGraceMs: 8_000,
     tlsCaFiles: null,
     tlsNames: null,

@@ -298,6 +298,15 @@ export const settings = {
     example: "268435456",
     about: "How much may wait for the disk before publishes are refused with 429.",
   }),
+  publishWaitMaxMs: setting({
+    name: "publish-wait-max",
+    kind: duration("PT10M"),
+    default: "PT2S",
+    example: "PT10S",
+    about:
+      "How long a publish may have to wait for the disk: beyond that, further ones are refused " +
+      "with 429 until the wait is below half of it.",
+  }),
   story: setting({
     name: "story",
     kind: onOrOff(),

@@ -55,6 +55,60 @@ test("publishes are refused while more waits for the disk than is held", async (
   await large;
 });
 
+test("publishes are refused while the disk is behind, until it has caught up", async () => {
+  const engine = new SlowEngine();
+  const clock = { at: startAt, now: () => clock.at, after: () => () => {} };
+  const store = new FrontStore({
+    ...{ engine, clock, activity: { begin: () => () => {} } },
+    ...{ gatherMs: 0, waitingCharsMax: 100_000_000, waitMsMax: 2_000, retryAfterMs: 1234 },
+  });
+  const append = (name: string) => store.append(routedTo([1], name), clock.now());
+  const slow = append("slow");
+  await engine.runs(1);
+  clock.at += 2_000;
+  const inTime = append("in-time");
+  clock.at += 1;
+  await assert.rejects(append("late"), refusal("TooManyRequests", 1234));
+  engine.answer();
+  await slow;
+  await engine.runs(2);
+  // The oldest of what is left has waited one millisecond: half the bound is not reached.
+  const again = append("again");
+  clock.at += 1_500;
+  const more = append("more");
+  engine.answer();
+  await engine.runs(3);
+  engine.answer();
+  await Promise.all([inTime, again, more]);
+});
+
+test("a disk that was slow with a large round is not given as much again", async () => {
+  const engine = new SlowEngine();
+  const clock = { at: startAt, now: () => clock.at, after: () => () => {} };
+  const store = new FrontStore({
+    ...{ engine, clock, activity: { begin: () => () => {} } },
+    ...{ gatherMs: 0, waitingCharsMax: 100_000_000, waitMsMax: 2_000, retryAfterMs: 1234 },
+  });
+  const large = "x".repeat(1_048_576);
+  const append = () => store.append(routedTo([1], large), clock.now());
+  // Four of them took a little more than four seconds.
+  const first = Promise.all([append(), append(), append(), append()]);
+  await engine.runs(1);
+  clock.at += 4_100;
+  engine.answer();
+  await first;
+  const second = [append(), append()];
+  await assert.rejects(append(), refusal("TooManyRequests", 1234));
+  await engine.runs(2);
+  engine.answer();
+  await Promise.all(second);
+  // Nothing waits, and the disk has shown that it can.
+  const third = [append(), append(), append(), append()];
+  await engine.runs(3);
+  engine.answer();
+  await Promise.all(third);
+});
+
 test("a round of settlements waits for company, one that somebody waits for does not", async () => {
   const engine = new SlowEngine();
   const rings: (() => void)[] = [];

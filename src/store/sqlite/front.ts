@@ -26,6 +26,7 @@ import type {
   WholeStore,
 } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { type DiskPace, expectedWaitMs, isShedding, paceAfter } from "../../core/shedding.ts";
 import type { Memo, SkipStep } from "../../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../../core/subscription.ts";
 import type { Topic, TopicDraft } from "../../core/topic.ts";
@@ -52,6 +53,8 @@ export interface FrontOptions {
   readonly gatherMs: number;
   /** Characters of events waiting for the disk, beyond which publishes are refused. */
   readonly waitingCharsMax: number;
+  /** How long a publish may have to wait for the disk; beyond that, others are refused. */
+  readonly waitMsMax?: number;
   readonly retryAfterMs: number;
 }
 
@@ -68,6 +71,10 @@ export class FrontStore implements WholeStore {
   readonly #options: FrontOptions;
   #waiting: Waiting[] = [];
   #waitingChars = 0;
+  /** Of appends not yet answered, when each came; the oldest first. */
+  readonly #cameAt = new Set<{ readonly at: Instant }>();
+  #pace: DiskPace = null;
+  #isShedding = false;
   /** How many of the waiting operations are appends, and how many settlements. */
   #appends = 0;
   #settles = 0;
@@ -87,13 +94,12 @@ export class FrontStore implements WholeStore {
   }
 
   async append(routed: readonly Routed[], now: Instant): Promise<number> {
-    const { waitingCharsMax, retryAfterMs } = this.#options;
-    let chars = 0;
-    for (const { event } of routed) chars += event.text.length;
-    if (this.#waitingChars > 0 && this.#waitingChars + chars > waitingCharsMax) {
-      const reason = "More events are waiting for the disk than the broker holds; try again.";
-      throw new Refusal("TooManyRequests", reason, { retryAfterMs });
-    }
+    const { retryAfterMs } = this.#options;
+    const chars = charsOf(routed);
+    const why = this.#whyNotNow(chars, now);
+    if (why !== null) throw new Refusal("TooManyRequests", why, { retryAfterMs });
+    const came = { at: now };
+    this.#cameAt.add(came);
     this.#waitingChars += chars;
     try {
       return await this.#do<number>({ kind: "append", routed, now });
@@ -103,7 +109,21 @@ export class FrontStore implements WholeStore {
       throw new Refusal("Unavailable", reason, { retryAfterMs, cause: error });
     } finally {
       this.#waitingChars -= chars;
+      this.#cameAt.delete(came);
     }
+  }
+
+  /** Null, or why a publish of so many characters is refused. One that would be alone never is. */
+  #whyNotNow(chars: number, now: Instant): string | null {
+    const { waitingCharsMax, waitMsMax = Number.POSITIVE_INFINITY } = this.#options;
+    const [oldest] = this.#cameAt;
+    const oldestMs = oldest === undefined ? 0 : now - oldest.at;
+    const load = { oldestMs, waitingChars: this.#waitingChars, pace: this.#pace };
+    this.#isShedding = isShedding(this.#isShedding, expectedWaitMs(load), waitMsMax);
+    if (this.#isShedding) return "The disk is behind with earlier events; try again.";
+    return this.#waitingChars > 0 && this.#waitingChars + chars > waitingCharsMax
+      ? "More events are waiting for the disk than the broker holds; try again."
+      : null;
   }
 
   claim(queue: Queue, want: Want): Promise<Claim> {
@@ -253,10 +273,13 @@ export class FrontStore implements WholeStore {
       isNext = true;
       this.#appends = 0;
       this.#settles = 0;
+      const startedAt = this.#options.clock.now();
       const round = await this.#options.engine.run(ops).catch((error: Error) => {
         for (const { reject } of waiting) reject(error);
         return null;
       });
+      const ms = this.#options.clock.now() - startedAt;
+      this.#pace = paceAfter(this.#pace, { chars: charsIn(ops), ms });
       const isFailed = (op: Op, index: number) =>
         op.kind === "sweep" && round?.answers[index]?.kind === "failed";
       if (ops.some(isFailed)) this.#sweepLater();
@@ -322,6 +345,19 @@ export class FrontStore implements WholeStore {
     }
     for (const wake of told.values()) yield { ...wake, deliveries: [] };
   }
+}
+
+function charsOf(routed: readonly Routed[]): number {
+  let chars = 0;
+  for (const { event } of routed) chars += event.text.length;
+  return chars;
+}
+
+/** Of new events. */
+function charsIn(ops: readonly Op[]): number {
+  let chars = 0;
+  for (const op of ops) if (op.kind === "append") chars += charsOf(op.routed);
+  return chars;
 }
 
 function deliveryOf(push: Push, event: Event, now: Instant): Delivery {
