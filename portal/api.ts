@@ -1,15 +1,15 @@
-// Asking the broker: one function for every request, and one hook for what a page shows. A refusal
-// keeps the broker's own words; the portal adds none of its own except where nobody answered.
+// Requests to the broker: one function for every request, and one hook for what a page shows. A
+// refusal keeps the broker's message; the portal adds its own only when the broker did not answer.
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { inTurn } from "./in-turn.ts";
 import type { SubscriptionName } from "./route.ts";
 
-/** The broker said no, or did not answer (status 0). */
+/** The broker refused, or did not answer (status 0). */
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;
-  /** The field that is at fault: `properties.retryPolicy.maxDeliveryAttempts`. */
+  /** The field with the error: `properties.retryPolicy.maxDeliveryAttempts`. */
   readonly field: string | null;
 
   constructor(status: number, code: string, message: string, field: string | null = null) {
@@ -20,7 +20,7 @@ export class Refused extends Error {
   }
 }
 
-/** Most refusals begin with the field that they are about. */
+/** Most refusals begin with their field. */
 function fieldIn(message: string): string | null {
   return /\bproperties(?:\.\w+|\[\d+\])+|^[\w.[\]]+(?= must )/.exec(message)?.[0] ?? null;
 }
@@ -45,7 +45,7 @@ export async function ask<T>(
   return (text === "" ? null : JSON.parse(text)) as T;
 }
 
-/** As `fetch`, but every answer that is no success is thrown as the broker words it. */
+/** Like `fetch`, but every answer that is not a success is thrown with the broker's message. */
 export async function send(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
@@ -58,9 +58,9 @@ export async function send(path: string, init: RequestInit): Promise<Response> {
   throw await refusalIn(response);
 }
 
-/** A session that has ended: the page to sign in is where to go on. */
+/** The session has ended: continue on the sign-in page. */
 function leaveWhenSignedOut(path: string): void {
-  // A publish is refused for its key, whoever has signed in.
+  // A publish is refused because of its key, not because of the session.
   if (!path.startsWith("/topics/")) location.assign("/signin");
 }
 
@@ -81,7 +81,7 @@ export function asRefused(error: unknown): Refused {
   return error instanceof Refused ? error : new Refused(0, "Error", String(error));
 }
 
-/** Of our own API; what is null, undefined or empty is left out of the query. */
+/** In Posthorn's own API; null, undefined and empty values are left out of the query. */
 export function apiPath(
   segments: readonly string[],
   query: Readonly<Record<string, string | number | null | undefined>> = {},
@@ -103,7 +103,7 @@ export function subscriptionApi(
 }
 
 export interface Asked<T> {
-  /** Stays while it is asked for again. */
+  /** Kept while it is requested again. */
   readonly value: T | undefined;
   readonly refused: Refused | null;
   readonly again: () => void;

@@ -1,5 +1,5 @@
 // The portal as a whole: light or dark, the frame, and the page that the address names. Each page
-// comes over the wire when it is first opened.
+// is loaded when it is first opened.
 
 import { FluentProvider, webDarkTheme, webLightTheme } from "@fluentui/react-components";
 import { type ComponentType, lazy, Suspense, useEffect } from "react";
@@ -12,7 +12,7 @@ import { To } from "./parts/link.tsx";
 import { Empty, PageHead, Wait } from "./parts/page.tsx";
 import { match, usePlace } from "./route.ts";
 
-/** Names from the path, and what stands in the query. */
+/** Names from the path, and values from the query. */
 export interface PageProps {
   readonly names: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -69,7 +69,7 @@ function CurrentPage() {
   const { path, query } = usePlace();
   for (const [pattern, Page] of pages) {
     const names = match(pattern, path);
-    // The key begins a page anew for another topic or event: nothing of the one before is shown.
+    // The key resets a page for another topic or event: nothing of the previous one is shown.
     if (names !== null) return <Page key={path} names={names} query={query} />;
   }
   return <Missing />;

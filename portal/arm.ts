@@ -1,5 +1,5 @@
-// Topics and subscriptions by the routes of Azure Resource Manager, which the broker speaks as
-// Azure does. Only what the portal's forms read and write is typed.
+// Topics and subscriptions through the routes of Azure Resource Manager. Only what the portal's
+// forms read and write is typed.
 
 import { localGroup } from "../src/core/topic.ts";
 import { ask, type Method } from "./api.ts";
@@ -18,7 +18,7 @@ export function armPath(id: string): string {
 
 export type TopicKind = "topic" | "domain";
 
-/** Where the portal puts what it makes: names alone tell topics apart here. */
+/** The resource group for what the portal creates: here names alone are unique. */
 export function newTopicId(kind: TopicKind, name: string): string {
   const { subscriptionId, resourceGroup } = localGroup;
   const group = `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}`;
@@ -102,7 +102,7 @@ export interface ArmSubscription {
   readonly name: string;
   readonly properties: {
     readonly provisioningState: string;
-    /** Null where it stands with an identity. */
+    /** Null if the destination is under an identity. */
     readonly destination: ArmDestination | null;
     readonly deliveryWithResourceIdentity?: {
       readonly identity: unknown;
@@ -132,7 +132,7 @@ export interface ArmSubscription {
   };
 }
 
-/** By its source's id: of a topic, a domain, or one topic of a domain. */
+/** By the id of its source: a topic, a domain, or one topic of a domain. */
 export function subscriptionId(
   topicId: string,
   { domainTopic, name }: Omit<SubscriptionName, "topic">,

@@ -1,8 +1,8 @@
-// Builds the portal into portal/dist: bundles it with Vite, lays a compressed twin beside every
-// file that gains by it, and fails when what the overview needs first has grown too large.
+// Builds the portal into portal/dist: bundles it with Vite, adds a compressed copy of every file
+// where that helps, and fails when the first load of the overview is too large.
 //
-// Runs in the prepare step of an installation. Where the tools to build are left out on purpose
-// (`npm ci --omit=dev`) it says nothing and does nothing.
+// Runs in the prepare step of an installation. Without the build tools (`npm ci --omit=dev`) it
+// silently does nothing.
 
 import {
   chmodSync,
@@ -23,7 +23,7 @@ const root = import.meta.dirname;
 const dist = join(root, "dist");
 const cache = join(root, "../node_modules/.cache");
 
-/** Compressed, over the wire, until the overview is seen. */
+/** Compressed size until the overview is shown. */
 const firstLoadBytesMax = 300_000;
 const compressedFrom = 1_024;
 
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(join(cache, "portal-"));
   try {
-    // Whoever runs the broker may be another than whoever installs it.
+    // The broker may run as another user than the one who installs it.
     chmodSync(draft, 0o755);
     const bytes = await buildInto(draft);
     const words = `the overview's first load is ${bytes} bytes compressed`;
@@ -58,14 +58,14 @@ async function buildInto(draft: string): Promise<number> {
       emptyOutDir: true,
       target: "es2023",
       modulePreload: { polyfill: false },
-      // Nothing inline: the Content-Security-Policy knows no data: scripts or styles.
+      // Nothing inline: the Content-Security-Policy allows no data: scripts or styles.
       assetsInlineLimit: 0,
       reportCompressedSize: false,
       chunkSizeWarningLimit: 1_000,
       license: { fileName: "licenses.md" },
       rolldownOptions: {
         onLog(level, log, tell) {
-          // Fluent marks its modules for servers that render React, which there are none of here.
+          // Fluent marks its modules for server rendering, which is not used here.
           if (log.code !== "MODULE_LEVEL_DIRECTIVE") tell(level, log);
         },
       },
@@ -75,7 +75,7 @@ async function buildInto(draft: string): Promise<number> {
   return firstLoad((built as Rolldown.RolldownOutput).output, draft);
 }
 
-/** In two strokes, so that a broker that serves the old one misses nothing for longer. */
+/** In two renames, so that a running broker misses nothing for longer. */
 function putInPlace(draft: string): void {
   const old = `${draft}-old`;
   if (existsSync(dist)) renameSync(dist, old);
@@ -93,7 +93,7 @@ function filesIn(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** A twin that is no smaller is not laid. */
+/** A compressed copy that is no smaller is not written. */
 function compress(path: string): void {
   const plain = readFileSync(path);
   if (plain.length < compressedFrom || path.endsWith(".html") || path.endsWith(".png")) return;
@@ -105,7 +105,7 @@ function compress(path: string): void {
   if (gzip.length < plain.length) writeFileSync(`${path}.gz`, gzip);
 }
 
-/** The page, what it names, what that imports at once, and the overview with all of its own. */
+/** The page, its scripts, their static imports, and the overview with all of its own. */
 function firstLoad(output: Rolldown.RolldownOutput["output"], folder: string): number {
   const wanted = new Set<string>();
   const visit = (name: string): void => {

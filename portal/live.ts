@@ -1,10 +1,8 @@
-// What happens right now, by server-sent events: one connection for the whole tab, and a memory
-// that is bounded however long the tab stays open. What comes faster than eyes can follow is
-// gathered and shown four times a second.
+// Live updates, by server-sent events: one connection for the whole tab, and a bounded memory
+// however long the tab stays open. Updates are collected and shown four times a second.
 //
-// Where the events cannot be had, the overview is asked for now and then, and pages ask anew. A tab
-// that nobody sees lets go of its connection after a while: a browser has only six for all tabs of
-// one broker.
+// Without the connection, the overview is polled, and pages reload their content. A hidden tab
+// closes its connection after a while: a browser has only six for all tabs of one broker.
 
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type {
@@ -19,7 +17,7 @@ import { ask, asRefused, type Refused } from "./api.ts";
 
 export interface Live {
   readonly connection: "connecting" | "open" | "lost";
-  /** Why the overview could not be asked for when it was last tried. */
+  /** Why the last request for the overview failed. */
   readonly refused: Refused | null;
   readonly overview: Overview | null;
   /** When the overview came, by this machine's clock. */
@@ -113,7 +111,7 @@ function take(event: LiveEvent): void {
 let source: EventSource | null = null;
 let letGo: ReturnType<typeof setTimeout> | null = null;
 
-/** Opens the connection, and opens it again for as long as the page is there. */
+/** Opens the connection, and reopens it for as long as the page is there. */
 export function startLive(): void {
   void poll();
   // A link opened in a background tab must not take one of the browser's six connections.
@@ -139,7 +137,7 @@ function connect(): void {
   opened.addEventListener("open", () => change({ connection: "open" }));
   opened.addEventListener("error", () => {
     change({ connection: "lost" });
-    // A browser tries again by itself, except after an answer that it takes for final.
+    // A browser reconnects by itself, except after an answer that it takes as final.
     if (opened.readyState !== EventSource.CLOSED) return;
     setTimeout(() => source === opened && connect(), reconnectMs);
   });
@@ -150,9 +148,9 @@ function connect(): void {
   }
 }
 
-/** While nothing comes by itself. */
+/** While there are no live updates. */
 async function poll(): Promise<void> {
-  // A connection may stay open to a broker that says nothing any more.
+  // A connection may stay open to a broker that no longer sends anything.
   const isSilent = Date.now() - next.overviewAt > silentMs;
   if (!document.hidden && (next.connection !== "open" || isSilent)) {
     try {
@@ -174,7 +172,7 @@ export function useLive(): Live {
   return useSyncExternalStore(watch, () => live);
 }
 
-/** Grows when something of these kinds has happened, at most once in so long. */
+/** Increases when something of these kinds has happened, at most once in this time. */
 export function useTick(wanted: readonly LiveKind[], everyMs = 1_000): number {
   const [tick, setTick] = useState(0);
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
@@ -197,7 +195,7 @@ export function useTick(wanted: readonly LiveKind[], everyMs = 1_000): number {
   return tick;
 }
 
-/** Asks for a fresh overview at once: after the clock was moved by hand, for instance. */
+/** Requests a fresh overview at once: for example after the clock was moved. */
 export async function refreshOverview(): Promise<void> {
   take({ kind: "overview", overview: await ask<Overview>("GET", "/api/v1/overview") });
   for (const listener of kindListeners) {
@@ -212,7 +210,7 @@ interface Ticker {
 
 const tickers = new Map<number, Ticker>();
 
-/** One timer for all that tick alike: a table may show a thousand ages. */
+/** One timer for all of the same interval: a table may show a thousand ages. */
 function tickerOf(everyMs: number): Ticker {
   const known = tickers.get(everyMs);
   if (known !== undefined) return known;

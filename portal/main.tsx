@@ -1,4 +1,4 @@
-// Where the portal begins in the browser: styles get the nonce of the page, and the frame is drawn.
+// The start of the portal in the browser: styles get the nonce of the page, and the frame is drawn.
 
 import { createDOMRenderer, RendererProvider } from "@fluentui/react-components";
 import { StrictMode } from "react";

@@ -1,5 +1,5 @@
-// Where in the portal someone is: the address of the page, followed without loading anew. Pages are
-// matched by patterns such as `/portal/topics/:topic`; names in them are percent-encoded.
+// The current page: its address, changed without reloading. Pages are matched by patterns such as
+// `/portal/topics/:topic`; names in them are percent-encoded.
 
 import { useMemo, useSyncExternalStore } from "react";
 
@@ -23,7 +23,7 @@ function watch(listener: () => void): () => void {
 
 let isFollowed = false;
 
-/** Whether somebody has gone from page to page: the first page is read from its top. */
+/** Whether the user has navigated: the first page is read from its top. */
 export function hasFollowed(): boolean {
   return isFollowed;
 }

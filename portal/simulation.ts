@@ -1,5 +1,5 @@
-// What-ifs asked of the broker while somebody types: after a short rest, one request at a time, and
-// the last good answer stays until the next one is there.
+// What-if requests while the user types: after a short pause, one request at a time, and the last
+// good answer stays until the next one is there.
 
 import { useEffect, useRef, useState } from "react";
 import type { SimulateOrder } from "../src/core/api/orders.ts";
@@ -7,9 +7,9 @@ import type { Simulation } from "../src/core/api/views.ts";
 import { apiPath, ask, asRefused, type Refused } from "./api.ts";
 import { inTurn } from "./in-turn.ts";
 
-/** So long nothing more has to be typed. */
+/** The pause after the last key. */
 const restMs = 250;
-/** More are played already: asked again after so long. */
+/** The broker is busy with others: tried again after this time. */
 const busyMs = 1_000;
 const tooMany = 429;
 
@@ -20,14 +20,14 @@ interface Held {
 }
 
 export interface Asked {
-  /** The last good answer, perhaps to an earlier order. */
+  /** The last good answer, perhaps to an earlier request. */
   readonly played: Simulation | null;
   readonly refused: Refused | null;
-  /** Whether the answer to the order of now is still to come. */
+  /** Whether the answer to the current request is still to come. */
   readonly isWaiting: boolean;
 }
 
-/** A refusal: the order is not asked for at all, because it cannot be. */
+/** A refusal: the request is not sent, because it is invalid. */
 export function useSimulation(order: SimulateOrder | Refused): Asked {
   const isOrder = !(order instanceof Error);
   const key = isOrder ? JSON.stringify(order) : "";

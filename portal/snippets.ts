@@ -1,5 +1,5 @@
-// How to publish to a topic from elsewhere, ready to paste, with its real address. The key is put
-// in only when someone asks for it.
+// How to publish to a topic from elsewhere, ready to paste, with its real address. The key is
+// inserted only on demand.
 
 export interface SnippetTopic {
   readonly name: string;
@@ -16,7 +16,7 @@ export interface Snippet {
 
 const keyPlace = "<key1>";
 
-/** The JSON of one event as the topic takes it. */
+/** The JSON of one event in the topic's schema. */
 export function exampleEvent(
   { inputSchema, kind }: Pick<SnippetTopic, "inputSchema" | "kind">,
   { id, now }: { readonly id: string; readonly now: string },

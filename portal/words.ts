@@ -10,7 +10,7 @@ export function sayCount(value: number): string {
   return count.format(value);
 }
 
-/** For the places where width is short: `12.3K`. */
+/** For narrow places: `12.3K`. */
 export function sayShort(value: number): string {
   return value < 10_000 ? count.format(value) : short.format(value);
 }
@@ -35,7 +35,7 @@ export function sayLength(ms: number): string {
   return wordsOfMs(Math.max(0, ms));
 }
 
-/** To the second, for what is counted down or shown as an age. */
+/** To the second, for countdowns and ages. */
 export function sayAge(ms: number): string {
   return wordsOfMs(Math.max(0, Math.floor(ms / 1_000) * 1_000));
 }
@@ -55,7 +55,7 @@ const day = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
 });
 
-/** With its day unless it is today's, by the broker's clock. */
+/** With its date unless it is today's, by the broker's clock. */
 export function sayInstant(iso: string, now: number): string {
   const at = Date.parse(iso);
   const isToday = iso.slice(0, 10) === new Date(now).toISOString().slice(0, 10);
@@ -70,7 +70,7 @@ export function sayFull(iso: string): string {
 const states: Readonly<Record<string, string>> = {
   waiting: "waiting",
   delivered: "delivered",
-  deadLettering: "giving up",
+  deadLettering: "dead-lettering",
   deadLettered: "dead-lettered",
   dropped: "dropped",
 };

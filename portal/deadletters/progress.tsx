@@ -1,4 +1,4 @@
-// Redrives under way and lately ended, with how far each is.
+// Running and recently ended redrives, with their progress.
 
 import { Badge, Button, makeStyles, ProgressBar, tokens } from "@fluentui/react-components";
 import type { RedriveView } from "../../src/core/api/views.ts";
@@ -60,7 +60,7 @@ function Redrive({ redrive }: { readonly redrive: RedriveView }) {
   const stop = async () => {
     try {
       await ask("DELETE", apiPath(["redrives", id]));
-      say.done("It is stopped: what has not been sent stays where it is");
+      say.done("Stopped: what has not been sent stays a dead letter");
     } catch (error) {
       say.refused("It could not be stopped", error);
     }

@@ -1,4 +1,4 @@
-// One dead letter, read: what is known of it, and the record as it is written.
+// One dead letter: its facts, and the record as written.
 
 import {
   Button,

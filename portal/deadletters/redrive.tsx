@@ -1,4 +1,4 @@
-// Sending dead letters again: first what would be sent, then the sending.
+// Sending dead letters again: first a dry run, then the redrive.
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { useState } from "react";
@@ -57,7 +57,7 @@ export function RedriveDialog({
   const start = () =>
     void run(async () => {
       const { total } = await ask<RedriveView>("POST", path, whole(false));
-      say.done(`${sayMany(total, "letter")} on the way again`);
+      say.done(`${sayMany(total, "letter")} being sent again`);
       onStarted();
     });
   return (
@@ -74,7 +74,7 @@ export function RedriveDialog({
         path="to"
         value={way}
         choices={[
-          ["own", "the subscription they were meant for"],
+          ["own", "their own subscription"],
           ["other", "another subscription"],
           ["url", "a URL"],
         ]}
@@ -88,13 +88,13 @@ export function RedriveDialog({
       )}
       {way === "url" && <TextField label="URL" path="to.url" value={url} onChange={setUrl} />}
       <TextField
-        label="Letters a second"
+        label="Dead letters a second"
         path="perSecond"
         value={perSecond}
         onChange={setPerSecond}
       />
       <SwitchField
-        label="Also those that have been sent again too often"
+        label="Also those that have been sent again three times"
         value={force}
         onChange={setForce}
       />

@@ -1,5 +1,5 @@
-// A subscription as its form holds it: texts, from what Resource Manager shows and back into what
-// it takes. What is no number goes as it was written, so that the broker can say what is wrong.
+// A subscription in its form: texts, converted from and to Resource Manager's shape. What is not a
+// number is sent as written, so that the broker can say what is wrong.
 
 import { type Operand, operators } from "../../src/core/routing/filter/operator.ts";
 import type { OperatorType } from "../../src/core/routing/filter.ts";
@@ -14,7 +14,7 @@ import type {
 export interface HeaderDraft {
   readonly name: string;
   readonly type: "Static" | "Dynamic";
-  /** The text, or the path of what stands in the event. */
+  /** The fixed value, or the path of the value in the event. */
   readonly value: string;
   readonly isSecret: boolean;
 }
@@ -22,7 +22,7 @@ export interface HeaderDraft {
 export interface ClauseDraft {
   readonly key: string;
   readonly operatorType: OperatorType;
-  /** One value in a line; a range as `1..5`. */
+  /** One value per line; a range as `1..5`. */
   readonly values: string;
 }
 
@@ -78,7 +78,7 @@ export const plainDraft: Draft = {
   signs: false,
 };
 
-/** Where the endpoint goes as a URL, and where as the id of a resource. */
+/** Which kinds of endpoint have a URL, and which a resource id. */
 export function isWebHook({ endpointType }: Pick<Draft, "endpointType">): boolean {
   return endpointType.toLowerCase() === "webhook";
 }
@@ -159,7 +159,7 @@ export function linesOf(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-/** What a form does not show stays as it is stored: identities, and settings it does not know. */
+/** What the form does not show is kept: identities, and settings it does not know. */
 export function propertiesOf(draft: Draft, stored: ArmSubscription | null = null): object {
   const labels = linesOf(draft.labels);
   return {
@@ -185,7 +185,7 @@ export function propertiesOf(draft: Draft, stored: ArmSubscription | null = null
   };
 }
 
-/** Beneath its identity where it has one, and by itself otherwise. */
+/** Under its identity if it has one, otherwise by itself. */
 function identified(
   name: "deliveryWithResourceIdentity" | "deadLetterWithResourceIdentity",
   stored: ArmSubscription | null,
@@ -217,7 +217,7 @@ function destinationOf(draft: Draft): object {
     properties: type === "Static" ? { value, isSecret } : { sourceField: value },
   }));
   const more = { ...batch, deliveryAttributeMappings: headers };
-  // A URL that is left empty stays as it is.
+  // A URL that is left empty does not change.
   if (isWebHook(draft)) return { endpointUrl: draft.endpointUrl.trim() || null, ...more };
   const resourceId = draft.resourceId.trim();
   if (draft.endpointType !== "StorageQueue") return { resourceId, ...more };

@@ -1,5 +1,5 @@
-// The two lists in a subscription's form: headers that go with every delivery, and the clauses of
-// an advanced filter.
+// The two lists in a subscription's form: headers of every delivery, and the clauses of an advanced
+// filter.
 
 import { Button, Label, makeStyles, tokens } from "@fluentui/react-components";
 import { AddRegular } from "@fluentui/react-icons/svg/add";
@@ -24,7 +24,7 @@ const useStyles = makeStyles({
   remove: { alignSelf: "end", justifySelf: "start" },
 });
 
-/** Entries that can be added, changed and taken out. */
+/** Entries that can be added, changed and removed. */
 function EntryList<T>({
   title,
   addWords,
@@ -54,7 +54,7 @@ function EntryList<T>({
             className={styles.remove}
             appearance="subtle"
             icon={<DeleteRegular />}
-            aria-label={`Take out number ${index + 1}`}
+            aria-label={`Remove number ${index + 1}`}
             onClick={() => onChange(entries.filter((_, place) => place !== index))}
           />
         </div>
@@ -82,7 +82,7 @@ export function HeaderFields({
 }) {
   return (
     <EntryList
-      title="Headers with every delivery"
+      title="Headers of every delivery"
       addWords="Add a header"
       path={path}
       entries={headers}
@@ -95,7 +95,7 @@ export function HeaderFields({
             label="Kind"
             value={type}
             choices={[
-              ["Static", "a fixed text"],
+              ["Static", "a fixed value"],
               ["Dynamic", "from the event"],
             ]}
             onChange={(given) => change({ type: given === "Dynamic" ? "Dynamic" : "Static" })}
@@ -104,7 +104,7 @@ export function HeaderFields({
             label={type === "Static" ? "Text" : "Field of the event"}
             value={value}
             placeholder={type === "Static" ? "" : "data.customer.id"}
-            hint={isSecret && value === "Hidden" ? "Hidden stays as it is." : undefined}
+            hint={isSecret && value === "Hidden" ? "Leave Hidden to keep the value." : undefined}
             onChange={(given) => change({ value: given })}
           />
           {type === "Static" && (
@@ -126,9 +126,9 @@ const operandHints: Readonly<Record<Operand, string>> = {
   none: "",
   boolean: "true or false",
   number: "a number",
-  numbers: "one number in a line",
-  ranges: "one range in a line, such as 1..5",
-  texts: "one text in a line",
+  numbers: "one number per line",
+  ranges: "one range per line, such as 1..5",
+  texts: "one text per line",
 };
 
 export function ClauseFields({
@@ -142,7 +142,7 @@ export function ClauseFields({
 }) {
   return (
     <EntryList
-      title="Advanced filters: all of them must hold"
+      title="Advanced filters: all of them must match"
       addWords="Add a filter"
       path={path}
       entries={clauses}

@@ -1,5 +1,5 @@
-// Publishing a test event: an editor that begins with an event as the topic takes it, reads along
-// by the broker's own rules, and shows what came of it.
+// Publishing a test event: an editor that starts with a valid event for the topic, checks it by the
+// broker's own rules as you type, and shows the result.
 
 import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useMemo, useState } from "react";
@@ -72,10 +72,10 @@ export function Publish({ topic }: { readonly topic: TopicView }) {
             onChange={setText}
           />
           <Text className={wrong === null ? styles.verdict : styles.wrong} aria-live="polite">
-            {wrong ?? "This is an event as the topic takes it."}
+            {wrong ?? "The topic accepts this event."}
           </Text>
           <div className={styles.buttons}>
-            <Button onClick={beginAnew}>Begin anew</Button>
+            <Button onClick={beginAnew}>Start over</Button>
             <Button onClick={dryRun}>Who would get it?</Button>
           </div>
         </Form>
@@ -83,7 +83,7 @@ export function Publish({ topic }: { readonly topic: TopicView }) {
       {verdicts !== null && (
         <Card title="Who would get it">
           {verdicts.length === 0 ? (
-            <Empty title="Nobody subscribes yet" />
+            <Empty title="No subscriptions yet" />
           ) : (
             <Verdicts verdicts={verdicts} />
           )}
@@ -101,10 +101,10 @@ function Came({ topic, sent }: { readonly topic: TopicView; readonly sent: reado
   const own = attempts.filter((each) => each.topic === topic.name && ids.has(each.eventId));
   const latest = sent[0]?.id ?? "";
   return (
-    <Card title="What came of it">
+    <Card title="Result">
       <Note intent="success" title="Accepted.">
         <To to={pathTo(["deliveries"], { id: latest })}>The story of {latest}</To>
-        {topic.subscriptions === 0 && " Nobody subscribes to this topic, so it goes nowhere."}
+        {topic.subscriptions === 0 && " The topic has no subscriptions, so it is not delivered."}
       </Note>
       {own.length > 0 && (
         <Rows
@@ -136,9 +136,9 @@ function example(topic: TopicView, now: number): string {
   return JSON.stringify(exampleEvent(topic, { id, now: new Date(now).toISOString() }), null, 2);
 }
 
-/** Null, or what the broker would say: it is the broker's own reader. */
+/** Null, or the broker's message: it is the broker's own parser. */
 function whyWrong(topic: TopicView, text: string, publishedAt: number): string | null {
-  // Which fields a schema of one's own maps is known to the broker alone.
+  // Only the broker knows which fields a custom schema maps.
   if (topic.inputSchema === "CustomEventSchema") return whyNoJson(text);
   try {
     readEvents(topic.inputSchema as InputSchema, text, {
@@ -187,7 +187,7 @@ function idsIn(text: string): string[] {
   });
 }
 
-/** With the topic's own key, as any publisher does. */
+/** With the topic's own key, like any publisher. */
 async function post(topic: TopicView, text: string): Promise<void> {
   const { key1 } = await listKeys(topic.armId);
   const isList = /^\s*\[/.test(text);

@@ -1,5 +1,5 @@
-// The form of a subscription: every setting of Event Grid's and ours, with the retry schedule drawn
-// as it is chosen, and the filter tried on an event of one's own.
+// The form of a subscription: every setting of Event Grid and of Posthorn, with the retry schedule
+// drawn as it is chosen, and the filter tried on an event.
 
 import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useState } from "react";
@@ -60,7 +60,7 @@ export function SubscriptionForm({
   readonly topic: TopicView;
   readonly refused: Refused | null;
   readonly submitWords: string;
-  /** What stays when no URL is written. */
+  /** What is kept when no URL is entered. */
   readonly keptUrl?: string | null;
   readonly onSubmit: () => void;
   readonly onCancel?: () => void;
@@ -99,10 +99,7 @@ function Destination({
           label="Delivered as"
           path="properties.eventDeliverySchema"
           value={draft.deliverySchema}
-          choices={[
-            ["", "as usual for this topic"],
-            ...schemas.map((name) => [name, name] as const),
-          ]}
+          choices={[["", "the topic's default"], ...schemas.map((name) => [name, name] as const)]}
           onChange={(deliverySchema) => change({ deliverySchema })}
         />
       </FieldRow>
@@ -115,8 +112,8 @@ function Destination({
           placeholder={keptUrl ?? "https://example.com/hook"}
           hint={
             keptUrl === null
-              ? "It is asked for its consent before the first event."
-              : "Left empty, it stays as it is. Its query is not shown, because it often is a secret."
+              ? "It must pass a handshake before the first event."
+              : "Leave empty to keep it. Its query is not shown, because it often is a secret."
           }
           onChange={(endpointUrl) => change({ endpointUrl })}
         />
@@ -125,7 +122,7 @@ function Destination({
       )}
       <FieldRow>
         <TextField
-          label="Events in one request, at most"
+          label="Maximum events per request"
           path={`${to}.maxEventsPerBatch`}
           hint="1 to 5000; empty: one."
           value={draft.maxEvents}
@@ -140,7 +137,7 @@ function Destination({
         />
       </FieldRow>
       <SwitchField
-        label="When a batch is refused for good, find the event that spoils it"
+        label="When a batch is undeliverable, halve it to find the bad event"
         path="properties.posthorn.splitOnFailure"
         value={draft.splits}
         onChange={(splits) => change({ splits })}
@@ -148,7 +145,7 @@ function Destination({
       <SwitchField
         label="Sign deliveries (Standard Webhooks)"
         path="properties.posthorn.signing"
-        hint="The secret is made when you save, and shown on the page of the subscription."
+        hint="The secret is created when you save, and shown on the page of the subscription."
         value={draft.signs}
         onChange={(signs) => change({ signs })}
       />
@@ -197,10 +194,10 @@ function ResourceFields({ draft, change }: FieldsProps) {
 
 function Retries({ draft, change, topic }: FieldsProps & { readonly topic: TopicView }) {
   return (
-    <FieldGroup title="How hard to try">
+    <FieldGroup title="Retry policy">
       <FieldRow>
         <TextField
-          label="Attempts, at most"
+          label="Maximum attempts"
           path="properties.retryPolicy.maxDeliveryAttempts"
           hint="1 to 30; empty: the profile's."
           value={draft.maxAttempts}
@@ -219,7 +216,7 @@ function Retries({ draft, change, topic }: FieldsProps & { readonly topic: Topic
         <TextField
           label="Storage account for dead letters (resource id)"
           path="properties.deadLetterDestination"
-          hint="Empty: what is given up on is dropped."
+          hint="Empty: undeliverable events are dropped."
           value={draft.deadLetterId}
           onChange={(deadLetterId) => change({ deadLetterId })}
         />
@@ -233,7 +230,7 @@ function Retries({ draft, change, topic }: FieldsProps & { readonly topic: Topic
   );
 }
 
-/** The attempts that an event would see if its endpoint answered 503 for good. */
+/** The attempts of an event if its endpoint always answered 503. */
 export function Schedule({
   draft,
   profile,
@@ -250,7 +247,7 @@ export function Schedule({
     destination: isWebHook({ endpointType }) ? "webhook" : "resource",
     outage: [{ fromMs: 0, untilMs: null, does: 503 }],
     deadLetter: deadLetterId.trim() !== "",
-    // What is no number goes as it was written, so that the broker can say what is wrong.
+    // What is not a number is sent as written, so that the broker can say what is wrong.
     ...(attemptsMax !== null && { maxDeliveryAttempts: attemptsMax as number }),
     ...(minutes !== null && { eventTimeToLiveInMinutes: minutes as number }),
   });
@@ -260,8 +257,8 @@ export function Schedule({
   return (
     <div className={styles.schedule} aria-busy={isWaiting}>
       <Text className={styles.words}>
-        {`Against an endpoint that answers 503 for good, ${sayMany(attemptsMade, "attempt")} would be ` +
-          `made within ${sayLength(end.atMs)}; then it is ${end.kind === "dropped" ? "dropped" : "dead-lettered"} ` +
+        {`Against an endpoint that always answers 503, ${sayMany(attemptsMade, "attempt")} would be ` +
+          `made within ${sayLength(end.atMs)}; then the event is ${end.kind === "dropped" ? "dropped" : "dead-lettered"} ` +
           `(${end.reason ?? end.kind}).`}
       </Text>
       <Timeline
@@ -290,7 +287,7 @@ function Filters({ draft, change, topic }: FieldsProps & { readonly topic: Topic
       <AreaField
         label="Event types"
         path="properties.filter.includedEventTypes"
-        hint="One in a line. Empty: all."
+        hint="One per line. Empty: all."
         rows={2}
         value={draft.eventTypes}
         onChange={(eventTypes) => change({ eventTypes })}
@@ -311,12 +308,12 @@ function Filters({ draft, change, topic }: FieldsProps & { readonly topic: Topic
       </FieldRow>
       <FieldRow>
         <SwitchField
-          label="Letter case of the subject counts"
+          label="Subject is case-sensitive"
           value={draft.isCaseSensitive}
           onChange={(isCaseSensitive) => change({ isCaseSensitive })}
         />
         <SwitchField
-          label="Look into arrays"
+          label="Match values in arrays"
           value={draft.onArrays}
           onChange={(onArrays) => change({ onArrays })}
         />
@@ -331,14 +328,14 @@ function Filters({ draft, change, topic }: FieldsProps & { readonly topic: Topic
   );
 }
 
-/** What a filter says to an event that somebody has before them. */
+/** The result of the filter for a pasted event. */
 export function DryRun({
   topic,
   filter,
   subscription,
 }: {
   readonly topic: TopicView;
-  /** The one in the form; left out, the one that is in force. */
+  /** The filter in the form. Default: the active one. */
   readonly filter?: () => object;
   readonly subscription?: { readonly name: string; readonly domainTopic: string | null };
 }) {
@@ -378,18 +375,18 @@ export function DryRun({
 
 function Rest({ draft, change }: FieldsProps) {
   return (
-    <FieldGroup title="Beside that">
+    <FieldGroup title="Other settings">
       <FieldRow>
         <AreaField
           label="Labels"
           path="properties.labels"
-          hint="One in a line."
+          hint="One per line."
           rows={2}
           value={draft.labels}
           onChange={(labels) => change({ labels })}
         />
         <TextField
-          label="Ends at"
+          label="Expires at"
           path="properties.expirationTimeUtc"
           hint="UTC, such as 2030-01-01T00:00:00Z; empty: never."
           value={draft.expires}

@@ -1,4 +1,4 @@
-// Making a topic or a domain, and changing one. What can be chosen only once is not offered again.
+// Creates or changes a topic or a domain. What cannot be changed later is not offered again.
 
 import { useState } from "react";
 import { profileNames } from "../../src/core/delivery/profile.ts";
@@ -21,11 +21,11 @@ import { numberOr } from "./draft.ts";
 const schemas = [
   ["EventGridSchema", "Event Grid schema"],
   ["CloudEventSchemaV1_0", "CloudEvents 1.0"],
-  ["CustomEventSchema", "a schema of your own"],
+  ["CustomEventSchema", "a custom schema"],
 ] as const;
 
 const profileChoices = [
-  ["", "as the broker"],
+  ["", "the broker's default"],
   ...profileNames.map((name) => [name, name] as const),
 ] as const;
 
@@ -49,7 +49,7 @@ const plainDraft: Draft = {
   autoDelete: true,
 };
 
-/** What was left empty is said to be as usual; what is no number goes as it is, to be refused. */
+/** Empty fields mean the default; what is not a number is sent as written, to be refused. */
 function propertiesOf(draft: Draft, kind: TopicKind): object {
   const masks = draft.ipRules.split(/[\s,]+/).filter((mask) => mask !== "");
   return {
@@ -79,13 +79,13 @@ function DraftFields({
         <ChoiceField
           label="Profile"
           path="properties.posthorn.profile"
-          hint="Which generation of the service its deliveries follow."
+          hint="The version of the service that its deliveries follow."
           value={draft.profile}
           choices={profileChoices}
           onChange={(profile) => change({ profile })}
         />
         <TextField
-          label="Port of its own"
+          label="Own port"
           path="properties.posthorn.port"
           hint="For old clients that keep only host and port."
           value={draft.port}
@@ -95,13 +95,13 @@ function DraftFields({
       <AreaField
         label="Addresses that may publish"
         path="properties.inboundIpRules"
-        hint="IP addresses or ranges such as 10.0.0.0/8, one in a line. Empty: all."
+        hint="IP addresses or ranges such as 10.0.0.0/8, one per line. Empty: all."
         rows={2}
         value={draft.ipRules}
         onChange={(ipRules) => change({ ipRules })}
       />
       <SwitchField
-        label="May be published to"
+        label="Public network access"
         path="properties.publicNetworkAccess"
         value={draft.isPublic}
         onChange={(isPublic) => change({ isPublic })}
@@ -115,12 +115,12 @@ function DraftFields({
       {kind === "domain" && (
         <FieldRow>
           <SwitchField
-            label="Make its topics with their first subscription"
+            label="Create its topics with their first subscription"
             value={draft.autoCreate}
             onChange={(autoCreate) => change({ autoCreate })}
           />
           <SwitchField
-            label="Remove them with their last"
+            label="Delete them with their last"
             value={draft.autoDelete}
             onChange={(autoDelete) => change({ autoDelete })}
           />
@@ -252,7 +252,7 @@ export function NewTopic({
   );
 }
 
-/** Of one that is there. */
+/** For an existing one. */
 export function TopicForm({
   topic,
   kind,

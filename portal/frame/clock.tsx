@@ -1,4 +1,4 @@
-// The virtual clock, where the broker has one: what time it is there, and moving it on.
+// The virtual clock, if the broker has one: its time, and moving it.
 
 import {
   Button,
@@ -97,11 +97,11 @@ export function ClockControl({ overview }: { readonly overview: Overview }) {
           icon={<FastForwardRegular />}
           onClick={() => void move({ to: "next" })}
         >
-          To what is due next
+          To the next due time
         </Button>
         <form onSubmit={submit} className={styles.own}>
           <Field
-            label="By a length of time"
+            label="By a duration"
             validationMessage={refused?.message}
             hint={refused === null ? "ISO 8601, such as PT90S" : undefined}
           >

@@ -1,5 +1,5 @@
-// The frame around every page: the bar at the top, the ways to the pages at the side (on a phone in
-// a menu), and what holds for the whole broker.
+// The frame around every page: the bar at the top, the navigation at the side (on a phone in a
+// menu), and notices about the whole broker.
 
 import {
   Badge,
@@ -138,7 +138,7 @@ export function Frame({
   return (
     <div className={styles.frame}>
       <a href="#main" className={styles.skip}>
-        Skip to the page
+        Skip to content
       </a>
       <header className={styles.bar}>
         <PhoneMenu />
@@ -150,7 +150,7 @@ export function Frame({
         <span className={styles.grow} />
         {connection === "lost" && (
           <Tooltip
-            content="No live news: the page asks every few seconds."
+            content="No live updates: the page polls every few seconds."
             relationship="description"
           >
             <Badge appearance="tint" color="warning">
@@ -178,7 +178,7 @@ export function Frame({
         </nav>
         <main id="main" className={styles.main}>
           {refused !== null && (
-            <Note intent="warning" title="What you see may be old.">
+            <Note intent="warning" title="What you see may be out of date.">
               {refused.message}
             </Note>
           )}
@@ -269,7 +269,7 @@ function LookMenu({
       <MenuPopover>
         <MenuList>
           <MenuItemRadio name="look" value="system">
-            As the system
+            Like the system
           </MenuItemRadio>
           <MenuItemRadio name="look" value="light">
             Light

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, or as somebody chose on this browser.
+// Light or dark: as in the system, or as chosen in this browser.
 
 import { useEffect, useState, useSyncExternalStore } from "react";
 

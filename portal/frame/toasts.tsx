@@ -1,5 +1,5 @@
-// Telling what came of something, at the edge of the page and to screen readers: what was done
-// disappears by itself, what was refused stays until it is dismissed.
+// Messages at the edge of the page, also for screen readers: successes disappear by themselves,
+// refusals stay until dismissed.
 
 import {
   Link,

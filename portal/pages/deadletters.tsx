@@ -1,4 +1,4 @@
-// Dead letters: grouped by why and for whom, browsed, read, and sent again.
+// Dead letters: grouped by reason and subscription, browsed, read, and sent again.
 
 import { Button, Checkbox, makeStyles, tokens } from "@fluentui/react-components";
 import { useState } from "react";
@@ -73,7 +73,7 @@ export function DeadLettersPage({ query }: PageProps) {
     <>
       <PageHead
         title="Dead letters"
-        subtitle="What was given up on, as it lies in its containers. Mend the cause, then send it again."
+        subtitle="Undeliverable events, as stored in their containers. Fix the cause, then send them again."
       />
       {(redrives.value?.value.length ?? 0) > 0 && (
         <RedriveList redrives={redrives.value?.value ?? []} />
@@ -95,7 +95,7 @@ export function DeadLettersPage({ query }: PageProps) {
 function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   return isFiltered ? (
     <Empty
-      title="No dead letter is like that"
+      title="No dead letter matches"
       actions={<Button onClick={() => go("/portal/dead-letters")}>Show all</Button>}
     />
   ) : (
@@ -251,7 +251,7 @@ function Letters({
               <div className={styles.pages}>
                 {after !== null && (
                   <Button onClick={() => go(pathTo(["dead-letters"], filter))}>
-                    To the newest
+                    Back to the newest
                   </Button>
                 )}
                 {next !== null && (

@@ -1,4 +1,4 @@
-// Events and what became of them: searched by what is known of them, the latest first.
+// Events and their deliveries: searched, the latest first.
 
 import {
   Button,
@@ -72,7 +72,7 @@ const useStyles = makeStyles({
 export function DeliveriesPage({ query }: PageProps) {
   const given = Object.fromEntries([...query].filter(([name]) => name !== "after"));
   const after = query.get("after");
-  // A page further back does not change under one's eyes.
+  // Older pages do not change while they are read.
   const tick = useTick(after === null ? ["published", "attempt", "ended"] : [], 1_500);
   const asked = useAsked<Page<EventSummary>>(
     apiPath(["events"], { ...given, after, limit: pageSize }),
@@ -83,13 +83,13 @@ export function DeliveriesPage({ query }: PageProps) {
     <>
       <PageHead
         title="Deliveries"
-        subtitle="Every event with what became of it. Open one for its whole story."
+        subtitle="Every event and its deliveries. Open one for its whole story."
       />
       <Card>
         <Search key={query.toString()} given={given} />
       </Card>
       <Card>
-        <Answer asked={asked} what="the events that it has seen">
+        <Answer asked={asked} what="its events">
           {({ value, next }) =>
             value.length === 0 ? (
               <None isSearch={isSearch} />
@@ -110,11 +110,11 @@ function None({ isSearch }: { readonly isSearch: boolean }) {
   if (isSearch) {
     return (
       <Empty
-        title="No event is like that"
+        title="No event matches"
         actions={<Button onClick={() => go("/portal/deliveries")}>Show all</Button>}
       >
-        Stories of what was delivered are kept for as long as the settings say. Names and subjects
-        are searched as they are written.
+        Stories of delivered events are kept for as long as the settings say. Names and subjects
+        must match exactly as written.
       </Empty>
     );
   }
@@ -206,7 +206,7 @@ function Turning({
   return (
     <div className={styles.pages}>
       {after !== null && (
-        <Button onClick={() => go(pathTo(["deliveries"], given))}>To the latest</Button>
+        <Button onClick={() => go(pathTo(["deliveries"], given))}>Back to the latest</Button>
       )}
       {next !== null && (
         <Button onClick={() => go(pathTo(["deliveries"], { ...given, after: next }))}>Older</Button>
@@ -248,7 +248,7 @@ function EventRows({ events }: { readonly events: readonly EventSummary[] }) {
   );
 }
 
-/** How many deliveries are in each state; who they are for is in the story. */
+/** How many deliveries are in each state; the story shows their subscriptions. */
 function States({ event }: { readonly event: EventSummary }) {
   const styles = useStyles();
   const counts = Map.groupBy(event.deliveries, ({ state }) => state);

@@ -1,4 +1,4 @@
-// Endpoints: how each is, since when and why, the rules in words, and steering by hand.
+// Endpoints: the health of each, since when and why, the rules, and closing, opening, resetting.
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { useState } from "react";
@@ -35,7 +35,7 @@ export function EndpointsPage({ query }: PageProps) {
     <>
       <PageHead
         title="Endpoints"
-        subtitle="An endpoint that fails is left alone for a while, and tried with one event before all the others."
+        subtitle="An endpoint that keeps failing gets nothing for a while, and is then probed with one event."
       />
       <Answer asked={asked} what="the health of endpoints">
         {({ value }) => {
@@ -78,7 +78,7 @@ function EndpointRows({ endpoints }: { readonly endpoints: readonly EndpointView
         { title: "Health", width: "110px", show: ({ health }) => <HealthBadge health={health} /> },
         { title: "In words", isWideOnly: true, show: ({ health }) => <Long>{health.words}</Long> },
         {
-          title: "Sends under way",
+          title: "Requests in flight",
           width: "125px",
           align: "right",
           isExtra: true,
@@ -117,9 +117,9 @@ function Chosen({
           ],
           ...(health.until === null
             ? []
-            : [["Tried again in", sayAge(Date.parse(health.until) - now)] as const]),
+            : [["Next probe in", sayAge(Date.parse(health.until) - now)] as const]),
           ["Failures in a row", sayCount(health.failures)],
-          ["Sends under way", sayCount(view.sendsUnderWay)],
+          ["Requests in flight", sayCount(view.sendsUnderWay)],
           ["Waiting", sayCount(view.waiting)],
           [
             "Subscriptions",
@@ -178,13 +178,16 @@ function Steering({ view, again }: { readonly view: EndpointView; readonly again
   return (
     <div className={styles.actions}>
       {view.health.kind === "closed" ? (
-        <Button appearance="primary" onClick={() => void order("open", "It is sent to again")}>
+        <Button
+          appearance="primary"
+          onClick={() => void order("open", "Events are sent to it again")}
+        >
           Open
         </Button>
       ) : (
         <Button onClick={() => setClosing(true)}>Close</Button>
       )}
-      <Button onClick={() => void order("reset", "Its failures are forgotten")}>Reset</Button>
+      <Button onClick={() => void order("reset", "Its health is reset")}>Reset</Button>
       {isClosing && <Close view={view} onDone={again} onClose={() => setClosing(false)} />}
     </div>
   );
@@ -221,8 +224,8 @@ function Close({
       onSubmit={close}
     >
       <div>
-        Nothing is sent to <Mono>{view.endpoint}</Mono> until somebody opens it. What waits may run
-        out of time meanwhile.
+        Nothing is sent to <Mono>{view.endpoint}</Mono> until it is opened. Waiting events may
+        expire meanwhile.
       </div>
       <TextField label="Because" path="because" value={because} onChange={setBecause} />
     </FormDialog>

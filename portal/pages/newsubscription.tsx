@@ -18,7 +18,10 @@ export function NewSubscriptionPage({ query }: PageProps) {
   const asked = useAsked<Page<TopicView>>(apiPath(["topics"]));
   return (
     <>
-      <PageHead title="New subscription" subtitle="Which events of a topic go to which endpoint." />
+      <PageHead
+        title="New subscription"
+        subtitle="Choose which events of a topic go to which endpoint."
+      />
       <Card>
         <Answer asked={asked} what="its topics">
           {({ value }) =>

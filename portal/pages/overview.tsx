@@ -1,4 +1,4 @@
-// The overview: how the broker is doing now, with what is sick first, and over the last hour.
+// The overview: the state of the broker now, unhealthy endpoints first, and over the last hour.
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import type { ReactNode } from "react";
@@ -70,7 +70,7 @@ function FirstSteps() {
   return (
     <Card>
       <Empty
-        title="Welcome: the first event is three steps away"
+        title="Welcome: three steps to the first event"
         actions={
           <Button appearance="primary" onClick={() => go("/portal/topics?new=topic")}>
             Create a topic
@@ -78,8 +78,8 @@ function FirstSteps() {
         }
       >
         <ol className={styles.steps}>
-          <li>Create a topic: it has an address and keys for whoever publishes.</li>
-          <li>Subscribe an endpoint of yours to it.</li>
+          <li>Create a topic: it has an address and keys for publishers.</li>
+          <li>Subscribe your endpoint to it.</li>
           <li>Publish a test event from the topic's page and watch it arrive here.</li>
         </ol>
       </Empty>
@@ -120,9 +120,9 @@ function Figures({ overview }: { readonly overview: Overview }) {
 
 function Sick({ overview }: { readonly overview: Overview }) {
   return (
-    <Card title="Endpoints in trouble" actions={<To to="/portal/endpoints">All endpoints</To>}>
+    <Card title="Endpoints with problems" actions={<To to="/portal/endpoints">All endpoints</To>}>
       <Rows
-        label="Endpoints in trouble"
+        label="Endpoints with problems"
         rows={overview.sick}
         keyOf={({ endpoint }) => endpoint}
         columns={[
@@ -161,9 +161,7 @@ function Charts() {
       <Answer asked={asked} what="its history">
         {({ points }) => {
           if (points.length === 0) {
-            return (
-              <Empty title="The first point is on its way">One is drawn every ten seconds.</Empty>
-            );
+            return <Empty title="No data yet">There is a new point every ten seconds.</Empty>;
           }
           const at = points.map((point) => point.at);
           return (
@@ -229,14 +227,14 @@ function Charts() {
 
 const shownMax = 12;
 
-/** What just happened, as it happens. */
+/** Live attempts and endings. */
 function Latest() {
   const { attempts, missed } = useLive();
   return (
-    <Card title="Just now" actions={<To to="/portal/deliveries">All deliveries</To>}>
+    <Card title="Live" actions={<To to="/portal/deliveries">All deliveries</To>}>
       {attempts.length === 0 ? (
         <Empty title="No attempt since this page was opened">
-          Attempts appear here the moment they are made.
+          Attempts appear here as they are made.
         </Empty>
       ) : (
         <Rows<LiveAttempt>

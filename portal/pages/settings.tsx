@@ -31,7 +31,7 @@ const sources = {
   default: ["default", "subtle"],
 } as const;
 
-/** What somebody said before what nobody did. */
+/** Settings that were given come before defaults. */
 function chosenFirst(one: SettingView, other: SettingView): number {
   return Number(one.source === "default") - Number(other.source === "default");
 }
@@ -48,8 +48,8 @@ export function SettingsPage() {
         title="Settings"
         subtitle={
           <>
-            What is in force, and where it came from. Settings are read when the broker starts. What
-            this portal does, <Link href="/docs">the API</Link> does, too.
+            The settings in force, and where each came from. Settings are read when the broker
+            starts. What this portal does, <Link href="/docs">the API</Link> does, too.
           </>
         }
       />
@@ -67,7 +67,7 @@ export function SettingsPage() {
                   value={wanted}
                   onChange={(_, given) => setWanted(given.value)}
                 />
-                {shown.length === 0 && <Empty title="No setting is like that" />}
+                {shown.length === 0 && <Empty title="No setting matches" />}
                 <ul className={styles.list}>
                   {shown.map((setting) => (
                     <Setting key={setting.name} setting={setting} />

@@ -1,5 +1,5 @@
-// The story of one event: accepted when and how, who wanted it and who did not and why, every
-// attempt with its decision in words, and where it is now.
+// The story of one event: when and how it was accepted, which subscriptions matched and why others
+// did not, every attempt with its decision, and its current state.
 
 import { makeStyles, tokens } from "@fluentui/react-components";
 import type { Story } from "../../src/core/api/views.ts";
@@ -75,8 +75,8 @@ function Told({ story, again }: { readonly story: Story; readonly again: () => v
         <Card>
           <Empty title="It matched no subscription">
             {story.unmatched.length === 0
-              ? "Nobody subscribed to the topic when it was published, so it went nowhere."
-              : "The clauses that said no are below. A subscription changed since then does not see it any more."}
+              ? "The topic had no subscriptions when it was published, so it was not delivered."
+              : "The filter clauses that failed are below. Changing a subscription now has no effect on this event."}
           </Empty>
         </Card>
       )}
@@ -100,9 +100,9 @@ function Told({ story, again }: { readonly story: Story; readonly again: () => v
 
 const withWords: Readonly<Record<string, string>> = {
   bearer: "a bearer token",
-  none: "no key: nobody is asked for one",
-  notice: "nothing: it is a notice of the broker's own",
-  unknown: "a key that was not noted",
+  none: "no key: authentication is off",
+  notice: "nothing: the broker itself published it",
+  unknown: "a key that was not recorded",
 };
 
 function acceptedWords(given: string): string {
@@ -132,7 +132,7 @@ function Unmatched({ story }: { readonly story: Story }) {
               ),
           },
           {
-            title: "The clause that said no",
+            title: "The clause that failed",
             show: ({ clause, because }) => (
               <span className={styles.reason}>
                 <code>{clause}</code>: {because}

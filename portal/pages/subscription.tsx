@@ -1,5 +1,5 @@
-// One subscription: how it is doing, what can be done about it, its settings, the handshake with
-// its endpoint, its secrets, and its filter tried on an event.
+// One subscription: its state, its actions, its settings, the handshake with its endpoint, its
+// secrets, and its filter tried on an event.
 
 import { makeStyles, Tab, TabList, tokens } from "@fluentui/react-components";
 import type { Page, SubscriptionView, TopicView } from "../../src/core/api/views.ts";
@@ -103,13 +103,13 @@ function State({ subscription }: { readonly subscription: SubscriptionView }) {
     <>
       {isAwaited && (
         <Note intent="warning" title="The endpoint has not agreed yet.">
-          Nothing is sent until somebody opens its validation URL:{" "}
+          Nothing is sent until its validation URL is opened:{" "}
           <To to={subscriptionPath(subscription, "handshake")}>see the handshake</To>.
         </Note>
       )}
       {subscription.provisioningState === "Failed" && (
         <Note intent="error" title="The endpoint did not agree.">
-          <To to={subscriptionPath(subscription, "handshake")}>See what it said, and ask again</To>.
+          <To to={subscriptionPath(subscription, "handshake")}>See its answer, and ask again</To>.
         </Note>
       )}
       <Card title="Now">
@@ -138,14 +138,14 @@ function State({ subscription }: { readonly subscription: SubscriptionView }) {
           ]}
         />
       </Card>
-      <Card title="How hard we try">
+      <Card title="Retry policy">
         <Facts
           facts={[
             ["Profile", subscription.profile],
-            ["Attempts, at most", policy.maxDeliveryAttempts?.toString() ?? "without limit"],
+            ["Maximum attempts", policy.maxDeliveryAttempts?.toString() ?? "without limit"],
             ["Time to live", sayLength(policy.ttlMs)],
-            ["An answer is waited for", sayLength(policy.waitMs)],
-            ["What is given up on", policy.deadLetters ? "is dead-lettered" : "is dropped"],
+            ["Timeout", sayLength(policy.waitMs)],
+            ["Undeliverable events", policy.deadLetters ? "dead-lettered" : "dropped"],
             ["Delivered as", subscription.deliverySchema],
           ]}
         />

@@ -1,4 +1,4 @@
-// All subscriptions of the broker, those in trouble first.
+// All subscriptions of the broker, those with problems first.
 
 import { Button, Input, makeStyles, tokens } from "@fluentui/react-components";
 import { AddRegular } from "@fluentui/react-icons/svg/add";
@@ -36,7 +36,7 @@ export function SubscriptionsPage() {
     <>
       <PageHead
         title="Subscriptions"
-        subtitle="Who wants which events of a topic, and how hard we try to get them there."
+        subtitle="Which events of a topic go to which endpoint, and how often they are tried."
         actions={create}
       />
       <Card>
@@ -44,7 +44,7 @@ export function SubscriptionsPage() {
           {({ value }) =>
             value.length === 0 ? (
               <Empty title="No subscription yet" actions={create}>
-                A subscription names an endpoint of yours and says which events of a topic go there.
+                A subscription names your endpoint and says which events of a topic go there.
               </Empty>
             ) : (
               <>

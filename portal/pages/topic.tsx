@@ -1,4 +1,5 @@
-// One topic or domain: publish a test event, its keys and snippets, who subscribes, its settings.
+// One topic or domain: publish a test event, its keys and snippets, its subscriptions, its
+// settings.
 
 import { Button, makeStyles, Tab, TabList, tokens } from "@fluentui/react-components";
 import { DeleteRegular } from "@fluentui/react-icons/svg/delete";
@@ -58,7 +59,7 @@ export function TopicPage({ names, query }: PageProps) {
         title={topic.name}
         subtitle={
           topic.kind === "storage" ? (
-            "A storage account, which tells of the dead letters written to it."
+            "A storage account, with an event for each dead-letter blob written to it."
           ) : (
             <>
               <Mono>{topic.endpoint}</Mono>
@@ -107,7 +108,7 @@ function Subscribers({ topic, tick }: { readonly topic: TopicView; readonly tick
         {({ value }) =>
           value.length === 0 ? (
             <Empty
-              title="Nobody subscribes yet"
+              title="No subscriptions yet"
               actions={
                 <Button
                   appearance="primary"
@@ -117,8 +118,8 @@ function Subscribers({ topic, tick }: { readonly topic: TopicView; readonly tick
                 </Button>
               }
             >
-              Events published now are accepted and go nowhere. A subscription says which of them go
-              where.
+              Events published now are accepted but not delivered. A subscription says which of them
+              go where.
             </Empty>
           ) : (
             <SubscriptionRows subscriptions={value} showsTopic={false} />
@@ -139,7 +140,7 @@ function Settings({ topic }: { readonly topic: TopicView }) {
           facts={[
             ["Kind", topic.kind],
             ["Events are published as", topic.inputSchema],
-            ["Kept by", topic.origin === "file" ? "the configuration file" : "the API"],
+            ["Managed by", topic.origin === "file" ? "the configuration file" : "the API"],
             ["Resource id", <Mono key="id">{topic.armId}</Mono>],
           ]}
         />
@@ -176,8 +177,8 @@ function DeleteTopic({ topic }: { readonly topic: TopicView }) {
       >
         <p>
           Its {sayMany(topic.subscriptions, "subscription")} and{" "}
-          {sayMany(topic.waiting, "delivery", "deliveries")} that wait go with it. This cannot be
-          taken back.
+          {sayMany(topic.waiting, "delivery", "deliveries")} that wait are deleted with it. This
+          cannot be undone.
         </p>
       </Confirm>
     </>

@@ -1,4 +1,4 @@
-// Topics and domains: what there is, and making another.
+// The list of topics and domains, and creating one.
 
 import { Badge, Button, Input, makeStyles, tokens } from "@fluentui/react-components";
 import { AddRegular } from "@fluentui/react-icons/svg/add";
@@ -39,7 +39,7 @@ export function TopicsPage({ query }: PageProps) {
     <>
       <PageHead
         title="Topics and domains"
-        subtitle="Where events are published to. A domain is many topics under one roof."
+        subtitle="Where events are published to. A domain is many topics behind one address."
         actions={create}
       />
       <Card>
@@ -123,7 +123,7 @@ function TopicRows({ topics }: { readonly topics: readonly TopicView[] }) {
           show: ({ waiting }) => sayShort(waiting),
         },
         {
-          title: "Kept by",
+          title: "Managed by",
           width: "90px",
           isExtra: true,
           show: ({ origin }) => (origin === "file" ? "the file" : "the API"),

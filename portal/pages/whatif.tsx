@@ -1,5 +1,5 @@
-// What if: a profile, a policy and an outage, and what would become of an event and of those that
-// pile up behind it. Nothing is sent: the broker plays it by itself, anew after every change.
+// What if: a profile, a policy and an outage, and what would happen to an event and to a backlog
+// behind it. Nothing is sent: the broker simulates it, again after every change.
 
 import { makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useState } from "react";
@@ -82,7 +82,7 @@ const failures = [
 
 const minuteMs = 60_000;
 
-/** In milliseconds; null: nothing was written. Refused where the broker would speak of them. */
+/** In milliseconds; null: empty. Invalid values are refused by the broker. */
 function lengthIn(text: string, unitMs: number, field: string, what: string): number | null {
   const given = numberOr(text);
   if (given === null) return null;
@@ -91,7 +91,7 @@ function lengthIn(text: string, unitMs: number, field: string, what: string): nu
   throw new Refused(400, "InvalidSetting", `${what} must be a number of ${unit}, or empty`, field);
 }
 
-/** What is no number goes as it was written, so that the broker can say what is wrong. */
+/** What is not a number is sent as written, so that the broker can say what is wrong. */
 function given(name: string, text: string): object {
   const value = numberOr(text);
   return value === null ? {} : { [name]: value };
@@ -113,7 +113,7 @@ function orderOf(draft: Draft): SimulateOrder | Refused {
         until === 0 ? [] : [{ fromMs: 0, untilMs: until, does: numberOr(draft.does) as number }],
       ...given("maxDeliveryAttempts", draft.attempts),
       ...given("eventTimeToLiveInMinutes", draft.ttl),
-      // Behind an endpoint that never returns everything is lost alike.
+      // Behind an endpoint that never returns every event is undeliverable.
       ...(until !== null && given("backlog", draft.backlog)),
       ...(answer !== null && { answerMs: answer }),
       ...given("allowedRate", draft.rate),
@@ -143,7 +143,7 @@ export function WhatIfPage() {
     <>
       <PageHead
         title="What-if"
-        subtitle="An endpoint goes away for a while. When is it tried, what is saved, and what hits it when it returns?"
+        subtitle="An endpoint fails for a while. When is it tried, what is still delivered, and how much load does it get when it returns?"
       />
       <div className={styles.layout}>
         <Card title="Suppose">
@@ -160,13 +160,13 @@ export function WhatIfPage() {
               value={draft.destination}
               choices={[
                 ["webhook", "a webhook"],
-                ["resource", "a resource of Azure's"],
+                ["resource", "an Azure resource"],
               ]}
               onChange={(destination) => change({ destination })}
             />
             <FieldRow>
               <TextField
-                label="Attempts, at most"
+                label="Maximum attempts"
                 path="maxDeliveryAttempts"
                 hint="Empty: the profile's."
                 value={draft.attempts}
@@ -181,7 +181,7 @@ export function WhatIfPage() {
               />
             </FieldRow>
             <ChoiceField
-              label="Meanwhile the endpoint"
+              label="During the outage the endpoint"
               path="outage[0].does"
               value={draft.does}
               choices={failures}
@@ -191,12 +191,12 @@ export function WhatIfPage() {
               <TextField
                 label="Outage, in minutes"
                 path="outage[0].untilMs"
-                hint="Empty: for good."
+                hint="Empty: for ever."
                 value={draft.outageMinutes}
                 onChange={(outageMinutes) => change({ outageMinutes })}
               />
               <TextField
-                label="Events meanwhile"
+                label="Events during the outage"
                 path="backlog"
                 hint={`Published evenly; at most ${sayCount(simulateBacklogRange.max)}.`}
                 value={draft.backlog}
@@ -212,7 +212,7 @@ export function WhatIfPage() {
             )}
             {deadLettering && draft.deadLetter && (
               <TextField
-                label="Dead-letter store away, in minutes"
+                label="Dead-letter store fails, in minutes"
                 path="deadLetterOutage[0].untilMs"
                 hint="Empty: never."
                 value={draft.lettersMinutes}
@@ -238,7 +238,7 @@ export function WhatIfPage() {
               </FieldRow>
               {batching && (
                 <TextField
-                  label="Events in one request, at most"
+                  label="Maximum events per request"
                   path="batch"
                   hint="Empty: one."
                   value={draft.batch}
@@ -295,11 +295,7 @@ function Played({ played }: { readonly played: Simulation }) {
         <Timeline
           label="Attempts of the first event"
           marks={marksOf(played)}
-          spans={
-            returnsAtMs === 0
-              ? []
-              : [{ fromMs: 0, untilMs: returnsAtMs, words: "the endpoint is away" }]
-          }
+          spans={returnsAtMs === 0 ? [] : [{ fromMs: 0, untilMs: returnsAtMs, words: "outage" }]}
           untilMs={endOfLine(played)}
         />
         <Rows
@@ -324,13 +320,13 @@ function Played({ played }: { readonly played: Simulation }) {
         />
       </Card>
       {load !== null && (
-        <Card title="All that piled up">
+        <Card title="The whole backlog">
           <Facts
             facts={[
               ["Delivered", sayCount(played.saved)],
               ["Gave up", sayCount(played.lost)],
               ["Most requests in one second after the return", sayCount(played.peakPerSecond)],
-              ["All settled after", sayLength(played.settledAtMs)],
+              ["Everything ended after", sayLength(played.settledAtMs)],
               ...(deadLetters === null || deadLetters.written + deadLetters.lost === 0
                 ? []
                 : [
@@ -359,7 +355,7 @@ function endWords(played: Simulation): string {
     end.writtenAtMs !== null
       ? ` The dead letter is written after ${sayLength(end.writtenAtMs)}.`
       : typeof deadLetters?.lostAtMs === "number"
-        ? ` Its store takes nothing, so the dead letter is lost after ${sayLength(deadLetters.lostAtMs)}.`
+        ? ` Its store fails, so the dead letter is lost after ${sayLength(deadLetters.lostAtMs)}.`
         : "";
   switch (end.kind) {
     case "delivered":

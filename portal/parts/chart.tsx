@@ -1,5 +1,5 @@
 // A small chart over time: lines that differ in color and in dash, the values at the pointer or the
-// latest ones in the legend, and the same numbers as a table for whoever cannot see the picture.
+// latest ones in the legend, and the same numbers as a table for screen readers.
 
 import { makeStyles, tokens } from "@fluentui/react-components";
 import { type PointerEvent, useId, useMemo, useState } from "react";

@@ -1,4 +1,4 @@
-// The topics of a domain: made with their first subscription or by hand, listed, and removed.
+// The topics of a domain: created with their first subscription or explicitly, listed, and deleted.
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { DeleteRegular } from "@fluentui/react-icons/svg/delete";
@@ -47,7 +47,7 @@ export function DomainTopics({ domain }: { readonly domain: TopicView }) {
       <Answer asked={asked} what="the topics of a domain">
         {({ value }) =>
           value.length === 0 ? (
-            <Empty title="None yet">They are made with their first subscription, or here.</Empty>
+            <Empty title="None yet">They are created with their first subscription, or here.</Empty>
           ) : (
             <Rows
               label="Topics of this domain"

@@ -1,5 +1,5 @@
-// Forms: fields that show the broker's refusal where it belongs. Whatever a refusal names is shown
-// at its field; what no field stands for is shown above the buttons.
+// Forms: fields that show the broker's refusal where it belongs. A refusal is shown at the field it
+// names; without such a field, above the buttons.
 
 import {
   Button,
@@ -32,7 +32,7 @@ import { Refusal } from "./page.tsx";
 
 interface Faults {
   readonly refused: Refused | null;
-  /** Fields tell of themselves, so that what none of them stands for is seen. */
+  /** Fields register themselves, so that refusals without a field are seen. */
   readonly claim: (path: string) => () => void;
 }
 
@@ -67,8 +67,8 @@ const useStyles = makeStyles({
 });
 
 /**
- * The refusal of the last try; `run` never rejects, and does nothing while it runs. Buttons stay as
- * they are meanwhile: one that is disabled would lose the focus of whoever has just pressed it.
+ * The refusal of the last submit; `run` never rejects, and does nothing while it runs. Buttons stay
+ * enabled meanwhile: a disabled one would lose the focus.
  */
 export function useOrder(): {
   readonly refused: Refused | null;
@@ -158,7 +158,7 @@ export function Form({
   );
 }
 
-/** Fields without a button, for what is asked anew after every change. */
+/** Fields without a button, for requests that are repeated after every change. */
 export function Fields({
   refused,
   children,
@@ -207,7 +207,7 @@ export function FormDialog({
   );
 }
 
-/** For what cannot be taken back. */
+/** For actions that cannot be undone. */
 export function Confirm({
   title,
   isOpen,
@@ -383,7 +383,7 @@ export function SwitchField({
   );
 }
 
-/** Fields side by side, where there is room. */
+/** Fields side by side, if there is room. */
 export function FieldRow({ children }: { readonly children: ReactNode }) {
   return <div className={useStyles().row}>{children}</div>;
 }
@@ -404,7 +404,7 @@ export function FieldGroup({
   );
 }
 
-/** For what a field cannot hold alone, such as a list: its fault, where there is one. */
+/** For what has no single field, such as a list: its error, if there is one. */
 export function Fault({ path }: { readonly path: string }) {
   const styles = useStyles();
   const words = useFault(path);

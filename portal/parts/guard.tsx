@@ -1,5 +1,4 @@
-// What a fault in one page leaves standing: the frame, and words about it. React wants a class for
-// this and nothing else will do.
+// Shown when a page crashes: the frame stays, with a message. React needs a class for this.
 
 import { Button } from "@fluentui/react-components";
 import { Component, type ReactNode, useEffect, useState } from "react";
@@ -28,8 +27,8 @@ export class Guard extends Component<
         title="This page has failed"
         actions={<Button onClick={() => location.reload()}>Load it again</Button>}
       >
-        The broker is not affected. If it happens again after loading the page anew, the portal may
-        be older than the broker: {fault.message}
+        The broker is not affected. If it happens again after a reload, the portal may be older than
+        the broker: {fault.message}
       </Empty>
     );
   }

@@ -1,4 +1,4 @@
-// The keys of a topic, shown when asked for, and how to publish with them from elsewhere.
+// The keys of a topic, shown on demand, and how to publish with them from elsewhere.
 
 import { Button, makeStyles, Switch, Tab, TabList, tokens } from "@fluentui/react-components";
 import { EyeRegular } from "@fluentui/react-icons/svg/eye";
@@ -68,10 +68,10 @@ export function KeysCard({ topic }: { readonly topic: TopicView }) {
         onYes={async () => {
           if (renewed === null) return;
           setKeys(await renewKey(topic.armId, renewed));
-          say.done(`${renewed} is a new one`);
+          say.done(`${renewed} has been regenerated`);
         }}
       >
-        <p>Whoever publishes with the present {renewed} is refused from then on.</p>
+        <p>Publishers that use the current {renewed} are refused from then on.</p>
       </Confirm>
     </>
   );
@@ -96,7 +96,7 @@ function Snippets({
       title="Publish from elsewhere"
       actions={
         <Switch
-          label="With key1 filled in"
+          label="Insert key1"
           checked={isWithKey}
           onChange={(_, { checked }) => {
             setWithKey(checked);

@@ -1,5 +1,5 @@
-// A link within the portal, followed without loading the page anew. Whoever wants it in a new tab
-// gets it there: only a plain click is ours.
+// A link within the portal, followed without reloading the page. Only a plain click is handled;
+// opening in a new tab is left to the browser.
 
 import { Link } from "@fluentui/react-components";
 import type { MouseEvent, ReactNode } from "react";

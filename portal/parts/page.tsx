@@ -1,5 +1,5 @@
-// What every page has: a heading that is told to screen readers when the page changes, a place for
-// what can be done, and calm words for what is loading, missing, empty or refused.
+// What every page has: a heading that screen readers announce when the page changes, a place for
+// actions, and messages for what is loading, missing, empty or refused.
 
 import {
   Button,
@@ -149,7 +149,7 @@ export function Empty({
   );
 }
 
-/** Nothing for a moment: most answers come before a wheel would have turned once. */
+/** Nothing for a moment: most answers come before a spinner would be seen. */
 export function Wait() {
   const styles = useStyles();
   const [isLong, setLong] = useState(false);
@@ -164,7 +164,7 @@ export function Wait() {
   );
 }
 
-/** The broker's own words, and what can be done. */
+/** The broker's message, and what can be done. */
 export function Refusal({
   refused,
   again,
@@ -212,14 +212,14 @@ export function Note({
   );
 }
 
-/** What was asked for, once it is there. A route that this broker lacks is no alarm. */
+/** The content, once it is loaded. A route that this broker lacks is not an error. */
 export function Answer<T>({
   asked,
   what,
   children,
 }: {
   readonly asked: Asked<T>;
-  /** Completes "This broker does not tell …". */
+  /** Completes "This broker does not have …". */
   readonly what: string;
   readonly children: (value: T) => ReactNode;
 }) {

@@ -1,4 +1,4 @@
-// Subscriptions as a table, those in trouble first.
+// Subscriptions as a table, those with problems first.
 
 import { Badge } from "@fluentui/react-components";
 import type { SubscriptionView } from "../../src/core/api/views.ts";
@@ -8,7 +8,7 @@ import { To } from "./link.tsx";
 import { type Column, Rows } from "./table.tsx";
 import { Age, HealthBadge, Long } from "./texts.tsx";
 
-/** What is not as it should be, in one word; null: all is well. */
+/** The problem, in one word; null: none. */
 export function troubleOf({
   provisioningState,
   isActive,
@@ -26,7 +26,7 @@ export function troubleOf({
   return null;
 }
 
-/** The sicker first, then by what waits. */
+/** The unhealthiest first, then by the number of waiting events. */
 export function bySickness(one: SubscriptionView, other: SubscriptionView): number {
   const rank = (each: SubscriptionView) =>
     (each.health.kind === "healthy" ? 0 : 2) + (troubleOf(each) === null ? 0 : 1);

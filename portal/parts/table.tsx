@@ -9,7 +9,7 @@ import { sayCount } from "../words.ts";
 export interface Column<T> {
   readonly title: string;
   readonly show: (row: T) => ReactNode;
-  /** As CSS has it; a column without one is a main column and shares what is left. */
+  /** As in CSS; a column without one is a main column and shares the rest. */
   readonly width?: string;
   readonly align?: "right";
   /** Not on a phone. */
@@ -18,7 +18,7 @@ export interface Column<T> {
   readonly isExtra?: boolean;
 }
 
-/** More than anybody reads; the rest comes on request. */
+/** More than anybody reads; the rest is shown on request. */
 const rowsMax = 200;
 
 const phone = "@media (max-width: 640px)";
@@ -33,7 +33,7 @@ const useStyles = makeStyles({
     [phone]: { display: "block" },
   },
   body: { [phone]: { display: "block" } },
-  // For screen readers it stays.
+  // It stays for screen readers.
   headRow: {
     [phone]: {
       display: "block",

@@ -1,4 +1,4 @@
-// Small texts: names that are too long, instants, states, and code to copy.
+// Small texts: long names, times, states, and code to copy.
 
 import {
   Badge,
@@ -23,7 +23,7 @@ const useStyles = makeStyles({
     textOverflow: "ellipsis",
     whiteSpace: "nowrap",
     verticalAlign: "bottom",
-    // Where nothing can be pointed at, it is broken and not cut.
+    // On touch screens it is wrapped and not cut.
     "@media (max-width: 640px)": { whiteSpace: "normal", overflowWrap: "anywhere" },
   },
   mono: { fontFamily: tokens.fontFamilyMonospace, fontSize: tokens.fontSizeBase200 },
@@ -61,7 +61,7 @@ const useStyles = makeStyles({
   fact: { margin: 0, minWidth: 0, overflowWrap: "anywhere" },
 });
 
-/** Cut off where there is no room, and whole for whoever points at it. */
+/** Cut off if there is no room, and complete on hover. */
 export function Long({
   children,
   mono = false,
@@ -92,7 +92,7 @@ export function When({ at, none = "–" }: { readonly at: string | null; readonl
   );
 }
 
-/** How long ago, growing. */
+/** An age that grows. */
 export function Age({
   at,
   none = "–",
@@ -100,7 +100,7 @@ export function Age({
 }: {
   readonly at: string | null;
   readonly none?: string;
-  /** In its largest unit alone. */
+  /** In its largest unit only. */
   readonly isShort?: boolean;
 }) {
   const styles = useStyles();
@@ -189,7 +189,7 @@ export function CopyButton({
   );
 }
 
-/** The clipboard is there over TLS and on this machine; elsewhere the old way is. */
+/** The clipboard works over TLS and on this machine; elsewhere the old way is used. */
 async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,6 +1,6 @@
-// What happened when, drawn: attempts and the waits between them on one line. Retries begin seconds
-// apart and end hours apart, so the line is stretched at its beginning (a logarithmic scale).
-// The same is always told in words beside it; the picture alone says nothing that is not there.
+// A timeline of attempts and the waits between them. The first retries are seconds apart and the
+// last ones hours, so the line is stretched at its beginning (a logarithmic scale). The text beside
+// it always has the same content.
 
 import { makeStyles, tokens } from "@fluentui/react-components";
 import { sayCount, sayLength } from "../words.ts";
@@ -128,7 +128,7 @@ export function Timeline({
   );
 }
 
-/** Shapes differ, too, for whoever does not see the colors. */
+/** Shapes differ, too, for people who do not see the colours. */
 function Dot({
   x,
   kind,

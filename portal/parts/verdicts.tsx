@@ -1,4 +1,4 @@
-// What filters say to an event, clause by clause: the dry run.
+// The result of filters for an event, clause by clause: the dry run.
 
 import { Badge, makeStyles, tokens } from "@fluentui/react-components";
 import type { FilterVerdict } from "../../src/core/api/views.ts";

@@ -1,4 +1,4 @@
-// How wide a place on the page is, so that pictures are drawn to fit and their words stay legible.
+// The width of an element, so that charts are drawn to fit and their labels stay legible.
 
 import { type RefObject, useEffect, useRef, useState } from "react";
 

@@ -1,5 +1,5 @@
 // One delivery of an event: its attempts and waits drawn, the countdown to the next one, each
-// decision in words, and trying now.
+// decision explained, and "try now".
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import type { AttemptView, DeliveryStory, Story } from "../../src/core/api/views.ts";
@@ -111,7 +111,7 @@ function endFacts({ reason, endedAt, deadLetter, expiresAt, attemptsLeft, state 
           ] as const,
         ]),
     ...(isOpen && expiresAt !== null
-      ? [["Tried until", <When key="expires" at={expiresAt} />] as const]
+      ? [["Expires", <When key="expires" at={expiresAt} />] as const]
       : []),
     ...(isOpen && attemptsLeft !== null
       ? [["Left", sayMany(attemptsLeft, "attempt")] as const]
@@ -137,7 +137,7 @@ function TryNow({
     void run(async () => {
       const path = subscriptionApi({ topic, domainTopic, name: subscription }, "hasten");
       const { hastened } = await ask<{ hastened: number }>("POST", path, { event: story.event });
-      say.done(hastened === 0 ? "It is being tried already" : "It will be tried now");
+      say.done(hastened === 0 ? "It is being sent already" : "It is sent now");
       again();
     });
   return (
@@ -156,7 +156,7 @@ function Countdown({ delivery }: { readonly delivery: DeliveryStory }) {
   const { nextDueAt, state, held } = delivery;
   if (nextDueAt === null || (state !== "waiting" && state !== "deadLettering")) return null;
   const leftMs = Date.parse(nextDueAt) - now;
-  // What is due and held back is told by the words above.
+  // What is due and delayed is explained by the text above.
   if (leftMs <= 0 && held !== null) return null;
   const what = state === "waiting" ? "Next attempt" : "The dead letter is written";
   return (
@@ -193,7 +193,7 @@ function Drawn({ story, delivery }: { readonly story: Story; readonly delivery: 
     const atMs = Date.parse(delivery.endedAt) - since;
     marks.push({ atMs, kind: "lost", words: `dropped: ${delivery.reason ?? ""}` });
   }
-  // One dot says less than the words beneath.
+  // A single dot shows less than the text below.
   if (marks.length < 2) return null;
   const lastMs = Math.max(...marks.map(({ atMs }) => atMs));
   return (

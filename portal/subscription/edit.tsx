@@ -1,4 +1,5 @@
-// Changing a subscription. It goes on by its old terms until its endpoint has agreed to the new.
+// Changes a subscription. The old settings stay active until its endpoint has agreed to the new
+// ones.
 
 import { useState } from "react";
 import type { SubscriptionView, TopicView } from "../../src/core/api/views.ts";
@@ -53,7 +54,7 @@ function Edit({
   const save = () =>
     void run(async () => {
       await askArm("PUT", stored.id, { properties: propertiesOf(draft, stored) });
-      say.done("Saved", "The new terms are in force once the endpoint has agreed to them.");
+      say.done("Saved", "The new settings become active when the endpoint has agreed to them.");
       onSaved();
     });
   return (

@@ -1,5 +1,4 @@
-// What can be done about a subscription: hold it, let it go on, let what waits out slowly, try now,
-// skip what waits, delete it.
+// The actions of a subscription: pause, resume, drain, try now, skip, delete.
 
 import {
   Button,
@@ -58,7 +57,7 @@ export function FlowControls({
         <Button
           appearance="primary"
           icon={<PlayRegular />}
-          onClick={() => void order("resume", () => "It goes on")}
+          onClick={() => void order("resume", () => "Resumed")}
         >
           Resume
         </Button>
@@ -69,7 +68,7 @@ export function FlowControls({
           void order<{ hastened: number }>("hasten", ({ hastened }) =>
             hastened === 0
               ? "Nothing waits"
-              : `${sayMany(hastened, "delivery", "deliveries")} will be tried now`,
+              : `${sayMany(hastened, "delivery", "deliveries")} are sent now`,
           )
         }
       >
@@ -82,16 +81,16 @@ export function FlowControls({
         <MenuPopover>
           <MenuList>
             <MenuItem onClick={() => setDialog("drain")}>Drain slowly…</MenuItem>
-            <MenuItem onClick={() => setDialog("skip")}>Skip what waits…</MenuItem>
+            <MenuItem onClick={() => setDialog("skip")}>Skip waiting events…</MenuItem>
             <MenuItem onClick={() => setDialog("delete")}>Delete…</MenuItem>
           </MenuList>
         </MenuPopover>
       </Menu>
       {dialog === "drain" && <Drain subscription={subscription} onDone={onDone} onClose={close} />}
       <Confirm
-        title="Skip what waits?"
+        title="Skip waiting events?"
         isOpen={dialog === "skip"}
-        words="Skip it"
+        words="Skip them"
         onClose={close}
         onYes={async () => {
           const path = subscriptionApi(subscription, "skip");
@@ -101,8 +100,8 @@ export function FlowControls({
         }}
       >
         <p>
-          {sayMany(subscription.waiting, "delivery", "deliveries")} that wait are given up at once:
-          they go to the dead letters, where there are any, and are dropped otherwise.
+          {sayMany(subscription.waiting, "delivery", "deliveries")} that wait are dropped at once.
+          They are not dead-lettered.
         </p>
       </Confirm>
       <Confirm
@@ -118,8 +117,8 @@ export function FlowControls({
         }}
       >
         <p>
-          {sayMany(subscription.waiting, "delivery", "deliveries")} that wait go with it. This
-          cannot be taken back.
+          {sayMany(subscription.waiting, "delivery", "deliveries")} that wait are deleted with it.
+          This cannot be undone.
         </p>
       </Confirm>
     </>
@@ -158,7 +157,7 @@ function Drain({
       <TextField
         label="Events a second"
         path="perSecond"
-        hint="Until the next resume, no more than so many are sent."
+        hint="No more than this many are sent until nothing is due, or until it is resumed."
         value={perSecond}
         onChange={setPerSecond}
       />

@@ -1,4 +1,4 @@
-// The handshake with an endpoint: its state, every exchange, and asking once more.
+// The handshake with an endpoint: its state, every exchange, and repeating it.
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { ArrowClockwiseRegular } from "@fluentui/react-icons/svg/arrow-clockwise";
@@ -47,21 +47,21 @@ export function HandshakeCard({
         {({ state, until, validationUrl, exchanges }) => (
           <>
             {validationUrl !== null && (
-              <Note intent="warning" title="It waits for a person.">
-                Open this address, from where the endpoint can be vouched for:
+              <Note intent="warning" title="It waits for manual validation.">
+                To confirm the endpoint, open this address:
                 <Code text={validationUrl} what="the validation URL" wraps />
               </Note>
             )}
             <Facts
               facts={[
                 ["State", state],
-                ["Until", <When key="until" at={until} none="no handshake was needed" />],
+                ["Until", <When key="until" at={until} none="no handshake needed" />],
               ]}
             />
             <br />
             {exchanges.length === 0 && (
               <Empty title="Nothing has been exchanged">
-                Endpoints are not asked with --handshake off, and resources of Azure's never are.
+                There is no handshake with --handshake off, and never for Azure resources.
               </Empty>
             )}
             {exchanges.toReversed().map(({ at, request, answer, verdict }) => (

@@ -1,4 +1,4 @@
-// The secrets that deliveries are signed with: shown on demand, and followed by new ones.
+// The secrets that deliveries are signed with: shown on demand, and rotated.
 
 import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { EyeRegular } from "@fluentui/react-icons/svg/eye";
@@ -54,7 +54,7 @@ export function SigningCard({ named }: { readonly named: SubscriptionName }) {
       {refused !== null && !isRotating && <Refusal refused={refused} />}
       {secrets === null ? (
         <Empty
-          title="Receivers can check that a delivery comes from here"
+          title="Receivers can check that a delivery comes from this broker"
           actions={
             <Button
               icon={<EyeRegular />}
@@ -66,8 +66,8 @@ export function SigningCard({ named }: { readonly named: SubscriptionName }) {
             </Button>
           }
         >
-          Each request carries a signature as Standard Webhooks has it, made with a secret that only
-          the receiver and this broker know.
+          Each request has a Standard Webhooks signature, made with a secret that only the receiver
+          and this broker know.
         </Empty>
       ) : (
         <>
@@ -85,7 +85,7 @@ export function SigningCard({ named }: { readonly named: SubscriptionName }) {
           ))}
           <div className={styles.buttons}>
             <Button onClick={() => setRotating(true)}>
-              {isSigned ? "Follow it by a new one" : "Sign deliveries"}
+              {isSigned ? "Rotate the secret" : "Sign deliveries"}
             </Button>
             {isSigned && (
               <Button onClick={() => order({ off: true }, "Deliveries are no longer signed")}>
@@ -100,11 +100,11 @@ export function SigningCard({ named }: { readonly named: SubscriptionName }) {
         isOpen={isRotating}
         onClose={() => setRotating(false)}
         refused={refused}
-        submitWords="Make it"
-        onSubmit={() => order({ overlapMs: Number(overlapMs) }, "There is a new secret")}
+        submitWords="Create it"
+        onSubmit={() => order({ overlapMs: Number(overlapMs) }, "The secret has been rotated")}
       >
         <ChoiceField
-          label="The one before stays in force"
+          label="The old secret stays active"
           path="overlapMs"
           value={overlapMs}
           choices={overlaps}

@@ -150,7 +150,7 @@ export function access(browser: () => Browser): void {
     };
     await page.keyboard.press("Tab");
     const first = await page.evaluate("document.activeElement?.textContent");
-    assert.equal(first, "Skip to the page");
+    assert.equal(first, "Skip to content");
     await page.keyboard.press("Enter");
     await tabTo("Create a topic");
     await page.keyboard.press("Enter");

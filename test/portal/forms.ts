@@ -32,7 +32,7 @@ const slips: readonly Slip[] = [
     what: "a port that is none",
     path: "/portal/topics/orders?tab=settings",
     async do(page) {
-      await fill(page, "Port of its own", "99999");
+      await fill(page, "Own port", "99999");
       await click(page, "Save");
     },
     says: /^properties\.posthorn\.port must be a whole number from 1 to 65535, and is the number 99999$/,
@@ -71,7 +71,7 @@ const slips: readonly Slip[] = [
     async do(page) {
       await fill(page, "Name", "billing");
       await fill(page, "URL", "https://example.com");
-      await fill(page, "Attempts, at most", "31");
+      await fill(page, "Maximum attempts", "31");
       await click(page, "Create");
     },
     says: /^properties\.retryPolicy\.maxDeliveryAttempts must be a whole number from 1 to 30/,
@@ -103,7 +103,7 @@ const slips: readonly Slip[] = [
     path: "/",
     async do(page) {
       await page.getByRole("button", { name: /^Virtual clock/ }).click();
-      await fill(page, "By a length of time", "soon");
+      await fill(page, "By a duration", "soon");
       await page.keyboard.press("Enter");
     },
     says: /^advance must be an ISO 8601 duration/,
@@ -123,7 +123,7 @@ const slips: readonly Slip[] = [
     what: "a backlog that is too long",
     path: "/portal/what-if",
     async do(page) {
-      await fill(page, "Events meanwhile", "1000000");
+      await fill(page, "Events during the outage", "1000000");
     },
     says: /^backlog must be a whole number from 0 to 5000/,
   },

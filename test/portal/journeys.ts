@@ -32,7 +32,7 @@ export function journeys(browser: () => Browser): void {
   test("a newcomer makes a topic and a subscription, publishes, and sees it arrive", async (t) => {
     const stage = await openStage(t);
     const page = await stage.visit(browser(), "/");
-    await sees(page, "Welcome: the first event is three steps away");
+    await sees(page, "Welcome: three steps to the first event");
     await clickButton(page, "Create a topic");
     await page.getByRole("textbox", { name: "Name" }).fill("orders");
     await clickButton(page, "Create");
@@ -45,7 +45,7 @@ export function journeys(browser: () => Browser): void {
     await sees(page, "running");
     await page.getByRole("link", { name: "orders" }).first().click();
     await page.getByRole("tab", { name: "Publish" }).click();
-    await sees(page, "This is an event as the topic takes it.");
+    await sees(page, "The topic accepts this event.");
     await clickButton(page, "Who would get it?");
     await sees(page, "matches");
     await clickButton(page, "Publish");
@@ -71,7 +71,7 @@ export function journeys(browser: () => Browser): void {
     await clickButton(page, /^Virtual clock/);
     await clickButton(page, "+ 10 s");
     await countsDown(page, /Next attempt in 2\d s/);
-    await clickButton(page, "To what is due next");
+    await clickButton(page, "To the next due time");
     await sees(page, /MaxDeliveryAttemptsExceeded: 503 on attempt 2 of 2/);
     await clickButton(page, "+ 10 min");
     await page.keyboard.press("Escape");
@@ -109,13 +109,13 @@ export function journeys(browser: () => Browser): void {
     await stage.subscribe("orders", "billing");
     const page = await stage.visit(browser(), "/portal/topics/orders/subscriptions/billing");
     await page.getByRole("tab", { name: "Settings" }).click();
-    await page.getByRole("textbox", { name: "Attempts, at most" }).fill("4");
-    await sees(page, /503 for good, 4 attempts would be made/);
+    await page.getByRole("textbox", { name: "Maximum attempts" }).fill("4");
+    await sees(page, /always answers 503, 4 attempts would be made/);
     await page.getByRole("textbox", { name: "Subject begins with" }).fill("/orders/");
     await clickButton(page, "Save");
     await sees(page, "Saved");
     await page.getByRole("tab", { name: "State" }).click();
-    await page.getByText("Attempts, at most").locator("xpath=following-sibling::dd").getByText("4");
+    await page.getByText("Maximum attempts").locator("xpath=following-sibling::dd").getByText("4");
     await clickButton(page, "Pause");
     await sees(page, "Paused: events wait from now on");
     await stage.publish("orders", [eventWith({ id: "held" })]);
@@ -124,7 +124,7 @@ export function journeys(browser: () => Browser): void {
     assert.equal(stage.receiver.received.length, 0);
     await page.getByRole("link", { name: "billing" }).first().click();
     await clickButton(page, "Resume");
-    await sees(page, "It goes on");
+    await sees(page, "Resumed");
     await page.goto(`${stage.url}/portal/deliveries/held`);
     await sees(page, "200: delivered with attempt 1");
   });
@@ -188,7 +188,7 @@ export function journeys(browser: () => Browser): void {
     const page = await stage.visit(browser(), "/portal/topics/orders?tab=keys");
     await sees(page, "<key1>");
     assert.equal(await page.getByText(adminKey).count(), 0);
-    await page.getByRole("switch", { name: "With key1 filled in" }).check();
+    await page.getByRole("switch", { name: "Insert key1" }).check();
     const snippet = page.locator("pre").filter({ hasText: adminKey });
     await snippet.filter({ hasText: "curl" }).waitFor();
     await run("sh", ["-c", (await snippet.textContent()) ?? "", "--fail"]);
@@ -202,7 +202,7 @@ export function journeys(browser: () => Browser): void {
     await page.goto(`${stage.url}/portal/topics/orders?tab=keys`);
     await clickButton(page, "Regenerate");
     await clickButton(page, "Regenerate it");
-    await sees(page, "key2 is a new one");
+    await sees(page, "key2 has been regenerated");
     await page.getByRole("button", { name: "Copy key2" }).waitFor();
   });
 
@@ -245,7 +245,7 @@ export function journeys(browser: () => Browser): void {
     await outage.fill("");
     await sees(page, /^Dead-lettered after 1 d/);
     await page.getByRole("textbox", { name: "Dead-letter store away" }).fill("10000");
-    await sees(page, /Its store takes nothing, so the dead letter is lost after 1 d 14 h/);
+    await sees(page, /Its store fails, so the dead letter is lost after 1 d 14 h/);
   });
 
   test("what-ifs are asked for one at a time, after the typing", async (t) => {
