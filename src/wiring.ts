@@ -165,6 +165,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     switchboard: roster,
   });
   await operator.recall();
+  await roster.recall();
   store.onChange(follower.note);
   store.onDropped((subscription, count) => tellDropped(deps, subscription, count));
   follower.note(null);

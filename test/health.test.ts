@@ -98,6 +98,24 @@ test("a closed endpoint gets nothing, over a crash too, until it is opened", asy
   await broker.program.told("endpoint.opened");
 });
 
+test("a broker that is killed knows which endpoints are down when it is back (H-1)", async (t) => {
+  const receiver = await openReceiver(t);
+  receiver.answer = () => 503;
+  const broker = await openVirtualBroker(t, { billing: webHook(receiver.url) });
+  await broker.publish(...numbered(200));
+  await broker.advance("PT1M");
+  const { health } = await firstEndpoint(broker);
+  assert.equal(health.kind, "unhealthy");
+  await broker.restart();
+  const before = receiver.received.length;
+  await broker.advance("PT0S");
+  assert.deepEqual((await firstEndpoint(broker)).health, health);
+  assert.equal(receiver.received.length, before, "nothing is sent to it");
+  await broker.advance("PT5M");
+  const probes = receiver.received.length - before;
+  assert.ok(probes >= 1 && probes <= 4, `${probes} probes`);
+});
+
 test("opening a sick endpoint sends at once; resetting it forgets what was", async (t) => {
   const receiver = await openReceiver(t);
   receiver.answer = () => 500;

@@ -24,13 +24,14 @@ const queues: readonly QueueCount[] = [
   { subscription: 3, stage: "deadLetter", waiting: 1, oldestAt: now + 5, nextDueAt: now },
 ];
 
+const health = { kind: "unhealthy", words: "", failures: 0, until: null } as const;
 const endpoint: EndpointView = {
   endpoint: "https://hooks.test/secret-path",
-  health: { kind: "unhealthy", words: "", failures: 0, until: null },
+  health,
   isDelayed: true,
   subscriptions: [
-    { topic: "orders", domainTopic: null, name: "s1" },
-    { topic: "shop", domainTopic: "eu", name: "s3" },
+    { topic: "orders", domainTopic: null, name: "s1", health },
+    { topic: "shop", domainTopic: "eu", name: "s3", health },
   ],
   sendsUnderWay: 3,
   waiting: 7,

@@ -81,10 +81,10 @@ function ofFilters(
 }
 
 /** The state it is in, and no others: many zeroes would say as little. */
-function ofEndpoint({ health, subscriptions }: EndpointView): readonly Sample[] {
+function ofEndpoint({ subscriptions }: EndpointView): readonly Sample[] {
   return subscriptions.map((subscription) => ({
     name: "posthorn_endpoint_state",
-    labels: { ...labelsOf(subscription), state: health.kind },
+    labels: { ...labelsOf(subscription), state: subscription.health.kind },
     value: 1,
   }));
 }

@@ -202,10 +202,15 @@ export function isAskable({ kind }: Destination): boolean {
 }
 
 /**
- * Identifies what shares its health: the same URL without its query, which may contain a secret and
- * does not change who answers; or the same resource. Health and concurrency belong to an endpoint,
- * not to a subscription (H-1).
+ * Identifies what shares health and the bound of sends: the same whole URL, or the same resource
+ * (H-1). Two queries may lead to two functions, of which one is down (H-4). It may contain a secret
+ * and is never shown.
  */
+export function endpointKeyOf(destination: Destination): string {
+  return destination.kind === "webhook" ? destination.url : endpointOf(destination);
+}
+
+/** The name of an endpoint, as people see it: its URL without the query, or its resource. */
 export function endpointOf(destination: Destination): string {
   switch (destination.kind) {
     case "webhook": {

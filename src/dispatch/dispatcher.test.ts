@@ -204,6 +204,54 @@ test("what expires behind a sick endpoint is given up at the endpoint's next tur
   );
 });
 
+test("URLs that differ in their queries alone have health and room of their own (H-4)", async () => {
+  const scene = await openTestDispatchers({ sendsMax: 2 });
+  const at = (query: string) => ({
+    destination: { kind: "webhook", url: `http://functions.test/api?f=${query}` } as const,
+  });
+  const down = await scene.subscribe(at("down"));
+  const mute = await scene.subscribe(at("mute"));
+  const well = await scene.subscribe(at("well"));
+  scene.behave(({ url }) =>
+    url.includes("down") ? 500 : url.includes("mute") ? answerLater().answer : 200,
+  );
+  await scene.publish(numbered(30), [down, mute, well]);
+  await scene.advance(1 * seconds);
+  assert.equal(scene.seen.filter(({ url }) => url.endsWith("well")).length, 30);
+  const shown = scene.roster.endpoints().map(({ name, health }) => `${name} ${health.kind}`);
+  assert.deepEqual(shown.sort(), [
+    "http://functions.test/api healthy",
+    "http://functions.test/api healthy",
+    "http://functions.test/api unhealthy",
+  ]);
+});
+
+test("an endpoint known to be down stays so over a restart: one probe, and no more (H-1, H-2)", async () => {
+  const scene = await openTestDispatchers();
+  const subs = [await scene.subscribe(), await scene.subscribe(), await scene.subscribe()];
+  scene.behave(() => 503);
+  await scene.publish(numbered(100), subs);
+  await scene.advance(10 * minutes);
+  const [before] = scene.roster.endpoints();
+  assert.ok(before?.health.kind === "unhealthy");
+  await scene.roster.close(AbortSignal.abort());
+  await scene.advance(1 * minutes);
+  const back = await openTestDispatchers({ store: scene.store, clock: scene.clock });
+  back.behave(() => 503);
+  await back.sync();
+  await back.advance(0);
+  assert.deepEqual(back.roster.endpoints()[0]?.health, before.health);
+  const leftMs = before.health.until - back.clock.now();
+  await back.advance(leftMs - 1);
+  assert.equal(back.seen.length, 0);
+  await back.advance(1);
+  assert.equal(back.seen.length, 1);
+  back.behave(() => 200);
+  await back.advance(2 * hours);
+  assert.equal(await back.waiting(), 0);
+  assert.deepEqual(await back.store.notes("endpoint.health"), []);
+});
+
 test("one sick or silent endpoint delays no other (H-4)", async () => {
   const scene = await openTestDispatchers();
   const sick = await scene.subscribe({
@@ -228,7 +276,7 @@ test("health belongs to the endpoint, not to the subscription (H-1)", async () =
   const scene = await openTestDispatchers();
   const hook = (path: string) => ({ kind: "webhook", url: `http://same.test/${path}` }) as const;
   const one = await scene.subscribe({ destination: hook("x?code=1") });
-  const two = await scene.subscribe({ destination: hook("x?code=2") });
+  const two = await scene.subscribe({ destination: hook("x?code=1") });
   const other = await scene.subscribe({ destination: hook("y") });
   scene.behave(({ url }) => (url.includes("/x") ? 500 : 200));
   await scene.publish(numbered(10), [one]);

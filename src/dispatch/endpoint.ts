@@ -33,6 +33,10 @@ export interface EndpointOptions {
   /** Whether the profile leaves an unhealthy endpoint alone for a while (P-10). */
   readonly delayedDelivery: boolean;
   readonly rules?: HealthRules;
+  /** As it was remembered; healthy if absent. */
+  readonly health?: Health;
+  /** Called when the kind of its health has changed. */
+  readonly onHealth?: (health: Health) => void;
   /** What operators have closed, by name; kept by the roster. */
   readonly closures?: ReadonlyMap<string, Closure>;
   readonly clock: Clock;
@@ -47,7 +51,7 @@ const changesMax = 50;
 export class Endpoint {
   readonly #options: EndpointOptions;
   readonly #rules: HealthRules;
-  #health: Health = healthyStart;
+  #health: Health;
   /** The latest last. */
   #changes: HealthChange[] = [];
   /** As it was last shown in the log. */
@@ -62,6 +66,7 @@ export class Endpoint {
   constructor(options: EndpointOptions) {
     this.#options = options;
     this.#rules = options.rules ?? healthRules;
+    this.#health = options.health ?? healthyStart;
     this.#shownKind = this.#kind;
   }
 
@@ -181,6 +186,7 @@ export class Endpoint {
   opened(order: "opened" | "reset", { at, because }: Closure): void {
     if (order === "reset") this.#changes = [];
     this.#health = healthyStart;
+    this.#options.onHealth?.(this.#health);
     this.#note(at, closureText(order, because));
     this.nudgeAll();
   }
@@ -230,6 +236,7 @@ export class Endpoint {
     const before = this.#health;
     this.#health = fold(before, fact, this.#rules);
     if (before.kind === this.#health.kind) return false;
+    this.#options.onHealth?.(this.#health);
     const isShown = this.#closure === null;
     if (isShown) this.#note(now, healthChangeText(before, this.#health, this.#rules));
     return true;

@@ -6,23 +6,25 @@
 
 import type { BatchPolicy } from "../core/delivery/batch.ts";
 import { type FlowState, runningFlow } from "../core/delivery/flow.ts";
-import type { HealthRules } from "../core/delivery/health.ts";
+import { type HealthRules, healthyStart } from "../core/delivery/health.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
 import { type PolicyDefaults, policyOf } from "../core/delivery/policy.ts";
 import { type Profile, type ProfileName, profiles } from "../core/delivery/profile.ts";
 import type { Instant, Sink, Stage, Wake } from "../core/ports.ts";
-import type { Switchboard } from "../core/steering.ts";
+import type { Memos, Switchboard } from "../core/steering.ts";
 import {
   type DeadLetterDestination,
+  endpointKeyOf,
   endpointOf,
   type Subscription,
   type SubscriptionId,
 } from "../core/subscription.ts";
 import { type DispatchDeps, Dispatcher, type Send } from "./dispatcher.ts";
 import { Endpoint } from "./endpoint.ts";
+import { HealthMemory } from "./health-memory.ts";
 
 export interface RosterOptions {
-  readonly deps: DispatchDeps;
+  readonly deps: DispatchDeps & { readonly store: Memos };
   readonly sink: Sink;
   /** Where dead letters go; null where nothing can take them. */
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
@@ -64,13 +66,20 @@ export class Roster implements Switchboard {
   readonly #served = new Map<SubscriptionId, Served>();
   readonly #endpoints = new Map<string, SharedEndpoint>();
   readonly #closures = new Map<string, Closure>();
+  readonly #healths: HealthMemory;
   /** Stopped dispatchers whose last sends are still under way. */
   readonly #leaving = new Map<Dispatcher, Promise<void>>();
   #broken = 0;
 
   constructor(options: RosterOptions) {
     this.#options = options;
+    this.#healths = new HealthMemory(options.deps);
     options.deps.store.onWake((wake) => this.#wake(wake));
+  }
+
+  /** Before the first subscription is put: which endpoints were unhealthy before a restart. */
+  recall(): Promise<void> {
+    return this.#healths.recall();
   }
 
   /** Dispatchers that a bug of ours has stopped. */
@@ -151,7 +160,7 @@ export class Roster implements Switchboard {
     return this.#served.get(id)?.dispatchers.deliver.hasten(dueAt) ?? false;
   }
 
-  /** One for each law that is followed there. */
+  /** One for each query, and for each law that is followed there. */
   #named(name: string): readonly Endpoint[] {
     const all = [...this.#endpoints.values()].map(({ endpoint }) => endpoint);
     return all.filter((endpoint) => endpoint.look().name === name);
@@ -162,10 +171,12 @@ export class Roster implements Switchboard {
     const breakOff = () => {
       for (const dispatcher of this.#leaving.keys()) dispatcher.breakOff();
     };
-    for (const id of [...this.#served.keys()]) this.remove(id);
+    for (const served of this.#served.values()) this.#dismiss(served);
+    this.#served.clear();
     if (signal.aborted) breakOff();
     else signal.addEventListener("abort", breakOff, { once: true });
     await Promise.all(this.#leaving.values());
+    await this.#healths.close();
     signal.removeEventListener("abort", breakOff);
   }
 
@@ -242,12 +253,11 @@ export class Roster implements Switchboard {
 
   /** Shared by all subscriptions that send to the same place under the same law. */
   #join({ destination }: Subscription, profile: ProfileName): SharedEndpoint {
-    const name = endpointOf(destination);
     const { delayedDelivery } = profiles[profile];
-    const key = `${delayedDelivery ? "delayed" : "plain"} ${name}`;
+    const key = `${delayedDelivery ? "delayed" : "plain"} ${endpointKeyOf(destination)}`;
     const shared = this.#endpoints.get(key) ?? {
       key,
-      endpoint: this.#endpoint(name, delayedDelivery),
+      endpoint: this.#endpoint(key, endpointOf(destination), delayedDelivery),
       users: 0,
       rates: new Map<SubscriptionId, number>(),
     };
@@ -256,11 +266,13 @@ export class Roster implements Switchboard {
     return shared;
   }
 
-  #endpoint(name: string, delayedDelivery: boolean): Endpoint {
+  #endpoint(key: string, name: string, delayedDelivery: boolean): Endpoint {
     const { sendsMax, health, deps } = this.#options;
     return new Endpoint({
       ...{ name, sendsMax, delayedDelivery },
       ...(health !== undefined && { rules: health }),
+      health: this.#healths.healthOf(key),
+      onHealth: (state) => this.#healths.put(key, state),
       closures: this.#closures,
       ...deps,
     });
@@ -269,7 +281,10 @@ export class Roster implements Switchboard {
   /** With the last who sends there goes what is known of the endpoint. */
   #leave({ subscription: { id }, shared }: Served): void {
     shared.users -= 1;
-    if (shared.users === 0) this.#endpoints.delete(shared.key);
+    if (shared.users === 0) {
+      this.#endpoints.delete(shared.key);
+      this.#healths.put(shared.key, healthyStart);
+    }
     if (this.#served.get(id)?.shared !== shared && shared.rates.delete(id)) keepPace(shared);
   }
 

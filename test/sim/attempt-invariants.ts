@@ -31,7 +31,8 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   "R-4: a late success takes the retry back": lateCounts,
   "P-2, P-3: answers are waited for as long as the profile says": patient,
   "B-1, B-5, P-9: batches keep their limits": batched,
-  "H-1, H-2: sick endpoints are left alone, and no endpoint is overrun": healthy,
+  "H-1, H-2: unhealthy endpoints are left alone, and no endpoint is overrun": healthy,
+  "H-1: the health of an endpoint outlives the broker": remembered,
 };
 
 function* decidedByLaw(history: History): Iterable<Finding> {
@@ -393,5 +394,11 @@ function* healthy(history: History): Iterable<Finding> {
     for (const { send, words } of trespasses) {
       yield aboutSend(history, send, `${send.endpoint}: ${words}`);
     }
+  }
+}
+
+function* remembered(history: History): Iterable<Finding> {
+  for (const [key, { forgotten }] of tellEndpoints(history)) {
+    if (forgotten !== null) yield { words: `${key}: ${forgotten}`, publication: null };
   }
 }

@@ -140,7 +140,7 @@ class MemoryDisk implements Disk {
       notes: (kind) => calls.through("look", () => bare.notes(kind), fail),
       putMemo: (kind, key, record) =>
         write(() => {
-          this.#options.journal.noted(key, record !== null);
+          this.#options.journal.noted(kind, key, record);
           return bare.putMemo(kind, key, record);
         }),
       redriven: (keys) => calls.through("look", () => bare.redriven(keys), fail),
@@ -324,7 +324,7 @@ class SqliteDisk implements Disk {
       } else if (op.kind === "putSubscription") {
         journal.recorded(answer.value as Subscription);
       } else if (op.kind === "putNote") {
-        journal.noted(op.key, op.record !== null);
+        journal.noted(op.of, op.key, op.record);
       } else if (op.kind === "hasten") {
         journal.hastened(op.queue, op);
       } else if (op.kind === "removeSubscription") {

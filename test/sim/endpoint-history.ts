@@ -1,5 +1,6 @@
-// What each endpoint went through in each life of the broker, told by its requests alone: the law
+// What each endpoint went through in each life of the broker, known by its requests alone: the law
 // of health folded once more from outside, and the times at which nothing more could be sent to it.
+// A life begins with what the store remembers of the one before.
 
 import {
   fold,
@@ -7,11 +8,13 @@ import {
   gate,
   type Health,
   healthyStart,
+  recallHealth,
+  rememberedHealth,
 } from "../../src/core/delivery/health.ts";
 import { isSuccess } from "../../src/core/delivery/retry.ts";
 import type { Instant } from "../../src/core/ports.ts";
-import { endpointOf, type SubscriptionId } from "../../src/core/subscription.ts";
-import { excuse, type History, type Span } from "./history.ts";
+import { endpointKeyOf, type SubscriptionId } from "../../src/core/subscription.ts";
+import { excuse, type History, type Span, slackMs } from "./history.ts";
 import type { LifeNote, Mark, SendNote, Version } from "./journal.ts";
 
 /** A request that should not have been made when it was. */
@@ -22,6 +25,8 @@ export interface Trespass {
 
 export interface EndpointTale {
   readonly trespasses: readonly Trespass[];
+  /** What the store should remember of its health at the end of the life, and does not. */
+  readonly forgotten: string | null;
   /** When the endpoint had no room for one more. */
   readonly full: readonly Span[];
   /** When a dispatcher had as much in hand as it takes. */
@@ -65,14 +70,16 @@ export function tellEndpoints(history: History): ReadonlyMap<string, EndpointTal
 }
 
 /** What operators did to the endpoint of this send, in its life; told by the broker's own facts. */
-function* ordersTo(history: History, { life, endpoint }: SendNote): Iterable<Moment> {
+function* ordersTo(history: History, send: SendNote): Iterable<Moment> {
+  const { life, endpoint } = send;
+  const key = endpointKeyOf(send.subscription.destination);
   for (const { seq, at, name, fields, ...fact } of history.journal.facts) {
     if (fact.life !== life) continue;
     if (name === "deliveries.hastened" && fields.tested === true) {
       const slot = String(fields.subscription);
       const isHere = history
         .versions(slot, seq, seq)
-        .some(({ draft }) => draft !== null && endpointOf(draft.destination) === endpoint);
+        .some(({ draft }) => draft !== null && endpointKeyOf(draft.destination) === key);
       if (isHere) yield { kind: "hastened", seq, at };
     } else if (fields.endpoint === endpoint) {
       if (name === "endpoint.closed") yield { kind: "closed", seq, at };
@@ -82,10 +89,15 @@ function* ordersTo(history: History, { life, endpoint }: SendNote): Iterable<Mom
   }
 }
 
-/** Health and room are shared by all that send to one place under one law, in one life. */
+/** Health and room are shared by all that send to one URL under one law, in one life. */
 export function endpointKey(history: History, send: SendNote): string {
+  return `${send.life} ${memoKey(history, send)}`;
+}
+
+/** As the store remembers it. */
+function memoKey(history: History, send: SendNote): string {
   const law = history.terms(send).policy.profile.delayedDelivery ? "delayed" : "plain";
-  return `${send.life} ${law} ${send.endpoint}`;
+  return `${law} ${endpointKeyOf(send.subscription.destination)}`;
 }
 
 class Watch {
@@ -98,7 +110,11 @@ class Watch {
   readonly #full: Span[] = [];
   readonly #busy = new Map<SubscriptionId, Span[]>();
   readonly #flying = new Map<SubscriptionId, { count: number; window: number }>();
-  #health: Health = healthyStart;
+  readonly #memoKey: string;
+  #health: Health;
+  /** What is to be remembered of it, and since when. */
+  #remembered: Health | null;
+  #rememberedAt: Instant;
   /** By an operator, before this life perhaps. */
   #isClosed: boolean;
   #sends = 0;
@@ -115,6 +131,41 @@ class Watch {
     this.#isClosed =
       history.journal.closures.findLast((one) => one.seq < seq && one.endpoint === first.endpoint)
         ?.isClosed ?? false;
+    this.#memoKey = memoKey(history, first);
+    const record = this.#memoAt(seq);
+    this.#remembered = record && recallHealth(record, this.#at);
+    this.#rememberedAt = this.#at;
+    this.#health = this.#remembered ?? healthyStart;
+  }
+
+  #memoAt(seq: number): object | null {
+    const { healths } = this.#history.journal;
+    return healths.findLast((one) => one.seq < seq && one.key === this.#memoKey)?.record ?? null;
+  }
+
+  #become(health: Health): void {
+    const before = this.#health.kind;
+    this.#health = health;
+    if (before === health.kind) return;
+    const remembered = rememberedHealth(health, this.#remembered);
+    if (remembered === this.#remembered) return;
+    this.#remembered = remembered;
+    this.#rememberedAt = this.#at;
+  }
+
+  /** Unless the change was too late for the disk. */
+  #forgotten(): string | null {
+    const { diskTroubles } = this.#history.journal;
+    const end = this.#life.ended;
+    if (!this.#delayed || end === null || end.at >= this.#knownUntil) return null;
+    if (end.at <= excuse(this.#rememberedAt, diskTroubles) + slackMs) return null;
+    const record = this.#memoAt(end.seq) as Partial<{ kind: string; waitMs: number }> | null;
+    const expected = this.#remembered;
+    const isSame =
+      expected === null || !("waitMs" in expected)
+        ? record === null
+        : record?.kind === expected.kind && record.waitMs === expected.waitMs;
+    return isSame ? null : `the store remembers ${JSON.stringify(record)} of ${expected?.kind}`;
   }
 
   see(moment: Moment): void {
@@ -130,7 +181,7 @@ class Watch {
         this.#check(send);
         this.#sends += 1;
         this.#fly(send, send.deliveries.length);
-        this.#health = fold(this.#health, { kind: "sent", at });
+        this.#become(fold(this.#health, { kind: "sent", at }));
         return;
       case "ended": {
         this.#sends -= 1;
@@ -141,12 +192,12 @@ class Watch {
         const kind = isSuccess(this.#history.terms(send).policy.profile, outcome)
           ? "succeeded"
           : "failed";
-        this.#health = fold(this.#health, isNeither ? { kind: "unsent" } : { kind, at, sentAt });
+        this.#become(fold(this.#health, isNeither ? { kind: "unsent" } : { kind, at, sentAt }));
         return;
       }
       case "late":
         this.#hearLate(send);
-        this.#health = fold(this.#health, { kind: "succeeded", at, sentAt });
+        this.#become(fold(this.#health, { kind: "succeeded", at, sentAt }));
         return;
     }
   }
@@ -158,7 +209,7 @@ class Watch {
       if (isSick) this.#health = { ...health, until: at };
     } else {
       this.#isClosed = kind === "closed";
-      if (!this.#isClosed) this.#health = healthyStart;
+      if (!this.#isClosed) this.#become(healthyStart);
     }
   }
 
@@ -167,6 +218,7 @@ class Watch {
     const unknown = { from: this.#knownUntil, until: Number.POSITIVE_INFINITY };
     return {
       trespasses: this.#trespasses.filter(({ send }) => send.begun.at < this.#knownUntil),
+      forgotten: this.#forgotten(),
       full: [...this.#full, unknown],
       busy: this.#busy,
     };
@@ -233,7 +285,7 @@ function isKnownThroughout(history: History, first: SendNote): boolean {
   const law = history.terms(first).policy.profile.delayedDelivery;
   const pointsThere = ({ draft }: Version) =>
     draft !== null &&
-    endpointOf(draft.destination) === first.endpoint &&
+    endpointKeyOf(draft.destination) === endpointKeyOf(first.subscription.destination) &&
     history.termsOf(draft).policy.profile.delayedDelivery === law;
   const until = life.ended?.seq ?? Number.POSITIVE_INFINITY;
   const slots = new Set(journal.versions.map(({ slot }) => slot));

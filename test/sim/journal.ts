@@ -22,6 +22,7 @@ import type {
   SubscriptionDraft,
   SubscriptionId,
 } from "../../src/core/subscription.ts";
+import { healthMemo } from "../../src/dispatch/health-memory.ts";
 
 /** A place in the order of everything, and its time. */
 export interface Mark {
@@ -136,6 +137,12 @@ export interface ClosureNote extends Mark {
   readonly isClosed: boolean;
 }
 
+/** The store remembers how the health of an endpoint is; null: nothing. */
+export interface HealthNote extends Mark {
+  readonly key: string;
+  readonly record: object | null;
+}
+
 /** An operator dropped what waited in a queue. */
 export interface Skip extends Mark, Queue {}
 
@@ -166,6 +173,7 @@ export class Journal {
   readonly records: RecordNote[] = [];
   readonly acts: Act[] = [];
   readonly closures: ClosureNote[] = [];
+  readonly healths: HealthNote[] = [];
   /** When the disk was not well. */
   readonly diskTroubles: { readonly from: Instant; readonly until: Instant }[] = [];
   /** Faults seen while the run was under way, in words. */
@@ -271,8 +279,9 @@ export class Journal {
     return act;
   }
 
-  noted(endpoint: string, isClosed: boolean): void {
-    this.closures.push({ ...this.mark(), endpoint, isClosed });
+  noted(kind: string, key: string, record: object | null): void {
+    if (kind === healthMemo) this.healths.push({ ...this.mark(), key, record });
+    else this.closures.push({ ...this.mark(), endpoint: key, isClosed: record !== null });
   }
 
   skipped(queue: Queue): void {

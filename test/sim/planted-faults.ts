@@ -4,6 +4,7 @@
 import type { Outcome } from "../../src/core/delivery/outcome.ts";
 import type { Claim, Delivery, Settlement, Sink } from "../../src/core/ports.ts";
 import type { Subscription } from "../../src/core/subscription.ts";
+import { healthMemo } from "../../src/dispatch/health-memory.ts";
 import type { Environment } from "../../src/wiring.ts";
 import type { Everything } from "./broker-life.ts";
 import type { Weather } from "./weather.ts";
@@ -162,6 +163,40 @@ export const plantedFaults: readonly PlantedFault[] = [
       deps: (deps) => ({ ...deps, store: { ...deps.store, notes: async () => [] } }),
     },
     weather: (drawn) => ({ ...drawn, acts: 40, stopsPerDay: 12, profile: "azure" }),
+  },
+  {
+    name: "an endpoint whose health a restart forgets",
+    rule: "H-1, H-2",
+    plant: {
+      deps: (deps) => {
+        const notes: Everything["notes"] = async (kind) =>
+          kind === healthMemo ? [] : await deps.store.notes(kind);
+        return { ...deps, store: { ...deps.store, notes } };
+      },
+    },
+    weather: (drawn) => ({
+      ...drawn,
+      profile: "azure",
+      stopsPerDay: 24,
+      network: { ...drawn.network, moods: ["refusing"], share: 0.9 },
+    }),
+  },
+  {
+    name: "health that is not remembered",
+    rule: "H-1: the health",
+    plant: {
+      deps: (deps) => {
+        const putMemo: Everything["putMemo"] = async (kind, key, record) =>
+          kind === healthMemo ? undefined : await deps.store.putMemo(kind, key, record);
+        return { ...deps, store: { ...deps.store, putMemo } };
+      },
+    },
+    weather: (drawn) => ({
+      ...drawn,
+      profile: "azure",
+      stopsPerDay: 24,
+      network: { ...drawn.network, moods: ["refusing"], share: 0.9 },
+    }),
   },
   {
     name: "alarms that ring late",

@@ -20,6 +20,7 @@ import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import { subscriptionArmId } from "../arm/render.ts";
+import { healthIn } from "./endpoints.ts";
 import { namedSubscription, namedTopic } from "./names.ts";
 import type { Handlers } from "./serve.ts";
 
@@ -95,18 +96,16 @@ async function viewsOf(
   for (const count of await deps.ledger.counts()) {
     counts.set(`${count.subscription} ${count.stage}`, count);
   }
-  const healths = new Map(
-    (await deps.endpoints()).map(({ endpoint, health }) => [endpoint, health]),
-  );
+  const healthOf = healthIn(await deps.endpoints());
   return subscriptions.flatMap((subscription) => {
     const topic = topics.get(subscription.topic.toLowerCase());
     if (topic === undefined) return [];
-    const { id, destination } = subscription;
+    const { id } = subscription;
     return {
       ...termsOf(deps, subscription, topic),
       ...waitingOf(counts.get(`${id} deliver`), counts.get(`${id} deadLetter`)),
       flow: flowOf(subscription),
-      health: healths.get(endpointOf(destination)) ?? untried,
+      health: healthOf(subscription) ?? untried,
     };
   });
 }

@@ -1,6 +1,6 @@
-// Endpoints as operators see them: how each is, whose events go there, what it went through since
-// the broker started; and closing, opening and forgetting. Health is not kept over a restart; that
-// an endpoint was closed is.
+// Endpoints as operators see them, by their names: how each is, whose events go there, what it went
+// through since the broker started; and closing, opening and forgetting. URLs that differ in their
+// queries alone have health of their own and one name: the worst of them is shown.
 
 import type { endpointOrder } from "../../core/api/orders.ts";
 import type { Infer } from "../../core/api/schema.ts";
@@ -21,6 +21,8 @@ export interface EndpointsDeps {
 
 type State = EndpointState & { readonly subscriptions: readonly Subscription[] };
 
+/** Changes that are shown of one name. */
+const historyMax = 50;
 /** A closed endpoint to which no subscription sends now. */
 const noRules = "nobody sends there";
 
@@ -59,25 +61,42 @@ export async function endpointViews(deps: EndpointsDeps): Promise<EndpointView[]
   return [...used, ...closed].toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));
 }
 
-/** Under profiles with and without delayed delivery one endpoint has two states; it is one here. */
+/** The worst first. */
+const kinds = ["closed", "unhealthy", "probing", "recovering", "healthy"] as const;
+
+function worstOf(states: readonly State[]): State {
+  const rank = ({ closure, health }: State) =>
+    kinds.indexOf(closure === null ? health.kind : "closed");
+  const [worst] = states.toSorted((a, b) => rank(a) - rank(b));
+  return worst as State;
+}
+
+/** One name may have several states: of several queries, with and without delayed delivery. */
 function viewOf(
   endpoint: string,
   states: readonly State[],
   waiting: ReadonlyMap<number, number>,
 ): EndpointView {
-  const watched = states.find(({ isDelayed }) => isDelayed) ?? (states[0] as State);
-  const { isDelayed, changes, rules } = watched;
+  const delayed = states.filter((state) => state.isDelayed);
+  const watched = worstOf(delayed.length > 0 ? delayed : states);
+  const { isDelayed, rules } = watched;
+  const changes = states.flatMap((state) => state.changes).toSorted((a, b) => a.at - b.at);
   const subscriptions = states.flatMap((state) => state.subscriptions);
   return {
     endpoint,
     health: healthOf(watched),
     isDelayed,
-    subscriptions: subscriptions.map(({ topic, domainTopic, name }) => ({
-      ...{ topic, domainTopic, name },
-    })),
+    subscriptions: states.flatMap((state) =>
+      state.subscriptions.map(({ topic, domainTopic, name }) => ({
+        ...{ topic, domainTopic, name, health: healthOf(state) },
+      })),
+    ),
     sendsUnderWay: states.reduce((sum, { sends }) => sum + sends, 0),
     waiting: subscriptions.reduce((sum, { id }) => sum + (waiting.get(id) ?? 0), 0),
-    history: changes.toReversed().map(({ at, ...change }) => ({ at: isoInstant(at), ...change })),
+    history: changes
+      .slice(-historyMax)
+      .toReversed()
+      .map(({ at, ...change }) => ({ at: isoInstant(at), ...change })),
     rules: isDelayed
       ? healthRulesText(rules)
       : "its health is not watched: its profile does not know it",
@@ -104,4 +123,20 @@ function unused(endpoint: string, closure: Closure | null): EndpointView {
     ...{ isDelayed: false, subscriptions: [], sendsUnderWay: 0, waiting: 0, history: [] },
     rules: noRules,
   };
+}
+
+/** How the URL of a subscription is; null when nothing is sent there. */
+export function healthIn(
+  views: readonly EndpointView[],
+): (subscription: Subscription) => HealthView | null {
+  const keyOf = ({
+    topic,
+    domainTopic,
+    name,
+  }: EndpointView["subscriptions"][number] | Subscription) =>
+    `${topic}/${domainTopic ?? ""}/${name}`.toLowerCase();
+  const healths = new Map(
+    views.flatMap(({ subscriptions }) => subscriptions.map((each) => [keyOf(each), each.health])),
+  );
+  return (subscription) => healths.get(keyOf(subscription)) ?? null;
 }

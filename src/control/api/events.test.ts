@@ -36,10 +36,11 @@ async function openDesk(
   const number = await store.append([{ event, to: [subscription.id] }], startAt);
   const roll = { members: [subscription] };
   chronicle.note(accepted("a", { event, number, to: [subscription.id], roll }));
+  const own = { kind: "healthy", words: "fine", failures: 0, until: null, ...health } as const;
   const endpoint = {
     endpoint: endpointOf(subscription.destination),
-    health: { kind: "healthy", words: "fine", failures: 0, until: null, ...health },
-  } as EndpointView;
+    subscriptions: [{ ...subscription, health: own }],
+  } as unknown as EndpointView;
   const ledger = {
     counts: () => store.counts(),
     waiting: (...asked: Parameters<MemoryStore["waiting"]>) => store.waiting(...asked),

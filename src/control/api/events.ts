@@ -4,7 +4,7 @@
 
 import type { eventQuery } from "../../core/api/orders.ts";
 import type { Infer } from "../../core/api/schema.ts";
-import type { EndpointView, EventSummary, Page, Story } from "../../core/api/views.ts";
+import type { EndpointView, EventSummary, HealthView, Page, Story } from "../../core/api/views.ts";
 import { heldMs } from "../../core/delivery/flow.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
@@ -13,10 +13,11 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/story/chronicle.ts";
 import { isOpen, sayRetention } from "../../core/story/chronicle.ts";
 import { type Live, type LiveStates, storyOf, summaryOfListed } from "../../core/story/story.ts";
-import { endpointOf, type Subscription, type SubscriptionId } from "../../core/subscription.ts";
+import type { Subscription, SubscriptionId } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant, parseInstant } from "../../core/text/time.ts";
 import { shownAs } from "../../core/text/wording.ts";
+import { healthIn } from "./endpoints.ts";
 import type { Handlers } from "./serve.ts";
 
 export interface EventsDeps {
@@ -130,7 +131,7 @@ const lookMax = 1_000;
 async function describer(deps: EventsDeps) {
   const { topics, subscriptions } = deps.catalog();
   const known = new Map(subscriptions.map((each) => [each.id, each]));
-  const endpoints = await deps.endpoints();
+  const healthOf = healthIn(await deps.endpoints());
   const now = deps.clock.now();
   return (id: SubscriptionId, waiting: Seen | null): Live => {
     const subscription = known.get(id);
@@ -145,7 +146,7 @@ async function describer(deps: EventsDeps) {
     return {
       waiting,
       isSubscribed: true,
-      held: waiting?.stage === "deliver" ? heldBy(subscription, endpoints) : null,
+      held: waiting?.stage === "deliver" ? heldBy(subscription, healthOf(subscription)) : null,
       expiresAt: waiting && endOf(waiting, { subscription, ttlMs, deadLetterLimitMs, now }),
       attemptsMax,
     };
@@ -174,13 +175,9 @@ function endOf(
   return since + of.ttlMs + heldMs(of.subscription, since, of.now);
 }
 
-function heldBy(
-  { flow, destination }: Subscription,
-  endpoints: readonly EndpointView[],
-): string | null {
+function heldBy({ flow }: Subscription, health: HealthView | null): string | null {
   if (flow.kind === "paused") return `The subscription is paused since ${isoInstant(flow.since)}.`;
-  const health = endpoints.find(({ endpoint }) => endpoint === endpointOf(destination))?.health;
-  return health === undefined || !holding.includes(health.kind) ? null : health.words;
+  return health === null || !holding.includes(health.kind) ? null : health.words;
 }
 
 const holding: readonly string[] = ["unhealthy", "probing", "closed"];

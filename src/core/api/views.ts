@@ -68,9 +68,12 @@ export const EndpointView = named(
   "Endpoint",
   object({
     endpoint: text,
-    health: HealthView,
+    health: about(HealthView, "The worst of its URLs: they may differ in their queries."),
     isDelayed: about(truth, "Whether its profile leaves an unhealthy endpoint alone for a while."),
-    subscriptions: list(object({ topic: text, domainTopic: orNull(text), name: text })),
+    subscriptions: about(
+      list(object({ topic: text, domainTopic: orNull(text), name: text, health: HealthView })),
+      "Each with the health of its own URL.",
+    ),
     sendsUnderWay: whole,
     waiting: whole,
     history: about(

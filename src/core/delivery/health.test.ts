@@ -9,6 +9,8 @@ import {
   type HealthRules,
   healthRules,
   healthyStart,
+  recallHealth,
+  rememberedHealth,
 } from "./health.ts";
 
 const s = 1_000;
@@ -260,4 +262,36 @@ test("one probe at a time, and from any state successes lead back to health (H-2
     { numRuns: 500 },
   );
   assert.deepEqual([...seen].sort(), ["healthy", "probing", "recovering", "unhealthy"]);
+});
+
+test("what is remembered over a restart: that it is down, and that it was just recovering", () => {
+  const down: Health = { kind: "unhealthy", until: 5 * min, waitMs: 2 * min };
+  const probing: Health = { kind: "probing", startedAt: 5 * min, waitMs: 2 * min };
+  const better: Health = { kind: "recovering", startedAt: min, atOnce: 9, waitMs: 2 * min };
+  assert.equal(rememberedHealth({ kind: "healthy", failures: 9 }, down), null);
+  assert.equal(rememberedHealth(down, null), down);
+  assert.equal(rememberedHealth(probing, down), down, "the next life makes a probe of its own");
+  assert.deepEqual(rememberedHealth(better, down), { ...better, atOnce: 1 });
+});
+
+test("what was remembered is taken as it is, unless it is old or no such record", () => {
+  const down: Health = { kind: "unhealthy", until: 5 * min, waitMs: 2 * min };
+  const better: Health = { kind: "recovering", startedAt: min, atOnce: 1, waitMs: 2 * min };
+  const table: [object, number, Health | null][] = [
+    [down, 4 * min, down],
+    [down, 9 * h, down],
+    [down, 5 * min + 24 * h, null],
+    // A clock that was set back holds nobody longer than the wait.
+    [down, 0, { ...down, until: 2 * min }],
+    [better, 9 * min, better],
+    [{ ...better, atOnce: 12 }, 9 * min, better],
+    [better, min + 24 * h, null],
+    [{ kind: "unhealthy", until: "soon", waitMs: 1 }, 0, null],
+    [{ kind: "unhealthy", until: 1, waitMs: 0 }, 0, null],
+    [{ kind: "ill", waitMs: 1 }, 0, null],
+    [{}, 0, null],
+  ];
+  for (const [record, now, expected] of table) {
+    assert.deepEqual(recallHealth(record, now), expected, JSON.stringify([record, now]));
+  }
 });

@@ -121,6 +121,38 @@ export function fold(health: Health, fact: HealthFact, rules: HealthRules = heal
   }
 }
 
+/** What a restart is to know of it, when it knew `before` until now; null: nothing. */
+export function rememberedHealth(health: Health, before: Health | null): Health | null {
+  switch (health.kind) {
+    case "healthy":
+      return null;
+    case "probing":
+      // Its outcome is unknown to the next life, which makes a probe of its own.
+      return before;
+    case "recovering":
+      return { ...health, atOnce: 1 };
+    default:
+      return health;
+  }
+}
+
+/** Longer ago it says nothing any more. */
+const rememberedMsMax = 24 * 3_600_000;
+
+/** As it was remembered; null for what is too old, and for what no release has written. */
+export function recallHealth(record: object, now: Instant): Health | null {
+  const { kind, until, startedAt, waitMs } = record as Record<string, unknown>;
+  if (typeof waitMs !== "number" || waitMs <= 0) return null;
+  const isRecent = (at: number) => now - at < rememberedMsMax;
+  if (kind === "unhealthy" && typeof until === "number" && isRecent(until)) {
+    return { kind, until: Math.min(until, now + waitMs), waitMs };
+  }
+  if (kind === "recovering" && typeof startedAt === "number" && isRecent(startedAt)) {
+    return { kind, startedAt: Math.min(startedAt, now), atOnce: 1, waitMs };
+  }
+  return null;
+}
+
 /** For stories: the endpoint's health in a few words. */
 export function healthSentence(health: Health): string {
   switch (health.kind) {

@@ -1,0 +1,95 @@
+// What the broker remembers of unhealthy endpoints over a restart, so that one that is known to be
+// down is not sent everything that waits for it. A small record is written in the store when the
+// kind of an endpoint's health changes, beside the path of events: nobody waits for it, and only
+// the latest state of each endpoint is written. A crash may lose the last change; then the endpoint
+// is tried as it was remembered before.
+
+import {
+  type Health,
+  healthyStart,
+  recallHealth,
+  rememberedHealth,
+} from "../core/delivery/health.ts";
+import type { Clock, Log } from "../core/ports.ts";
+import type { Memos } from "../core/steering.ts";
+
+/** Under which the store keeps it, by endpoint. */
+export const healthMemo = "endpoint.health";
+const retryMs = 1_000;
+
+export interface HealthMemoryDeps {
+  readonly store: Memos;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class HealthMemory {
+  readonly #deps: HealthMemoryDeps;
+  /** As it is in the store, or will be; healthy ones are not there. */
+  readonly #remembered = new Map<string, Health>();
+  /** Not yet written. */
+  readonly #changed = new Set<string>();
+  #writing: Promise<void> | null = null;
+  #callOff: (() => void) | null = null;
+  #isClosed = false;
+
+  constructor(deps: HealthMemoryDeps) {
+    this.#deps = deps;
+  }
+
+  /** Before anything is sent. */
+  async recall(): Promise<void> {
+    const { store, clock } = this.#deps;
+    for (const { key, record } of await store.notes(healthMemo)) {
+      const health = recallHealth(record, clock.now());
+      if (health === null) this.#changed.add(key);
+      else this.#remembered.set(key, health);
+    }
+    this.#write();
+  }
+
+  healthOf(key: string): Health {
+    return this.#remembered.get(key) ?? healthyStart;
+  }
+
+  put(key: string, health: Health): void {
+    const before = this.#remembered.get(key) ?? null;
+    const after = rememberedHealth(health, before);
+    if (after === before || this.#isClosed) return;
+    if (after === null) this.#remembered.delete(key);
+    else this.#remembered.set(key, after);
+    this.#changed.add(key);
+    this.#write();
+  }
+
+  /** Resolves when everything is written, or could not be. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#callOff?.();
+    if (this.#callOff !== null && this.#changed.size > 0) this.#write();
+    await this.#writing;
+  }
+
+  #write(): void {
+    this.#callOff = null;
+    if (this.#writing !== null || this.#changed.size === 0) return;
+    this.#writing = this.#writeAll().finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    for (const key of this.#changed) {
+      this.#changed.delete(key);
+      try {
+        await store.putMemo(healthMemo, key, this.#remembered.get(key) ?? null);
+      } catch (error) {
+        this.#changed.add(key);
+        log.fact("warn", "store.failed", { verb: "putMemo", error: String(error) });
+        if (!this.#isClosed) this.#callOff = clock.after(retryMs, () => this.#write());
+        return;
+      }
+    }
+  }
+}
