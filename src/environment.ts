@@ -130,7 +130,17 @@ export async function openEnvironment(
   const facts = config.tellsSuccesses ? tellSuccesses(log) : log;
   const moduleKeys = config.moduleKeysEnabled ? [config.moduleKey1, config.moduleKey2] : [];
   return {
-    ...{ store, chronicle, missing, azure, ...ways, clock, ids, meter: counted },
+    ...{
+      store,
+      storeFailure: () => store.failure,
+      chronicle,
+      missing,
+      azure,
+      ...ways,
+      clock,
+      ids,
+      meter: counted,
+    },
     ...{ virtual, openLog: log, openMeter: meter, telemetry, vitals, tally, tokens },
     log: failures === null ? facts : failures.beside(facts),
     chance: config.seed === null ? realChance() : seededChance(config.seed),

@@ -26,6 +26,8 @@ const storyGatherMs = 250;
 export type OpenStore = WholeStore & {
   /** Null: what is kept in memory cannot be backed up. */
   readonly backups: BackupFolder | null;
+  /** Why nothing can be written at present; null: as far as is known, it can. */
+  readonly failure: string | null;
   close(): Promise<void>;
 };
 
@@ -39,7 +41,11 @@ export async function openStore(
   },
 ): Promise<OpenStore> {
   if (config.store === "memory") {
-    return Object.assign(new MemoryStore(), { backups: null, close: async () => {} });
+    return Object.assign(new MemoryStore(), {
+      backups: null,
+      failure: null,
+      close: async () => {},
+    });
   }
   const path = join(config.dataFolder, storeFile);
   const thread = await openThread({ path, onCrash: deps.onCrash });

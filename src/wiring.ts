@@ -32,6 +32,8 @@ import { publishRoutes, tellTurnedAway, topicRoutes } from "./ingress/publish.ts
 /** Everything a broker stands on. */
 export interface Environment {
   readonly store: WholeStore;
+  /** Why nothing can be written at present; without it, or null: it can. */
+  readonly storeFailure?: () => string | null;
   readonly sink: Sink;
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
   /** What the file says of Azure's resources; without it there are none. */
@@ -194,9 +196,9 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     refresh,
     whyNotReady() {
       if (isClosing) return "The broker is stopping.";
-      return roster.broken > 0
-        ? "A dispatcher has stopped; see dispatcher.broken in the log."
-        : null;
+      if (roster.broken > 0) return "A dispatcher has stopped; see dispatcher.broken in the log.";
+      const failure = deps.storeFailure?.() ?? null;
+      return failure === null ? null : `The store cannot write: ${failure}.`;
     },
     async close(signal) {
       isClosing = true;

@@ -36,7 +36,12 @@ export function backupHandlers(
   return {
     listBackups: () => ({ value: need(deps).list().map(viewOf), next: null }),
     async takeBackup() {
-      const taken = await need(deps).take(deps.clock.now());
+      const taken = await need(deps)
+        .take(deps.clock.now())
+        .catch((error: Error) => {
+          if (error instanceof Refusal) throw error;
+          throw new Refusal("Unavailable", `No backup was made: ${error.message}.`);
+        });
       const { name, bytes } = taken;
       deps.log.fact("info", "backup.taken", { name, bytes });
       return viewOf(taken);

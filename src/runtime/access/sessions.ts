@@ -37,7 +37,12 @@ export function openSessions({
   const sessions = new Map(path === null ? [] : readSessions(path));
   const invites = new Map<string, number>();
   const keep = () => {
-    if (path !== null) keepText(path, JSON.stringify(Object.fromEntries(sessions)));
+    if (path === null) return;
+    try {
+      keepText(path, JSON.stringify(Object.fromEntries(sessions)));
+    } catch {
+      // A full disk must not keep an operator out. The session then ends with the process.
+    }
   };
   const open = () => {
     const name = makeName();

@@ -156,13 +156,42 @@ test("closing answers what was asked before and refuses what is asked after", as
   assert.equal(engine.isClosed, true);
 });
 
-test("an engine that is gone refuses publishes and rejects the rest", async () => {
+test("an engine that is gone refuses everything, with its reason", async () => {
   const broken = new Error("gone");
   const store = openFront({ run: () => Promise.reject(broken), close: async () => {} });
   await assert.rejects(store.append(routedTo([1], "a"), startAt), (error) => {
     return refusal("Unavailable", 1000)(error) && (error as Refusal).cause === broken;
   });
-  await assert.rejects(store.claim(queueOf(1), want()), broken);
+  await assert.rejects(store.claim(queueOf(1), want()), refusal("Unavailable", 1000));
+  await store.close();
+});
+
+test("a store that cannot write says why, and tries until it can again", async () => {
+  const rings: (() => void)[] = [];
+  const clock: Clock = {
+    now: () => startAt,
+    after(_, ring) {
+      rings.push(ring);
+      return () => {};
+    },
+  };
+  let isFull = true;
+  const engine: Engine = {
+    run: async (ops) => ({ ...quietRound, answers: ops.map(() => (isFull ? failed : done)) }),
+    async close() {},
+  };
+  const store = openFront(engine, clock);
+  assert.equal(store.failure, null);
+  await assert.rejects(store.append(routedTo([1], "a"), startAt), /: disk I\/O error\.$/);
+  assert.equal(store.failure, "disk I/O error");
+  rings.pop()?.();
+  await turn();
+  assert.equal(store.failure, "disk I/O error");
+  isFull = false;
+  rings.pop()?.();
+  await turn();
+  assert.equal(store.failure, null);
+  assert.equal(rings.length, 0);
   await store.close();
 });
 
@@ -192,7 +221,7 @@ test("what a removal left is swept again by itself after the disk has failed", a
   assert.deepEqual(rounds, ["removeSubscription", "sweep"]);
   rings.pop()?.();
   await turn();
-  assert.deepEqual(rounds, ["removeSubscription", "sweep", "sweep"]);
+  assert.deepEqual(rounds, ["removeSubscription", "sweep", "putNote,sweep"]);
   assert.equal(rings.length, 0);
   await store.close();
 });

@@ -84,7 +84,8 @@ export class FrontStore implements WholeStore {
   #isCrowded = false;
   /** Ends the wait for more operations. */
   #hurry: (() => void) | null = null;
-  #callOffSweep: () => void = () => {};
+  #failure: string | null = null;
+  #callOffProbe: () => void = () => {};
   readonly #wakeListeners: ((wake: Wake) => void)[] = [];
   readonly #changeListeners: ((changed: RecordNames) => void)[] = [];
   readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
@@ -103,10 +104,6 @@ export class FrontStore implements WholeStore {
     this.#waitingChars += chars;
     try {
       return await this.#do<number>({ kind: "append", routed, now });
-    } catch (error) {
-      if (error instanceof Refusal) throw error;
-      const reason = "The store cannot write at the moment; nothing was accepted.";
-      throw new Refusal("Unavailable", reason, { retryAfterMs, cause: error });
     } finally {
       this.#waitingChars -= chars;
       this.#cameAt.delete(came);
@@ -215,7 +212,7 @@ export class FrontStore implements WholeStore {
     if (this.#isClosed) return;
     const last = this.#do({ kind: "counts" }).catch(() => {});
     this.#isClosed = true;
-    this.#callOffSweep();
+    this.#callOffProbe();
     this.#hurry?.();
     await last;
     await this.#options.engine.close();
@@ -275,14 +272,12 @@ export class FrontStore implements WholeStore {
       this.#settles = 0;
       const startedAt = this.#options.clock.now();
       const round = await this.#options.engine.run(ops).catch((error: Error) => {
-        for (const { reject } of waiting) reject(error);
+        for (const { reject } of waiting) reject(this.#failed(error));
         return null;
       });
       const ms = this.#options.clock.now() - startedAt;
       this.#pace = paceAfter(this.#pace, { chars: charsIn(ops), ms });
-      const isFailed = (op: Op, index: number) =>
-        op.kind === "sweep" && round?.answers[index]?.kind === "failed";
-      if (ops.some(isFailed)) this.#sweepLater();
+      if (round !== null) this.#judge(ops, round);
       sweep = round?.sweep === true && !this.#isClosed;
       if (round !== null) this.#tell(waiting, round);
     }
@@ -290,14 +285,38 @@ export class FrontStore implements WholeStore {
     end();
   }
 
+  /** Why nothing can be written at present; null: as far as is known, it can. */
+  get failure(): string | null {
+    return this.#failure;
+  }
+
+  #failed(cause: Error): Refusal {
+    const { retryAfterMs } = this.#options;
+    const words = `The store cannot write at the moment: ${cause.message.replace(/\.$/, "")}.`;
+    return new Refusal("Unavailable", words, { retryAfterMs, cause });
+  }
+
+  #judge(ops: readonly Op[], { answers }: Round): void {
+    const failed = answers.find((answer) => answer.kind === "failed");
+    if (failed !== undefined) {
+      this.#failure = failed.reason;
+      this.#probeLater();
+    } else if (ops.some(({ kind }) => kind === "append" || kind === "putNote")) {
+      this.#failure = null;
+    }
+  }
+
   /**
-   * After a disk failure: without this, an idle store would not be swept until it is used again.
+   * After a disk failure a small record is written again and again until the disk takes it: whoever
+   * asks whether we are ready may have stopped sending, and a store with nothing to do has to be
+   * swept.
    */
-  #sweepLater(): void {
+  #probeLater(): void {
     if (this.#isClosed) return;
     const { clock, retryAfterMs } = this.#options;
-    this.#callOffSweep();
-    this.#callOffSweep = clock.after(retryAfterMs, () => {
+    this.#callOffProbe();
+    this.#callOffProbe = clock.after(retryAfterMs, () => {
+      this.putMemo("store", "probe", {}).catch(() => {});
       this.#do({ kind: "sweep" }).catch(() => {});
     });
   }
@@ -307,7 +326,7 @@ export class FrontStore implements WholeStore {
       const answer = round.answers[index] as OpResult;
       if (answer.kind === "done") resolve(answer.value as never);
       else if (answer.kind === "refused") reject(new Refusal(answer.code, answer.reason));
-      else reject(new Error(`The store failed: ${answer.reason}`));
+      else reject(this.#failed(new Error(answer.reason)));
     }
     for (const wake of this.#wakesOf(waiting, round)) {
       for (const listener of this.#wakeListeners) listener(wake);

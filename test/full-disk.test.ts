@@ -1,0 +1,112 @@
+// The whole program on a disk that has no room: the system forbids it to make its files longer, and
+// later allows it again. It must refuse in words, say that it is not ready, keep operators in, and
+// recover by itself.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { startProgram } from "./fixtures/program.ts";
+
+const key = "full-admin";
+const group =
+  "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn/providers";
+
+function whyNot(): string | false {
+  try {
+    execFileSync("prlimit", ["--version"]);
+    return false;
+  } catch {
+    return "it needs prlimit of util-linux";
+  }
+}
+
+async function open(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-full-"));
+  const data = join(folder, "data");
+  const program = await startProgram(["--data", data, "--admin-key", key, "--handshake", "off"]);
+  t.after(async () => {
+    await program.end("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const ask = async (method: string, path: string, body?: string) => {
+    const authorization = `Bearer ${key}`;
+    const content = { "content-type": "application/json" };
+    const answer = await fetch(`${program.url}${path}`, {
+      ...{ method, redirect: "manual" },
+      headers: body === undefined ? { authorization } : { authorization, ...content },
+      ...(body !== undefined && { body }),
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  };
+  const limit = (bytes: string) =>
+    execFileSync("prlimit", ["--pid", String(program.child.pid), `--fsize=${bytes}:`]);
+  const topic = (name: string) => {
+    const path = `${group}/Microsoft.EventGrid/topics/${name}?api-version=2022-06-15`;
+    return ask("PUT", path, '{"location":"here"}');
+  };
+  const subscription = JSON.stringify({
+    properties: {
+      destination: { endpointType: "WebHook", properties: { endpointUrl: "http://127.0.0.1:1/" } },
+    },
+  });
+  const publish = () => {
+    const event = { id: "1", subject: "s", eventType: "t", eventTime: "2030-01-01T00:00:00Z" };
+    const events = JSON.stringify([{ ...event, data: {}, dataVersion: "1" }]);
+    return ask("POST", "/topics/orders/api/events", events);
+  };
+  assert.equal((await topic("orders")).status, 201);
+  const at = `${group}/Microsoft.EventGrid/topics/orders/eventSubscriptions/billing`;
+  const made = await ask("PUT", `${at}?api-version=2022-06-15`, subscription);
+  assert.ok(made.status < 300, made.text);
+  return { data, program, ask, limit, topic, publish };
+}
+
+test("a full disk refuses writes in words, keeps operators in, and is left by itself", {
+  skip: whyNot(),
+}, async (t) => {
+  const { data, ask, limit, topic, publish } = await open(t);
+  assert.equal((await publish()).status, 200);
+  assert.equal((await ask("GET", "/readyz")).status, 200);
+
+  // Shorter than the log and than a copy of the store.
+  limit("16384");
+  for (const write of [publish, () => topic("more"), () => ask("POST", "/api/v1/backups", "{}")]) {
+    const { status, text } = await write();
+    assert.equal(status, 503, text);
+    assert.match(text, /cannot write at the moment: .*\.|No backup was made: /);
+  }
+  const ready = await ask("GET", "/readyz");
+  assert.equal(ready.status, 503);
+  assert.match(ready.text, /The store cannot write: /);
+  const form = new URLSearchParams({ key }).toString();
+  const signedIn = await ask("POST", "/signin", form);
+  assert.match(signedIn.headers.get("set-cookie") ?? "", /posthorn_/, signedIn.text);
+  assert.equal((await ask("GET", "/api/v1/overview")).status, 200);
+  const halves = readdirSync(data, { recursive: true }).filter((name) =>
+    /\.part|sessions\.json\./.test(String(name)),
+  );
+  assert.deepEqual(halves, []);
+
+  limit("unlimited");
+  while ((await ask("GET", "/readyz")).status !== 200);
+  assert.equal((await publish()).status, 200);
+});
+
+test("a broker on a full disk stops when it is asked to, and nothing is lost", {
+  skip: whyNot(),
+}, async (t) => {
+  const { data, program, limit, publish } = await open(t);
+  assert.equal((await publish()).status, 200);
+  limit(String(statSync(join(data, "store.db-wal")).size));
+  assert.equal((await publish()).status, 503);
+  assert.equal(await program.end("SIGTERM"), 0);
+  const again = await startProgram(["--data", data, "--admin-key", key]);
+  const overview = await fetch(`${again.url}/api/v1/overview`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  assert.equal(((await overview.json()) as { waiting: number }).waiting, 1);
+  assert.equal(await again.end("SIGTERM"), 0);
+});
