@@ -22,14 +22,14 @@ export function readMembers(request: Request, known: readonly string[]): Members
 }
 
 /** The body as JSON has it; an empty one is an empty object. Refusals as above. */
-export function readValue({ body }: Request): unknown {
+export function readValue({ body }: Request, deepest = depthMax): unknown {
   if (body.length > bodyBytesMax) {
     throw new Refusal("PayloadTooLarge", `The request has more than ${bodyBytesMax} bytes.`);
   }
   const text = decode(body);
   if (text.trim() === "") return {};
-  if (isNestedDeeper(text, depthMax)) {
-    throw new Refusal("InputJsonInvalid", `The body is nested deeper than ${depthMax} levels.`);
+  if (isNestedDeeper(text, deepest)) {
+    throw new Refusal("InputJsonInvalid", `The body is nested deeper than ${deepest} levels.`);
   }
   let value: unknown;
   try {

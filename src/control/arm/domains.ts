@@ -114,11 +114,15 @@ export async function needDomainTopic(
   throw new Refusal("NotFound", `${message} Create it first: ${why}.`);
 }
 
+/** Refusal: InvalidSetting. */
+export function checkDomainTopicName({ name }: DomainTopicSource): void {
+  if (domainTopicNameRule.test(name)) return;
+  const allowed = "3 to 128 letters, digits, hyphens, dots, underscores and tildes";
+  throw refuseValue({ field: "domainTopicName", value: name, allowed });
+}
+
 async function addDomainTopic(context: ArmContext, source: DomainTopicSource) {
-  if (!domainTopicNameRule.test(source.name)) {
-    const allowed = "3 to 128 letters, digits, hyphens, dots, underscores and tildes";
-    throw refuseValue({ field: "domainTopicName", value: source.name, allowed });
-  }
+  checkDomainTopicName(source);
   const domain = needDomain(context.catalog(), source);
   const topics = domain.domain?.topics ?? [];
   const known = topics.find((name) => isSameName(name, source.name));

@@ -146,12 +146,13 @@ export async function patchGroup(context: ArmContext, call: Call, group: Group):
 export async function removeGroup(
   context: ArmContext,
   group: Group,
-  remove: (topic: Topic) => Promise<void>,
+  remove: { topic(topic: Topic): Promise<void>; rest(): Promise<void> },
 ): Promise<Reply> {
   const found = await findGroup(context, group);
   if (found === null) throw refuseNoGroup(group);
   const inside = context.catalog().topics.filter((topic) => isInGroup(topic, group));
-  for (const topic of inside) if (topic.kind !== "storage") await remove(topic);
+  for (const topic of inside) if (topic.kind !== "storage") await remove.topic(topic);
+  await remove.rest();
   await context.memos.putMemo(memoKind, keyOf(group), null);
   return { status: 200 };
 }

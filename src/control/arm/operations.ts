@@ -14,14 +14,24 @@ export type Ending =
   | { readonly status: "Succeeded" }
   | {
       readonly status: "Failed";
-      readonly error: { readonly code: string; readonly message: string };
+      readonly error: OperationError;
     };
+
+export interface OperationError {
+  readonly code: string;
+  readonly message: string;
+  readonly target?: string;
+  readonly details?: readonly OperationError[];
+}
 
 export type Progress = Ending | { readonly status: "InProgress" };
 
 export interface Operations {
   /** The id of a new operation, which fails when what it waits for rejects. */
   start(ending: Promise<Ending>): string;
+  isKnown(id: string): boolean;
+  /** How it ended, however long that takes; null for one that is not remembered. */
+  end(id: string): Promise<Progress | null>;
   /** Null for one that is not remembered. Waits a while for one that has not ended. */
   look(id: string): Promise<Progress | null>;
 }
@@ -68,6 +78,12 @@ export function openOperations({
         remembered.delete(oldest);
       }
       return id;
+    },
+    isKnown: (id) => remembered.has(id.toUpperCase()),
+    async end(id) {
+      const operation = remembered.get(id.toUpperCase());
+      await operation?.ended;
+      return operation?.progress ?? null;
     },
     async look(id) {
       const operation = remembered.get(id.toUpperCase());

@@ -47,6 +47,18 @@ export type Asked =
   | { readonly kind: "resources"; readonly within: Within }
   | { readonly kind: "tagNames"; readonly subscriptionId: string }
   | { readonly kind: "tags"; readonly of: Tagged }
+  | { readonly kind: "deployments"; readonly group: Group }
+  | {
+      readonly kind: "deployment" | "deploymentCheck" | "whatIf" | "deploymentOperations";
+      readonly group: Group;
+      readonly name: string;
+    }
+  | {
+      readonly kind: "deploymentStatus";
+      readonly group: Group;
+      readonly name: string;
+      readonly id: string;
+    }
   | { readonly kind: "azureSubscriptions" | "operations" | "topicTypes" }
   | { readonly kind: "azureSubscription" | "locations"; readonly subscriptionId: string }
   | { readonly kind: "groups" | "providers"; readonly subscriptionId: string }
@@ -118,7 +130,24 @@ function parseAround(segments: Segments): Asked | null {
   if (isWord(namespace, "microsoft.authorization")) return missingIn(inside);
   if (!isWord(namespace, "microsoft.resources")) return null;
   const of = parseTagged(segments.slice(0, place));
-  return of && firstFit<Asked>(inside, { "tags/default": () => ({ kind: "tags", of }) });
+  const found = of && firstFit<Asked>(inside, { "tags/default": () => ({ kind: "tags", of }) });
+  return found ?? (of?.kind === "group" ? parseDeployment(inside, of.group) : null);
+}
+
+function parseDeployment(inside: Segments, group: Group): Asked | null {
+  return firstFit<Asked>(inside, {
+    deployments: () => ({ kind: "deployments", group }),
+    "deployments/:": (name = "") => ({ kind: "deployment", group, name }),
+    "deployments/:/validate": (name = "") => ({ kind: "deploymentCheck", group, name }),
+    "deployments/:/whatIf": (name = "") => ({ kind: "whatIf", group, name }),
+    "deployments/:/operations": (name = "") => ({ kind: "deploymentOperations", group, name }),
+    "deployments/:/operationStatuses/:": (name = "", id = "") => ({
+      kind: "deploymentStatus",
+      group,
+      name,
+      id,
+    }),
+  });
 }
 
 function parseTagged(scope: Segments): Tagged | null {

@@ -7,6 +7,7 @@
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
 import { shownAs } from "../../core/text/wording.ts";
+import * as deployments from "./deployments.ts";
 import * as domains from "./domains.ts";
 import { findNamed } from "./find-subscription.ts";
 import {
@@ -260,8 +261,18 @@ function actsOnProvider(context: ArmContext, call: Call, asked: ProviderAsked): 
         PUT: () => groups.putGroup(context, call, asked.group),
         PATCH: () => groups.patchGroup(context, call, asked.group),
         DELETE: () =>
-          groups.removeGroup(context, asked.group, (topic) => topics.dropTopic(context, topic)),
+          groups.removeGroup(context, asked.group, {
+            topic: (topic) => topics.dropTopic(context, topic),
+            rest: () => deployments.removeDeploymentsOf(context, asked.group),
+          }),
       };
+    case "deployments":
+    case "deployment":
+    case "deploymentCheck":
+    case "whatIf":
+    case "deploymentOperations":
+    case "deploymentStatus":
+      return actsOnDeployments(context, call, asked);
     case "resources":
       return { GET: () => listResources(context, call, asked.within) };
     case "tagNames":
@@ -288,6 +299,47 @@ function actsOnProvider(context: ArmContext, call: Call, asked: ProviderAsked): 
     case "operations":
       return { GET: () => provider.listOperations() };
   }
+}
+
+type DeploymentAsked = Extract<
+  Asked,
+  {
+    kind:
+      | "deployments"
+      | "deployment"
+      | "deploymentCheck"
+      | "whatIf"
+      | "deploymentOperations"
+      | "deploymentStatus";
+  }
+>;
+
+function actsOnDeployments(context: ArmContext, call: Call, asked: DeploymentAsked): Acts {
+  switch (asked.kind) {
+    case "deployments":
+      return { GET: () => deployments.listDeployments(context, asked.group) };
+    case "deployment":
+      return {
+        GET: () => deployments.getDeployment(context, call, asked),
+        PUT: () => deployments.putDeployment(context, call, asked, (own) => put(context, own)),
+        DELETE: () => deployments.removeDeployment(context, asked),
+      };
+    case "deploymentCheck":
+      return { POST: () => deployments.validateDeployment(context, call, asked) };
+    case "whatIf":
+      return { POST: () => deployments.whatIf(context, call, asked) };
+    case "deploymentOperations":
+      return { GET: () => deployments.listOperations(context, asked) };
+    case "deploymentStatus":
+      return { GET: () => deployments.getStatus(context, asked, asked.id) };
+  }
+}
+
+/** Writes a resource of a template as if its own request had come. */
+async function put(context: ArmContext, call: Call): Promise<Reply> {
+  const act = actsOn(context, call, parsePath(call.path)).PUT;
+  if (act === undefined) throw new Refusal("InvalidSetting", `${call.path} cannot be written.`);
+  return await act();
 }
 
 /** One that is not remembered is told by the state of its resource. */

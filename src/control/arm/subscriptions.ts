@@ -51,14 +51,27 @@ export async function putSubscription(
   call: Call,
   named: Named,
 ): Promise<Reply> {
-  const { properties } = readMembers(call.request, ["properties", ...idleAround]);
-  checkName(named);
   return await write(context, call, named, (parent, stored) =>
-    checkTerms(properties ?? {}, "properties", {
-      ...contextOf(context, parent, stored),
-      keepsRest: false,
-    }),
+    readTerms(context, call, { named, parent, stored }),
   );
+}
+
+/** What a PUT asks for, checked against what is there; nothing is written. */
+export function readTerms(
+  context: ArmContext,
+  call: Call,
+  at: {
+    readonly named: Named;
+    readonly parent: SubscriptionParent;
+    readonly stored: Subscription | undefined;
+  },
+): SubscriptionTerms {
+  const { properties } = readMembers(call.request, ["properties", ...idleAround]);
+  checkName(at.named);
+  return checkTerms(properties ?? {}, "properties", {
+    ...contextOf(context, at.parent, at.stored),
+    keepsRest: false,
+  });
 }
 
 /** The members stand in the body itself; some clients wrap them as in a PUT. */

@@ -64,32 +64,42 @@ export async function putTopic(
   call: Call,
   source: TopicSource,
 ): Promise<Reply> {
-  const members = readMembers(call.request, membersAround);
+  const [stored, written] = await changing(context, call.request, async () => {
+    const { stored: old, draft } = draftTopic(context, call, source);
+    return [old, await context.registry.putTopic(draft, old?.revision ?? 0)];
+  });
+  return await finish(context, call, { stored, written });
+}
+
+/** What a PUT asks for, checked against what is there; nothing is written. */
+export function draftTopic(
+  context: ArmContext,
+  { request }: Call,
+  source: TopicSource,
+): { readonly stored: Topic | undefined; readonly draft: TopicDraft } {
+  const members = readMembers(request, membersAround);
   const properties = propertiesIn(members, source.kind, keyNames);
   const [key1, key2] = keyNames.map((name) =>
     checkKey(properties[name], { field: `properties.${name}`, isRequired: false }),
   );
-  const [stored, written] = await changing(context, call.request, async () => {
-    const old = findTopic(context.catalog(), source);
-    checkConditions(call.request, old);
-    if (old === undefined) checkNewName(context.catalog(), source);
-    const base = { ...newTerms(source.kind), ...(old && whatStays(old)) };
-    const terms = checkTopic(properties, "properties", { kind: source.kind, base });
-    checkSubscribers(context, old, terms);
-    checkPort(context.catalog(), source, terms);
-    const draft: TopicDraft = {
-      ...terms,
-      kind: source.kind,
-      name: old?.name ?? source.name,
-      key1: key1 ?? old?.key1 ?? context.makeKey(),
-      key2: key2 ?? old?.key2 ?? context.makeKey(),
-      place: checkPlace(members, source, old),
-      azure: checkTraits(members, properties, {}),
-      origin: "api",
-    };
-    return [old, await context.registry.putTopic(draft, old?.revision ?? 0)];
-  });
-  return await finish(context, call, { stored, written });
+  const old = findTopic(context.catalog(), source);
+  checkConditions(request, old);
+  if (old === undefined) checkNewName(context.catalog(), source);
+  const base = { ...newTerms(source.kind), ...(old && whatStays(old)) };
+  const terms = checkTopic(properties, "properties", { kind: source.kind, base });
+  checkSubscribers(context, old, terms);
+  checkPort(context.catalog(), source, terms);
+  const draft: TopicDraft = {
+    ...terms,
+    kind: source.kind,
+    name: old?.name ?? source.name,
+    key1: key1 ?? old?.key1 ?? context.makeKey(),
+    key2: key2 ?? old?.key2 ?? context.makeKey(),
+    place: checkPlace(members, source, old),
+    azure: checkTraits(members, properties, {}),
+    origin: "api",
+  };
+  return { stored: old, draft };
 }
 
 export async function patchTopic(

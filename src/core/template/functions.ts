@@ -1,5 +1,5 @@
 // The functions of ARM templates that need only their arguments and the deployment target. Those
-// that need Azure, the clock or randomness are refused. Imitates
+// that need Azure are left to whoever deploys; the clock and randomness are refused. Imitates
 // https://learn.microsoft.com/azure/azure-resource-manager/templates/template-functions.
 
 import {
@@ -19,7 +19,11 @@ export interface FunctionScope {
   variable(name: string): unknown;
   /** Null: the innermost. */
   copyIndex(name: string | null): number;
+  /** What whoever deploys can tell of what is there, by the name in lower case; else undefined. */
+  readonly outside?: Outside | undefined;
 }
+
+export type Outside = (name: string, args: Args) => unknown;
 
 type Args = readonly unknown[];
 type TemplateFunction = (args: Args, scope: FunctionScope) => unknown;
@@ -45,6 +49,11 @@ export function callFunction(
     const given = args.map((arg) => arg());
     return checkSize(known(given, scope), name);
   }
+  const told = scope.outside?.(
+    lower,
+    args.map((arg) => arg()),
+  );
+  if (told !== undefined) return told;
   throw new Trouble(
     needAzure.test(lower)
       ? `${name}() is known to Azure alone`

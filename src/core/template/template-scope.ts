@@ -16,7 +16,7 @@ import {
   Trouble,
   unescapeText,
 } from "./expression.ts";
-import { callFunction } from "./functions.ts";
+import { callFunction, type Outside } from "./functions.ts";
 
 /** ARM's. */
 const copiesMax = 800;
@@ -26,6 +26,7 @@ export interface TemplateInput {
   readonly place: DeploymentTarget;
   /** By name; texts from the command line are converted to the template's type. */
   readonly parameters: ReadonlyMap<string, ParameterInput>;
+  readonly outside?: Outside | undefined;
 }
 
 export type ParameterInput =
@@ -37,15 +38,16 @@ export interface Scope {
   readonly place: DeploymentTarget;
   readonly template: Members;
   readonly parameters: ReadonlyMap<string, ParameterInput>;
+  readonly outside?: Outside | undefined;
   readonly known: Map<string, unknown>;
   /** Being evaluated: a name that needs itself has no value. */
   readonly asked: Set<string>;
   readonly copies: readonly { readonly name: string; readonly index: number }[];
 }
 
-export function openScope(template: Members, { file, place, parameters }: TemplateInput): Scope {
+export function openScope(template: Members, input: TemplateInput): Scope {
   const [known, asked] = [new Map<string, unknown>(), new Set<string>()];
-  return { file, place, template, parameters, known, asked, copies: [] };
+  return { ...input, template, known, asked, copies: [] };
 }
 
 export function resolveIn(scope: Scope, value: unknown, where: string): unknown {
@@ -72,6 +74,7 @@ function resolveText(scope: Scope, text: string, where: string): unknown {
         parameter: (wanted) => parameterOf(scope, wanted),
         variable: (wanted) => variableOf(scope, wanted),
         copyIndex: (wanted) => copyIndexOf(scope, wanted),
+        outside: scope.outside,
       }),
     );
   } catch (error) {

@@ -33,7 +33,13 @@ export type Found =
       readonly raw: Members;
       readonly resolve: Resolve;
     }
-  | { readonly kind: "foreign"; readonly type: string; readonly name: string };
+  | {
+      readonly kind: "foreign";
+      readonly type: string;
+      readonly name: string;
+      /** Null: its name cannot be resolved. */
+      readonly id: string | null;
+    };
 
 /** Evaluates a value. Refusal: InvalidSetting, naming the expression and its position. */
 export type Resolve = (value: unknown, where: string) => unknown;
@@ -118,7 +124,8 @@ function visit(resource: Members, on: Walk, where: string): void {
   const own = nameOf(resource, on, { where, type });
   const name = isWhole || own === null ? own : `${parent.name}/${own}`;
   if (name === null || !isOfEventGrid(type)) {
-    found.push({ kind: "foreign", type, name: name ?? String(resource.name) });
+    const id = name === null ? null : foreignId(resource, on, { where, type, name });
+    found.push({ kind: "foreign", type, name: name ?? String(resource.name), id });
   } else {
     const id = idOf(resource, on, { where, type, name });
     found.push({ kind: "resource", id, where: `${scope.file}: ${where}`, raw: resource, resolve });
@@ -151,6 +158,16 @@ function nameOf(
     throw refuseValue({ field: `${scope.file}: ${where}.name`, value: name, allowed: "a name" });
   } catch (error) {
     if (error instanceof Refusal && !isOfEventGrid(type)) return null;
+    throw error;
+  }
+}
+
+/** Null for one that cannot be resolved, or that is not built as ids are. */
+function foreignId(...given: Parameters<typeof idOf>): string | null {
+  try {
+    return idOf(...given);
+  } catch (error) {
+    if (error instanceof Refusal) return null;
     throw error;
   }
 }
@@ -207,7 +224,7 @@ function visitDeployment(resource: Members, on: Walk, where: string): void {
   const isInner = isObject(options) && isSameName(String(options.scope), "inner");
   const innerScope = isInner
     ? openScope(template, {
-        ...{ file: `${scope.file}: ${inside}.template`, place },
+        ...{ file: `${scope.file}: ${inside}.template`, place, outside: scope.outside },
         parameters: passedOn(scope, properties.parameters, `${inside}.parameters`),
       })
     : scope;
