@@ -244,7 +244,7 @@ export function journeys(browser: () => Browser): void {
     assert.equal(await page.getByText(/^Delivered after/).count(), 0, "no answer to another order");
     await outage.fill("");
     await sees(page, /^Dead-lettered after 1 d/);
-    await page.getByRole("textbox", { name: "Dead-letter store away" }).fill("10000");
+    await page.getByRole("textbox", { name: "Dead-letter store fails" }).fill("10000");
     await sees(page, /Its store fails, so the dead letter is lost after 1 d 14 h/);
   });
 
