@@ -98,7 +98,7 @@ export function openRoutes(site: Site, stop: AbortSignal): OpenRoutes {
 }
 
 function endpointsOf({ environment, rooms }: Site) {
-  return () => endpointViews({ ...rooms, ledger: environment.store });
+  return () => endpointViews({ ...rooms, ledger: environment.store, clock: environment.clock });
 }
 
 /** Everything that is measured, as of now. */

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EndpointView } from "../src/core/api/views.ts";
+import type { EndpointView, SubscriptionView } from "../src/core/api/views.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 import {
   type Json,
@@ -36,6 +36,9 @@ test("the thresholds and waits of sick endpoints are settings (H-1, H-2)", async
   assert.equal(sick.health.until, "2030-01-01T00:00:07.000Z");
   assert.equal(sick.endpoint, `${receiver.url}/hook`, "without its query, which is a secret");
   assert.equal(sick.waiting, 3);
+  assert.equal(sick.health.failures, 3);
+  const [billing] = (await broker.api("GET", "/subscriptions")).value as SubscriptionView[];
+  assert.ok((billing?.nextDueAt ?? "") >= (sick.health.until ?? ""), "not before it is tested");
   assert.match(sick.rules, /3 failures in a row; tested after 7 s.*3 times.*20 s/);
   await broker.advance("PT2M");
   await broker.program.told("endpoint.changed", 5);
@@ -43,6 +46,10 @@ test("the thresholds and waits of sick endpoints are settings (H-1, H-2)", async
     .filter(({ fact, to }) => fact === "endpoint.changed" && to === "unhealthy")
     .map(({ waitMs }) => waitMs);
   assert.deepEqual(waits.slice(0, 4), [7_000, 20_000, 20_000, 20_000]);
+  const later = await firstEndpoint(broker);
+  assert.ok(later.health.failures > 3, "failures go on to be counted");
+  const { now } = await broker.advance("PT0S");
+  assert.ok(later.health.until === null || later.health.until > String(now));
   receiver.answer = () => 200;
   await broker.advance("PT5M");
   const well = await firstEndpoint(broker);

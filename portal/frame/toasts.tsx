@@ -16,10 +16,12 @@ import { asRefused } from "../api.ts";
 
 export interface Say {
   readonly done: (words: string, more?: string) => void;
+  /** What is not done yet. */
+  readonly note: (words: string, more?: string) => void;
   readonly refused: (title: string, error: unknown) => void;
 }
 
-const SayContext = createContext<Say>({ done: () => {}, refused: () => {} });
+const SayContext = createContext<Say>({ done: () => {}, note: () => {}, refused: () => {} });
 
 export function useSay(): Say {
   return useContext(SayContext);
@@ -28,17 +30,19 @@ export function useSay(): Say {
 export function SayProvider({ children }: { readonly children: ReactNode }) {
   const toasterId = useId("say");
   const { dispatchToast } = useToastController(toasterId);
-  const done = useCallback<Say["done"]>(
-    (words, more) =>
+  const tell = useCallback(
+    (intent: "success" | "info", words: string, more?: string) =>
       dispatchToast(
         <Toast>
           <ToastTitle>{words}</ToastTitle>
           {more !== undefined && <ToastBody>{more}</ToastBody>}
         </Toast>,
-        { intent: "success", timeout: 4_000 },
+        { intent, timeout: 4_000 },
       ),
     [dispatchToast],
   );
+  const done = useCallback<Say["done"]>((...words) => tell("success", ...words), [tell]);
+  const note = useCallback<Say["note"]>((...words) => tell("info", ...words), [tell]);
   const refused = useCallback<Say["refused"]>(
     (title, error) =>
       dispatchToast(
@@ -58,7 +62,7 @@ export function SayProvider({ children }: { readonly children: ReactNode }) {
       ),
     [dispatchToast],
   );
-  const say = useMemo(() => ({ done, refused }), [done, refused]);
+  const say = useMemo(() => ({ done, note, refused }), [done, note, refused]);
   return (
     <SayContext.Provider value={say}>
       {children}

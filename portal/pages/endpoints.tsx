@@ -112,7 +112,7 @@ function Chosen({
           [
             "Health",
             <span key="health">
-              <HealthBadge health={health} /> {health.words}
+              <HealthBadge health={health} /> {health.words !== "healthy" && health.words}
             </span>,
           ],
           ...(health.until === null

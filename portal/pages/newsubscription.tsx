@@ -5,7 +5,7 @@ import { useState } from "react";
 import type { Page, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
-import { askArm, subscriptionId } from "../arm.ts";
+import { type ArmSubscription, askArm, subscriptionId } from "../arm.ts";
 import { type Draft, plainDraft, propertiesOf } from "../forms/draft.ts";
 import { SubscriptionForm } from "../forms/subscription.tsx";
 import { useSay } from "../frame/toasts.tsx";
@@ -66,9 +66,16 @@ function NewSubscription({
         name: name.trim() || " ",
       };
       const id = subscriptionId(topic.armId, named);
-      await askArm("PUT", id, { properties: propertiesOf(draft) });
+      const { properties } = await askArm<ArmSubscription>("PUT", id, {
+        properties: propertiesOf(draft),
+      });
       await refreshOverview();
-      say.done(`The subscription ${named.name} has been created`);
+      if (properties.provisioningState === "Succeeded") {
+        say.done(`The subscription ${named.name} has been created`);
+      } else {
+        const more = "Nothing is sent before it agrees. Its answer is shown here.";
+        say.note(`The endpoint of ${named.name} is being asked`, more);
+      }
       go(subscriptionPath(named));
     });
   return (

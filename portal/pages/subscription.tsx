@@ -6,11 +6,11 @@ import type { Page, SubscriptionView, TopicView } from "../../src/core/api/views
 import { apiPath, subscriptionApi, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { DryRun, Schedule } from "../forms/subscription.tsx";
-import { useTick } from "../live.ts";
+import { useNow, useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, Note, PageHead } from "../parts/page.tsx";
-import { FlowBadge } from "../parts/subscriptions.tsx";
-import { Age, Facts, HealthBadge, Mono, When } from "../parts/texts.tsx";
+import { FlowBadge, OwnHealth } from "../parts/subscriptions.tsx";
+import { Age, Facts, Mono, When } from "../parts/texts.tsx";
 import { go, pathTo, type SubscriptionName, subscriptionPath, topicPath } from "../route.ts";
 import { EditSubscription } from "../subscription/edit.tsx";
 import { FlowControls } from "../subscription/flow.tsx";
@@ -96,6 +96,17 @@ export function SubscriptionPage({ names, query }: PageProps) {
   );
 }
 
+/** What is due and not yet sent waits for its turn, or for somebody who holds it back. */
+function NextAttempt({ subscription }: { readonly subscription: SubscriptionView }) {
+  const now = useNow();
+  const { nextDueAt, flow, health, isActive } = subscription;
+  if (nextDueAt === null) return "none is due";
+  if (!isActive) return "when the endpoint has agreed";
+  if (flow.kind === "paused") return "when it is resumed";
+  if (health.kind === "closed") return "when the endpoint is opened";
+  return Date.parse(nextDueAt) <= now ? "now" : <When at={nextDueAt} />;
+}
+
 function State({ subscription }: { readonly subscription: SubscriptionView }) {
   const { policy, health, topic, name } = subscription;
   const isAwaited = subscription.provisioningState === "AwaitingManualAction";
@@ -120,7 +131,8 @@ function State({ subscription }: { readonly subscription: SubscriptionView }) {
             [
               "Endpoint",
               <span key="health">
-                <HealthBadge health={health} /> {health.words}
+                <OwnHealth subscription={subscription} />{" "}
+                {subscription.isActive && health.words !== "healthy" && health.words}
               </span>,
             ],
             [
@@ -133,7 +145,7 @@ function State({ subscription }: { readonly subscription: SubscriptionView }) {
               </To>,
             ],
             ["Oldest", <Age key="oldest" at={subscription.oldestAt} none="nothing waits" />],
-            ["Next attempt", <When key="next" at={subscription.nextDueAt} none="none is due" />],
+            ["Next attempt", <NextAttempt key="next" subscription={subscription} />],
             ["Dead letters to be written", sayCount(subscription.waitingDeadLetters)],
           ]}
         />

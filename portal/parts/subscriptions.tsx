@@ -13,6 +13,7 @@ export function troubleOf({
   provisioningState,
   isActive,
   flow,
+  health,
 }: SubscriptionView): { readonly words: string; readonly color: "danger" | "warning" } | null {
   if (provisioningState === "Failed") return { words: "failed", color: "danger" };
   if (provisioningState === "AwaitingManualAction") {
@@ -23,6 +24,11 @@ export function troubleOf({
   if (flow.kind === "draining") {
     return { words: `draining, ${flow.perSecond}/s`, color: "warning" };
   }
+  // On a phone this is all that is seen of it.
+  if (health.kind === "unhealthy" || health.kind === "closed") {
+    return { words: `endpoint ${health.kind}`, color: "danger" };
+  }
+  if (health.failures > 0) return { words: "endpoint failing", color: "warning" };
   return null;
 }
 
@@ -76,7 +82,7 @@ export function SubscriptionRows({
           title: "Endpoint",
           width: "105px",
           isWideOnly: true,
-          show: ({ health }) => <HealthBadge health={health} />,
+          show: (each) => <OwnHealth subscription={each} />,
         },
         {
           title: "Waiting",
@@ -93,6 +99,16 @@ export function SubscriptionRows({
         },
       ]}
     />
+  );
+}
+
+/** Nothing is known of an endpoint that has not agreed to get events. */
+export function OwnHealth({ subscription }: { readonly subscription: SubscriptionView }) {
+  if (subscription.isActive) return <HealthBadge health={subscription.health} />;
+  return (
+    <Badge appearance="tint" color="informative">
+      not tried
+    </Badge>
   );
 }
 

@@ -147,13 +147,15 @@ const healthColors = {
 } as const;
 
 export function HealthBadge({ health }: { readonly health: HealthView }) {
+  // Its first failures do not make it unhealthy, but nobody would call that green.
+  const isFailing = health.kind === "healthy" && health.failures > 0;
   return (
     <Badge
       appearance="tint"
-      color={healthColors[health.kind] ?? "informative"}
+      color={isFailing ? "warning" : (healthColors[health.kind] ?? "informative")}
       title={health.words}
     >
-      {health.kind}
+      {isFailing ? "failing" : health.kind}
     </Badge>
   );
 }

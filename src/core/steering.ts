@@ -55,6 +55,8 @@ export interface EndpointState {
   readonly closure: Closure | null;
   /** In flight now. */
   readonly sends: number;
+  /** Failed sends in a row. */
+  readonly failures: number;
   /** Since the broker started, the latest last; bounded. */
   readonly changes: readonly HealthChange[];
   readonly rules: HealthRules;

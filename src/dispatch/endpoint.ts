@@ -60,6 +60,8 @@ export class Endpoint {
   /** Whether an alarm is set for when the next send may go out. */
   #isTurnAwaited = false;
   #sends = 0;
+  /** In a row, whatever its health: for people. */
+  #failures = 0;
   /** Nudges of dispatchers that wait, in the order in which they began to. */
   readonly #waiting = new Set<() => void>();
 
@@ -67,6 +69,8 @@ export class Endpoint {
     this.#options = options;
     this.#rules = options.rules ?? healthRules;
     this.#health = options.health ?? healthyStart;
+    // As many as it takes at least: how many they were is not kept over a restart.
+    if (this.#health.kind === "unhealthy") this.#failures = this.#rules.failuresMax;
     this.#shownKind = this.#kind;
   }
 
@@ -123,12 +127,14 @@ export class Endpoint {
   /** `unsent`: we broke it off ourselves, which says nothing about the endpoint. */
   end(result: "succeeded" | "failed" | "unsent", times: { now: Instant; sentAt: Instant }): void {
     this.#sends -= 1;
+    if (result !== "unsent") this.#failures = result === "failed" ? this.#failures + 1 : 0;
     const { now, sentAt } = times;
     this.#hear(result === "unsent" ? { kind: result } : { kind: result, at: now, sentAt }, now);
   }
 
   /** A success that came after we had stopped waiting for it (R-4). */
   endLate({ now, sentAt }: { now: Instant; sentAt: Instant }): void {
+    this.#failures = 0;
     this.#hear({ kind: "succeeded", at: now, sentAt }, now);
   }
 
@@ -172,7 +178,8 @@ export class Endpoint {
     const { name, delayedDelivery } = this.#options;
     return {
       ...{ name, isDelayed: delayedDelivery, health: this.#health, closure: this.#closure },
-      ...{ sends: this.#sends, changes: this.#changes, rules: this.#rules },
+      ...{ sends: this.#sends, failures: this.#failures },
+      ...{ changes: this.#changes, rules: this.#rules },
     };
   }
 
@@ -185,6 +192,7 @@ export class Endpoint {
   /** Sends may begin at once, whatever its health was; after a reset it is as if it were new. */
   opened(order: "opened" | "reset", { at, because }: Closure): void {
     if (order === "reset") this.#changes = [];
+    this.#failures = 0;
     this.#health = healthyStart;
     this.#options.onHealth?.(this.#health);
     this.#note(at, closureText(order, because));

@@ -306,6 +306,45 @@ export function journeys(browser: () => Browser): void {
     await page.getByRole("heading", { name: "Endpoints", level: 1 }).waitFor();
   });
 
+  test("an endpoint that refuses connections is never shown as healthy", async (t) => {
+    const stage = await openStage(t, { handshake: "on" });
+    await stage.makeTopic("orders");
+    const page = await stage.visit(browser(), "/portal/subscriptions/new?topic=orders");
+    await page.getByRole("textbox", { name: "Name" }).first().fill("nobody");
+    await page.getByRole("textbox", { name: "URL" }).fill("http://127.0.0.1:1/hook");
+    await clickButton(page, "Create");
+    await sees(page, "The endpoint of nobody is being asked");
+    await sees(page, "not tried");
+    assert.equal(await page.getByText("healthy", { exact: true }).count(), 0);
+    await page.goto(`${stage.url}/portal/subscriptions`);
+    await sees(page, "not tried");
+    assert.equal(await page.getByText("healthy", { exact: true }).count(), 0);
+  });
+
+  test("an unhealthy endpoint is seen on a phone, and tells of its failures", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    stage.receiver.answer = () => 500;
+    await stage.publish(
+      "orders",
+      Array.from({ length: 12 }, () => eventWith()),
+    );
+    await stage.advance({ to: "next" });
+    const phone = { viewport: { width: 390, height: 800 } };
+    const page = await stage.visit(browser(), "/portal/subscriptions", phone);
+    await sees(page, "endpoint unhealthy");
+    assert.equal(await page.getByText("running", { exact: true }).count(), 0);
+    const { value } = await stage.ask<{ value: { endpoint: string }[] }>(
+      "GET",
+      "/api/v1/endpoints",
+    );
+    const endpoint = encodeURIComponent(value[0]?.endpoint ?? "");
+    await page.goto(`${stage.url}/portal/endpoints?endpoint=${endpoint}`);
+    const failures = page.getByText("Failures in a row").locator("xpath=following-sibling::*[1]");
+    assert.ok(Number(await failures.first().textContent()) >= 10);
+  });
+
   test("settings tell where each value came from", async (t) => {
     const stage = await openStage(t);
     const page = await stage.visit(browser(), "/portal/settings");

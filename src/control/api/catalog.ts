@@ -101,11 +101,12 @@ async function viewsOf(
     const topic = topics.get(subscription.topic.toLowerCase());
     if (topic === undefined) return [];
     const { id } = subscription;
+    const health = healthOf(subscription) ?? untried;
     return {
       ...termsOf(deps, subscription, topic),
-      ...waitingOf(counts.get(`${id} deliver`), counts.get(`${id} deadLetter`)),
+      ...waitingOf(counts.get(`${id} deliver`), counts.get(`${id} deadLetter`), health),
       flow: flowOf(subscription),
-      health: healthOf(subscription) ?? untried,
+      health,
     };
   });
 }
@@ -136,12 +137,17 @@ function termsOf(deps: CatalogDeps, subscription: Subscription, topic: Topic): T
   };
 }
 
-function waitingOf(deliver: QueueCount | undefined, deadLetter: QueueCount | undefined) {
+function waitingOf(
+  deliver: QueueCount | undefined,
+  deadLetter: QueueCount | undefined,
+  { until }: HealthView,
+) {
+  const heldUntil = until === null ? 0 : Date.parse(until);
   return {
     waiting: deliver?.waiting ?? 0,
     waitingDeadLetters: deadLetter?.waiting ?? 0,
     oldestAt: deliver === undefined ? null : isoInstant(deliver.oldestAt),
-    nextDueAt: deliver === undefined ? null : isoInstant(deliver.nextDueAt),
+    nextDueAt: deliver === undefined ? null : isoInstant(Math.max(deliver.nextDueAt, heldUntil)),
   };
 }
 

@@ -6,7 +6,7 @@ import type { endpointOrder } from "../../core/api/orders.ts";
 import type { Infer } from "../../core/api/schema.ts";
 import type { EndpointView, HealthView } from "../../core/api/views.ts";
 import { type Closure, healthRulesText, healthText } from "../../core/delivery/health-text.ts";
-import type { Ledger } from "../../core/ports.ts";
+import type { Clock, Instant, Ledger, QueueCount } from "../../core/ports.ts";
 import type { EndpointState, Switchboard } from "../../core/steering.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
@@ -17,6 +17,7 @@ export interface EndpointsDeps {
   readonly switchboard: Switchboard;
   readonly operator: Operator;
   readonly ledger: Ledger;
+  readonly clock: Clock;
 }
 
 type State = EndpointState & { readonly subscriptions: readonly Subscription[] };
@@ -36,7 +37,9 @@ export function endpointHandlers(
       const { endpoint, because = "" } = body;
       await act(endpoint, because);
       const views = await endpointViews(deps);
-      return views.find((view) => view.endpoint === endpoint) ?? unused(endpoint, null);
+      return (
+        views.find((view) => view.endpoint === endpoint) ?? unused(endpoint, null, deps.clock.now())
+      );
     };
   return {
     listEndpoints: async () => ({ value: await endpointViews(deps), next: null }),
@@ -49,14 +52,15 @@ export function endpointHandlers(
 /** In the order of their names; closed ones also when nobody sends there. */
 export async function endpointViews(deps: EndpointsDeps): Promise<EndpointView[]> {
   const { switchboard, ledger } = deps;
-  const waiting = new Map<number, number>();
-  for (const { subscription, stage, ...count } of await ledger.counts()) {
-    if (stage === "deliver") waiting.set(subscription, count.waiting);
+  const now = deps.clock.now();
+  const waiting = new Map<number, QueueCount>();
+  for (const count of await ledger.counts()) {
+    if (count.stage === "deliver") waiting.set(count.subscription, count);
   }
   const byName = Map.groupBy(switchboard.endpoints(), ({ name }) => name);
-  const used = [...byName].map(([name, states]) => viewOf(name, states, waiting));
+  const used = [...byName].map(([name, states]) => viewOf(name, states, { waiting, now }));
   const closed = [...switchboard.closures()].flatMap(([name, closure]) =>
-    byName.has(name) ? [] : [unused(name, closure)],
+    byName.has(name) ? [] : [unused(name, closure, now)],
   );
   return [...used, ...closed].toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));
 }
@@ -75,24 +79,26 @@ function worstOf(states: readonly State[]): State {
 function viewOf(
   endpoint: string,
   states: readonly State[],
-  waiting: ReadonlyMap<number, number>,
+  { waiting, now }: { readonly waiting: ReadonlyMap<number, QueueCount>; readonly now: Instant },
 ): EndpointView {
   const delayed = states.filter((state) => state.isDelayed);
   const watched = worstOf(delayed.length > 0 ? delayed : states);
   const { isDelayed, rules } = watched;
   const changes = states.flatMap((state) => state.changes).toSorted((a, b) => a.at - b.at);
   const subscriptions = states.flatMap((state) => state.subscriptions);
+  const queues = subscriptions.flatMap(({ id }) => waiting.get(id) ?? []);
+  const nextDueAt = Math.min(...queues.map((queue) => queue.nextDueAt));
   return {
     endpoint,
-    health: healthOf(watched),
+    health: healthOf(watched, nextDueAt, now),
     isDelayed,
     subscriptions: states.flatMap((state) =>
       state.subscriptions.map(({ topic, domainTopic, name }) => ({
-        ...{ topic, domainTopic, name, health: healthOf(state) },
+        ...{ topic, domainTopic, name, health: healthOf(state, nextDueAt, now) },
       })),
     ),
     sendsUnderWay: states.reduce((sum, { sends }) => sum + sends, 0),
-    waiting: subscriptions.reduce((sum, { id }) => sum + (waiting.get(id) ?? 0), 0),
+    waiting: queues.reduce((sum, queue) => sum + queue.waiting, 0),
     history: changes
       .slice(-historyMax)
       .toReversed()
@@ -103,22 +109,25 @@ function viewOf(
   };
 }
 
-function healthOf({ health, closure }: State): HealthView {
+function healthOf({ health, closure, failures }: State, nextDueAt: Instant, now: Instant) {
+  // Once it may be tried again, that happens with the next delivery that is due.
+  const isLeftAlone = closure === null && health.kind === "unhealthy";
+  const until = isLeftAlone ? (health.until > now ? health.until : nextDueAt) : now;
   return {
     kind: closure === null ? health.kind : "closed",
-    words: healthText(health, closure),
-    failures: health.kind === "healthy" ? health.failures : 0,
-    until: closure === null && health.kind === "unhealthy" ? isoInstant(health.until) : null,
-  };
+    words: healthText(health, closure, now),
+    failures,
+    until: until > now && Number.isFinite(until) ? isoInstant(until) : null,
+  } satisfies HealthView;
 }
 
-function unused(endpoint: string, closure: Closure | null): EndpointView {
+function unused(endpoint: string, closure: Closure | null, now: Instant): EndpointView {
   const health = { kind: "healthy", failures: 0 } as const;
   return {
     endpoint,
     health: {
       ...{ kind: closure === null ? "healthy" : "closed", failures: 0, until: null },
-      words: healthText(health, closure),
+      words: healthText(health, closure, now),
     },
     ...{ isDelayed: false, subscriptions: [], sendsUnderWay: 0, waiting: 0, history: [] },
     rules: noRules,

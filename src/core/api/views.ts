@@ -58,8 +58,11 @@ export const HealthView = named(
       "`closed`: held by an operator.",
     ),
     words: text,
-    failures: about(whole, "In a row, while healthy."),
-    until: orNull(instant),
+    failures: about(whole, "Failed sends in a row."),
+    until: about(
+      orNull(instant),
+      "When an unhealthy one is tried next; null: with the next send, or it is not unhealthy.",
+    ),
   }),
 );
 export type HealthView = Infer<typeof HealthView>;
@@ -196,7 +199,10 @@ export const SubscriptionView = named(
     waiting: whole,
     waitingDeadLetters: whole,
     oldestAt: orNull(instant),
-    nextDueAt: orNull(instant),
+    nextDueAt: about(
+      orNull(instant),
+      "The next attempt; not before an unhealthy endpoint may be tried.",
+    ),
     health: HealthView,
   }),
 );

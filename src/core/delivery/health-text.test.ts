@@ -15,7 +15,7 @@ const probing = after(sick, { kind: "sent", at: 30_000 });
 
 test("each state of an endpoint is told in words (H-1, H-2)", () => {
   const told = [healthyStart, after(healthyStart, failed), sick, probing].map((health) =>
-    healthText(health, null),
+    healthText(health, null, 29_999),
   );
   assert.deepEqual(told, [
     "healthy",
@@ -23,14 +23,15 @@ test("each state of an endpoint is told in words (H-1, H-2)", () => {
     "unhealthy: left alone until 1970-01-01T00:00:30.000Z, then one send tests it",
     "unhealthy: the send that tests it is under way since 1970-01-01T00:00:30.000Z",
   ]);
+  assert.equal(healthText(sick, null, 30_000), "unhealthy: the next send tests it");
   const recovering = after(probing, { kind: "succeeded", at: 30_001 });
-  assert.equal(healthText(recovering, null), "recovering: at most 1 send at once");
+  assert.equal(healthText(recovering, null, 30_001), "recovering: at most 1 send at once");
 });
 
 test("a closed endpoint says since when and why, whatever its health", () => {
   const closure = { at: 0, because: "moving house" };
   const words = "closed by an operator since 1970-01-01T00:00:00.000Z: moving house";
-  assert.equal(healthText(sick, closure), words);
+  assert.equal(healthText(sick, closure, 0), words);
   assert.equal(closureText("opened", ""), "opened by an operator");
 });
 

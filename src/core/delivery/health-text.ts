@@ -21,7 +21,7 @@ export interface HealthChange {
 
 export type HealthKind = Health["kind"] | "closed";
 
-export function healthText(health: Health, closure: Closure | null): string {
+export function healthText(health: Health, closure: Closure | null, now: Instant): string {
   if (closure !== null) {
     return `closed by an operator since ${isoInstant(closure.at)}${saying(closure.because)}`;
   }
@@ -29,7 +29,9 @@ export function healthText(health: Health, closure: Closure | null): string {
     case "healthy":
       return health.failures === 0 ? "healthy" : `healthy; ${countOf(health.failures)} in a row`;
     case "unhealthy":
-      return `unhealthy: left alone until ${isoInstant(health.until)}, then one send tests it`;
+      return health.until > now
+        ? `unhealthy: left alone until ${isoInstant(health.until)}, then one send tests it`
+        : "unhealthy: the next send tests it";
     case "probing":
       return `unhealthy: the send that tests it is under way since ${isoInstant(health.startedAt)}`;
     case "recovering":
