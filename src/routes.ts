@@ -12,12 +12,18 @@ import { clockRoutes } from "./control/clock.ts";
 import { checkContainers } from "./control/container-check.ts";
 import { readGauges } from "./control/gauges.ts";
 import { portalRoutes } from "./control/portal.ts";
-import { type AdminLock, requireAdmin } from "./control/signin/admin-lock.ts";
+import {
+  type AdminLock,
+  hasAdminToken,
+  requireAdmin,
+  requireAdminOrLocal,
+} from "./control/signin/admin-lock.ts";
 import { signinRoutes } from "./control/signin/azure-signin.ts";
 import { isSignedIn, linkOf, type SessionDeps, sessionRoutes } from "./control/signin/session.ts";
 import { statusRoutes } from "./control/status.ts";
 import type { Counts } from "./core/api/views.ts";
-import type { Route } from "./core/request.ts";
+import { isFromThisMachine } from "./core/foreign-page.ts";
+import type { RequestHead, Route } from "./core/request.ts";
 import { baseUrlOf } from "./core/request.ts";
 import { isLoopback } from "./core/text/setting-kinds.ts";
 import { moduleRoutes } from "./edge/routes.ts";
@@ -35,7 +41,7 @@ import { tokenLifeMs } from "./runtime/access/tokens.ts";
 import { startBeat } from "./runtime/clock/real.ts";
 import { openAssets } from "./runtime/http/assets.ts";
 import { makeKey } from "./runtime/ids.ts";
-import { textOf } from "./runtime/metrics/meter.ts";
+import { textOf, withoutNames } from "./runtime/metrics/meter.ts";
 import type { Totals } from "./runtime/metrics/totals.ts";
 import { servedLimits, simulate } from "./whatif/simulate.ts";
 import type { Rooms } from "./wiring.ts";
@@ -71,10 +77,20 @@ export function openRoutes(site: Site, stop: AbortSignal): OpenRoutes {
   };
   const arm = armGroundOf(site);
   const quiet = virtual && (() => virtual.nextDueAt());
-  const metrics = async () => textOf(await look());
+  const metrics = async (withNames: boolean) => {
+    const readings = await look();
+    return textOf(withNames ? readings : readings.map(withoutNames));
+  };
+  const showsNames = async (head: RequestHead) => {
+    const { metricsNames } = config;
+    if (await hasAdminToken(head, lock)) return true;
+    return metricsNames === "all" || (metricsNames === "local" && isFromThisMachine(head));
+  };
   const routes = [
-    ...statusRoutes({ whyNotReady: rooms.whyNotReady, metrics }),
-    ...(virtual === null ? [] : clockRoutes({ clock: virtual, tally: environment.tally })),
+    ...statusRoutes({ whyNotReady: rooms.whyNotReady, metrics, showsNames }),
+    ...(virtual === null
+      ? []
+      : requireAdminOrLocal(clockRoutes({ clock: virtual, tally: environment.tally }), lock)),
     ...portalRoutes({
       assets: openAssets(portalFolder),
       makeNonce: makeKey,

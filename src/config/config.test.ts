@@ -70,6 +70,7 @@ test("without any setting the defaults are in force, and cannot be changed", () 
     configFile: null,
     logLevel: "info",
     logFormat: "auto",
+    metricsNames: "local",
     endpointSendsMax: 64,
     healthFailuresMax: 10,
     healthFirstWaitMs: 30_000,

@@ -176,6 +176,15 @@ export const settings = {
     example: "json",
     about: "JSON, one object per line, or text; `auto` writes text to a terminal only.",
   }),
+  metricsNames: setting({
+    name: "metrics-names",
+    kind: oneOf(["local", "all", "admin"]),
+    default: "local",
+    example: "all",
+    about:
+      "Who sees the names of topics and subscriptions in `/metrics`: programs on this machine, " +
+      "everybody, or nobody; whoever sends the admin key always does. Others get the sums.",
+  }),
   failureLog: setting({
     name: "failure-log",
     kind: path("a path, stdout or off"),

@@ -4,7 +4,11 @@ import { plainRequest } from "../../test/fixtures/request.ts";
 import { statusRoutes } from "./status.ts";
 
 async function ask(path: string, why: string | null = null) {
-  const routes = statusRoutes({ whyNotReady: () => why, metrics: async () => "# nothing yet\n" });
+  const routes = statusRoutes({
+    whyNotReady: () => why,
+    metrics: async (withNames) => (withNames ? "# with names\n" : "# nothing yet\n"),
+    showsNames: async ({ remote }) => remote !== "127.0.0.1",
+  });
   const route = routes.find((each) => each.path === path && each.method === "GET");
   assert.ok(route);
   return await route.handle({ ...plainRequest, method: "GET" });

@@ -3,7 +3,7 @@
 // Alive means only that we answer; a broker that cannot accept publishes is alive and not ready, so
 // that it is taken out of service and not killed.
 
-import type { Reply, Route } from "../core/request.ts";
+import type { Reply, RequestHead, Route } from "../core/request.ts";
 
 const json = { "content-type": "application/json; charset=utf-8" };
 const exposition = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
@@ -11,11 +11,13 @@ const exposition = { "content-type": "text/plain; version=0.0.4; charset=utf-8" 
 export function statusRoutes({
   whyNotReady,
   metrics,
+  showsNames,
 }: {
   /** Null: ready to accept publishes. */
   readonly whyNotReady: () => string | null;
-  /** In Prometheus' text form. */
-  readonly metrics: () => Promise<string>;
+  /** In Prometheus' text form, with the names of topics and subscriptions or summed up. */
+  readonly metrics: (withNames: boolean) => Promise<string>;
+  readonly showsNames: (head: RequestHead) => Promise<boolean>;
 }): Route[] {
   return [
     { method: "GET", path: "/healthz", handle: () => reply(200, { status: "alive" }) },
@@ -32,7 +34,10 @@ export function statusRoutes({
     {
       method: "GET",
       path: "/metrics",
-      handle: async () => ({ status: 200, headers: exposition, body: await metrics() }),
+      async handle(request) {
+        const body = await metrics(await showsNames(request));
+        return { status: 200, headers: exposition, body };
+      },
     },
   ];
 }

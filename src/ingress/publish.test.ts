@@ -533,3 +533,25 @@ test("a topic that goes while the body comes takes no events", async () => {
   await ingress.removeTopic();
   await assert.rejects(async () => await take(Buffer.from(eventText())), { code: "NotFound" });
 });
+
+test("where no key is asked for, pages of elsewhere and names of their own get nothing", async () => {
+  const table: [headers: Record<string, string>, isFine: boolean][] = [
+    [{ host: "localhost:5888" }, true],
+    // An official client, led here by the hosts file.
+    [{ host: "orders.westeurope-1.eventgrid.azure.net" }, true],
+    [{ host: "localhost:5888", origin: "http://localhost:5888" }, true],
+    [{ host: "localhost:5888", origin: "http://evil.example" }, false],
+    [{ host: "localhost:5888", "sec-fetch-site": "cross-site" }, false],
+    [{ host: "evil.example", origin: "http://evil.example" }, false],
+    [{ host: "evil.example", "sec-fetch-site": "same-origin" }, false],
+  ];
+  for (const [headers, isFine] of table) {
+    const door = await openPublishRoutes({ auth: false });
+    const asked = door.publish(eventText(), { headers });
+    if (isFine) assert.deepEqual(await asked, { status: 200 }, JSON.stringify(headers));
+    else await refused(asked, "Forbidden", /another origin|does not answer for/);
+    // Whoever has a key may publish from where he likes.
+    const guarded = await openPublishRoutes();
+    await guarded.publish(eventText(), { headers: { ...headers, "aeg-sas-key": key } });
+  }
+});

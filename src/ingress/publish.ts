@@ -6,6 +6,7 @@
 // is refused and the publisher has to retry.
 
 import type { Published } from "../core/event.ts";
+import { isFromPage, whyAstray } from "../core/foreign-page.ts";
 import type { Ids, Instant, Log, Meter, Routed, Store } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import {
@@ -138,6 +139,7 @@ export function judgePublish(
   try {
     const { topic } = findOpen(deps, name);
     checkNetwork(topic, head);
+    if (!deps.auth) checkPage(head);
     const isOpen = !deps.auth || (!topic.disableLocalAuth && manner.isOpenTo?.(head) === true);
     const credential = isOpen ? "none" : authorize(topic, head, deps);
     return typeof credential === "string"
@@ -146,6 +148,15 @@ export function judgePublish(
   } catch (error) {
     return fail(error);
   }
+}
+
+/**
+ * Where nobody is asked for a key, a page in a browser on this machine could publish. Refusal:
+ * Forbidden.
+ */
+function checkPage(head: RequestHead): void {
+  const why = whyAstray(head, { isLocal: isFromPage(head) });
+  if (why !== null) throw new Refusal("Forbidden", why);
 }
 
 /** Refusals: Unavailable, NotFound. */

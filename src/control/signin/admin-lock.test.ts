@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { plainRequest } from "../../../test/fixtures/request.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Request, Route } from "../../core/request.ts";
-import { type AdminLock, requireAdmin } from "./admin-lock.ts";
+import { type AdminLock, requireAdmin, requireAdminOrLocal } from "./admin-lock.ts";
 
 const open: Route = {
   method: "GET",
@@ -90,4 +90,23 @@ test("a broker of this machine alone is not called by a name from elsewhere", as
   }
   const bearer = { ...headers, authorization: "Bearer key" };
   assert.equal(await browse({ headers: bearer }, { check: async () => null }), "all of them");
+});
+
+test("a program on this machine needs no key where either will do; others do", async () => {
+  const check = async (token: string) => (token === "key" ? null : "The token is not good.");
+  const [route] = requireAdminOrLocal([{ ...open, method: "POST" }], { check, isLocal: false });
+  const asked = async (remote: string, headers: Request["headers"]) => {
+    try {
+      return (await route?.handle({ ...plainRequest, remote, headers }))?.status;
+    } catch (error) {
+      return error instanceof Refusal ? error.code : error;
+    }
+  };
+  const host = "localhost:5888";
+  assert.equal(await asked("127.0.0.1", { host }), 200);
+  assert.equal(await asked("127.0.0.1", { host, origin: "http://evil.example" }), "Unauthorized");
+  assert.equal(await asked("127.0.0.1", { host: "evil.example" }), "Unauthorized");
+  assert.equal(await asked("10.0.0.1", { host }), "Unauthorized");
+  assert.equal(await asked("10.0.0.1", { host, authorization: "Bearer other" }), "Unauthorized");
+  assert.equal(await asked("10.0.0.1", { host, authorization: "Bearer key" }), 200);
 });

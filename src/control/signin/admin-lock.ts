@@ -5,6 +5,7 @@
 // request of ours, or call us by a name of its own. So what comes without a bearer token must have
 // been meant for us (`whyAstray`).
 
+import { isFromThisMachine, whyAstray } from "../../core/foreign-page.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { judgedBy, type RequestHead, type Route, verdictOf } from "../../core/request.ts";
 
@@ -22,22 +23,40 @@ export interface AdminLock {
 
 /** The same routes, for admins alone. */
 export function requireAdmin(routes: readonly Route[], lock: AdminLock): Route[] {
+  return locked(routes, (head) => checkAdmin(head, lock));
+}
+
+/** The same routes, for admins and for programs on this machine. */
+export function requireAdminOrLocal(routes: readonly Route[], lock: AdminLock): Route[] {
+  return locked(routes, async (head) => {
+    if (!isFromThisMachine(head)) await checkAdmin(head, lock);
+  });
+}
+
+function locked(routes: readonly Route[], check: (head: RequestHead) => Promise<void>): Route[] {
   return routes.map((route) => ({
     ...route,
     ...judgedBy(async (head) => {
-      await checkAdmin(head, lock);
+      await check(head);
       return await verdictOf(route, head);
     }),
   }));
 }
 
+/**
+ * Whether a bearer token was sent that is worth the admin key. Refusal: Unauthorized, for another
+ * one.
+ */
+export async function hasAdminToken(head: RequestHead, { check }: AdminLock): Promise<boolean> {
+  const token = bearerIn(head);
+  if (token === "" || check === null) return false;
+  const why = await check(token);
+  if (why !== null) throw new Refusal("Unauthorized", why);
+  return true;
+}
+
 async function checkAdmin(request: RequestHead, lock: AdminLock): Promise<void> {
-  const token = bearerIn(request);
-  if (token !== "" && lock.check !== null) {
-    const why = await lock.check(token);
-    if (why !== null) throw new Refusal("Unauthorized", why);
-    return;
-  }
+  if (await hasAdminToken(request, lock)) return;
   const isIn = lock.check === null || lock.isSignedIn?.(request) === true;
   if (!isIn) {
     const words = "Send the admin key, or a token issued for it, as `Authorization: Bearer …`.";
@@ -50,38 +69,4 @@ async function checkAdmin(request: RequestHead, lock: AdminLock): Promise<void> 
 function bearerIn({ headers }: RequestHead): string {
   const text = (headers.authorization ?? "").toString();
   return /^bearer +/i.test(text) ? text.slice(text.indexOf(" ")).trim() : "";
-}
-
-/** Methods that change nothing; what they answer a page from elsewhere cannot read. */
-const safeMethods = ["GET", "HEAD", "OPTIONS"];
-
-/** Null when a browser's request was meant for us, else why we think that it was not. */
-export function whyAstray(request: RequestHead, { isLocal }: Pick<AdminLock, "isLocal">) {
-  const { host = "", origin, "sec-fetch-site": site } = request.headers;
-  if (isLocal && host !== "" && !isNameOfThisMachine(host.toString())) {
-    return `This broker listens on this machine alone and does not answer for "${host}".`;
-  }
-  if (safeMethods.includes(request.method)) return null;
-  const isForeignPage = site === "cross-site" || site === "same-site";
-  const isForeignOrigin = origin !== undefined && hostOf(origin.toString()) !== host.toString();
-  return isForeignPage || isForeignOrigin
-    ? "The request was made by a page of another origin. Use the portal, or send a bearer token."
-    : null;
-}
-
-/** Empty for `null` and for what is no origin. */
-function hostOf(origin: string): string {
-  return URL.parse(origin)?.host ?? "";
-}
-
-// Whether a request was meant for a broker on this machine alone. A page from elsewhere can make a
-// browser call 127.0.0.1 under a name of its own (DNS rebinding); what it cannot do is to call it
-// by its address, or by a name that only this machine has.
-
-const addressRule = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;
-
-/** `host`: the header, with or without a port. */
-export function isNameOfThisMachine(host: string): boolean {
-  const name = host.toLowerCase().replace(/:\d{1,5}$/, "");
-  return name === "localhost" || name.endsWith(".localhost") || addressRule.test(name);
 }

@@ -6,10 +6,10 @@
 // not send the new cookie along.
 
 import { hash } from "node:crypto";
+import { whyAstray } from "../../core/foreign-page.ts";
 import type { Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request, RequestHead, Route } from "../../core/request.ts";
-import { whyAstray } from "./admin-lock.ts";
 
 /** Who is signed in; see runtime/access/sessions.ts. */
 export interface SessionKeeper {

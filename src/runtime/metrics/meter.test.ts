@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { promtool } from "../../../test/fixtures/promtool.ts";
 import type { Sample } from "../../core/ports.ts";
 import { families } from "./families.ts";
-import { histogramSetsMax, labelSetsMax, openMeter, textOf } from "./meter.ts";
+import { histogramSetsMax, labelSetsMax, openMeter, textOf, withoutNames } from "./meter.ts";
 
 type Meter = ReturnType<typeof openMeter>;
 
@@ -184,4 +184,33 @@ test("promtool finds nothing wrong with any of them", async () => {
   assert.equal(said, "");
   const bad = await promtool(["check", "metrics"], "posthornBad 1\n");
   assert.equal(bad.isFine, false, "it would find something");
+});
+
+test("without names, what belongs together is summed up, or the largest of it shown", () => {
+  const meter = openMeter();
+  for (const topic of ["a", "b"]) {
+    meter.count("posthorn_publish_refused_total", { topic, code: "NotFound" }, 2);
+    meter.observe("eventgrid_publish_success_latency_seconds", { topic }, 0.004);
+  }
+  meter.count("posthorn_publish_refused_total", { topic: "a", code: "Forbidden" });
+  const named = { topic: "a", domain_topic: "d", subscription: "s", stage: "deliver" };
+  const other = { ...named, subscription: "t" };
+  const readings = meter.read([
+    { name: "posthorn_waiting_events", labels: named, value: 3 },
+    { name: "posthorn_waiting_events", labels: other, value: 4 },
+    { name: "posthorn_oldest_waiting_seconds", labels: named, value: 3 },
+    { name: "posthorn_oldest_waiting_seconds", labels: other, value: 4 },
+  ]);
+  const text = textOf(readings.map(withoutNames));
+  for (const line of [
+    'posthorn_publish_refused_total{code="NotFound"} 4',
+    'posthorn_publish_refused_total{code="Forbidden"} 1',
+    'posthorn_waiting_events{stage="deliver"} 7',
+    'posthorn_oldest_waiting_seconds{stage="deliver"} 4',
+    "eventgrid_publish_success_latency_seconds_count 2",
+    'eventgrid_publish_success_latency_seconds_bucket{le="0.005"} 2',
+  ]) {
+    assert.ok(text.includes(`${line}\n`), line);
+  }
+  assert.doesNotMatch(text, /topic=|subscription=|subscription_name=/);
 });

@@ -177,6 +177,25 @@ function toldCell(series: Series, labels: Labels, told = toldLabels(labels)): Ce
   return cell;
 }
 
+/** Labels whose values are names that somebody gave. */
+const nameLabels = ["topic", "domain_topic", "subscription", "event_subscription_name"];
+
+/** The same, over all topics and subscriptions: for whoever may not know their names. */
+export function withoutNames({ family, points }: Reading): Reading {
+  const series = openSeries(family);
+  for (const point of points) {
+    const labels = Object.entries(point.labels).filter(([label]) => !nameLabels.includes(label));
+    const cell = toldCell(series, Object.fromEntries(labels));
+    const { value } = point;
+    cell.value = family.fold === "max" ? Math.max(cell.value, value) : cell.value + value;
+    cell.count += point.count;
+    for (const [index, count] of point.buckets.entries()) {
+      cell.buckets[index] = (cell.buckets[index] ?? 0) + count;
+    }
+  }
+  return readingOf(series);
+}
+
 /** The text exposition format, version 0.0.4. */
 export function textOf(readings: readonly Reading[]): string {
   return readings.map(tell).join("");
