@@ -88,7 +88,11 @@ export async function openEnvironment(
 ): Promise<RealEnvironment> {
   const { stack } = hands;
   const virtual = virtualClockOf(config, outside.startedAt);
-  const clock = virtual ?? realClock();
+  const clock =
+    virtual ??
+    realClock((byMs) =>
+      log.fact("warn", "clock.setBack", { byMs, words: "time goes on from where it was" }),
+    );
   const activity = virtual ?? realActivity;
   const log = stack.adopt(
     openLog({

@@ -10,7 +10,8 @@ test("the real clock never goes back, whatever the system's clock does", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 1_000 }), { minLength: 2 }), (readings) => {
       let turn = 0;
-      const now = steady(() => readings[Math.min(turn++, readings.length - 1)] ?? 0);
+      const wall = () => readings[Math.min(turn++, readings.length - 1)] ?? 0;
+      const now = steady({ wall, elapsed: () => turn });
       let latest = Number.NEGATIVE_INFINITY;
       for (const _ of readings) {
         const time = now();
@@ -21,18 +22,55 @@ test("the real clock never goes back, whatever the system's clock does", () => {
   );
 });
 
-test("a system clock set back by an hour: ours goes on, slower, until both agree", () => {
-  let wall = 10 * hourMs;
-  const now = steady(() => wall);
-  assert.equal(now(), 10 * hourMs);
-  wall = 9 * hourMs;
-  assert.equal(now(), 10 * hourMs);
-  wall += hourMs;
-  assert.equal(now(), 10.5 * hourMs, "half an hour has passed in one");
-  wall += hourMs;
-  assert.equal(now(), 11 * hourMs);
-  wall += 1;
-  assert.equal(now(), 11 * hourMs + 1, "and from there on at full pace");
+const minuteMs = 60_000;
+
+/** A system's clock that can be set, and one that only counts. */
+function openPair() {
+  const pair = {
+    wall: 100 * hourMs,
+    elapsed: 0,
+    setBack: [] as number[],
+    pass(ms: number) {
+      pair.wall += ms;
+      pair.elapsed += ms;
+    },
+  };
+  const now = steady({
+    wall: () => pair.wall,
+    elapsed: () => pair.elapsed,
+    onSetBack: (byMs) => pair.setBack.push(byMs),
+  });
+  return Object.assign(pair, { now });
+}
+
+test("a clock that was set back a little is waited for at half pace, and it is said", () => {
+  const pair = openPair();
+  const start = pair.now();
+  pair.wall -= 2 * minuteMs;
+  assert.equal(pair.now(), start);
+  pair.pass(2 * minuteMs);
+  assert.equal(pair.now(), start + minuteMs, "one minute has passed in two");
+  pair.pass(2 * minuteMs);
+  assert.equal(pair.now(), start + 2 * minuteMs);
+  pair.pass(1);
+  assert.equal(pair.now(), start + 2 * minuteMs + 1, "and from there on at full pace");
+  assert.deepEqual(pair.setBack, [2 * minuteMs]);
+});
+
+test("a clock that was set back by a day changes nothing of our pace", () => {
+  const pair = openPair();
+  const start = pair.now();
+  pair.wall -= 24 * hourMs;
+  assert.equal(pair.now(), start);
+  for (let hours = 1; hours < 50; hours++) {
+    pair.pass(hourMs);
+    assert.equal(pair.now(), start + hours * hourMs);
+  }
+  pair.wall += 24 * hourMs;
+  assert.equal(pair.now(), start + 49 * hourMs, "set right again");
+  pair.pass(hourMs);
+  assert.equal(pair.now(), start + 50 * hourMs);
+  assert.deepEqual(pair.setBack, [24 * hourMs]);
 });
 
 test("an alarm rings once, not within the call that sets it, and not when called off", async () => {

@@ -8,8 +8,9 @@ import type { Activity, Clock, Instant } from "../../core/ports.ts";
  */
 const timerMsMax = 60_000;
 
-export function realClock(): Clock {
-  const now = steady(Date.now);
+/** `onSetBack`: called when the system's clock goes back, with how far it is behind ours. */
+export function realClock(onSetBack?: (byMs: number) => void): Clock {
+  const now = steady({ wall: Date.now, elapsed: () => performance.now(), onSetBack });
   /** By length. */
   const waits = new Map<number, Wait>();
   return {
@@ -76,19 +77,35 @@ class Wait {
   }
 }
 
+/** How far a clock that was set back is followed. */
+const followedMsMax = 5 * 60_000;
+
 /**
- * A clock that never goes back, made of one that may. When the system's clock is set back, ours
- * goes on at half its pace until both agree again: nothing stands still, and the error heals.
+ * A clock that never goes back, made of one that may (`wall`) and of one that only counts
+ * (`elapsed`). When the system's clock is set back a little, ours goes on at half its pace until
+ * both agree again: nothing stands still, and the error heals. When it is set back further, that
+ * would take too long: ours goes on at the usual pace, ahead of the system's until that is set
+ * right or the process ends.
  */
-export function steady(read: () => number): () => Instant {
-  let latest = read();
-  /** The reading and our time when the system's clock was last set back; null: they agree. */
-  let setBack: { readonly wall: number; readonly ours: Instant } | null = null;
+export function steady(given: {
+  readonly wall: () => number;
+  readonly elapsed: () => number;
+  readonly onSetBack?: ((byMs: number) => void) | undefined;
+}): () => Instant {
+  let latest = given.wall();
+  /** Our time when the system's clock was last set back, and since; null: they agree. */
+  let setBack: { readonly at: number; readonly ours: Instant; readonly pace: number } | null = null;
   return () => {
-    const wall = read();
-    const time = setBack === null ? wall : setBack.ours + Math.floor((wall - setBack.wall) / 2);
+    const wall = given.wall();
+    const gone = setBack === null ? 0 : (given.elapsed() - setBack.at) * setBack.pace;
+    const time = setBack === null ? wall : setBack.ours + Math.floor(gone);
     if (wall >= time) setBack = null;
-    if (Math.max(wall, time) < latest) setBack = { wall, ours: latest };
+    if (setBack === null && wall < latest) {
+      const byMs = latest - wall;
+      const pace = byMs > followedMsMax ? 1 : 0.5;
+      setBack = { at: given.elapsed(), ours: latest, pace };
+      given.onSetBack?.(byMs);
+    }
     latest = Math.max(wall, time, latest);
     return latest;
   };

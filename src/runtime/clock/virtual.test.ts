@@ -235,3 +235,19 @@ test("a sleep on this clock ends when the clock gets there", async () => {
   await clock.advance({ byMs: 100_000_000 });
   assert.equal(await slept, startAt + 86_400_000);
 });
+
+test("at the end of the calendar time answers, and what is set beyond it never rings", async () => {
+  const clock = openClock();
+  const end = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+  let rung = 0;
+  const again = () => {
+    rung += 1;
+    clock.after(10_000, again);
+  };
+  clock.after(end - startAt, again);
+  assert.equal(await clock.advance({ to: end }), end);
+  assert.equal(rung, 1);
+  assert.equal(await clock.nextDueAt(), null);
+  assert.equal(await clock.advance({ to: "next" }), end);
+  await assert.rejects(clock.advance({ byMs: 1 }), Refusal);
+});

@@ -60,7 +60,9 @@ export class VirtualClock implements Clock, Activity {
 
   after(ms: number, ring: () => void): () => void {
     this.#stirs++;
-    const at = Math.min(this.#now + Math.max(0, ms || 0), lastMoment);
+    const due = this.#now + Math.max(0, ms || 0);
+    // What would ring after the end of the calendar never does.
+    const at = due > lastMoment ? Number.POSITIVE_INFINITY : due;
     const alarm = this.#alarms.add(at, ring);
     if (at <= this.#now) this.#ringSoon();
     return () => this.#alarms.remove(alarm);
@@ -92,7 +94,7 @@ export class VirtualClock implements Clock, Activity {
     return this.#inTurn(async () => {
       this.#rounds = 0;
       await this.#quiet();
-      return this.#alarms.first()?.at ?? null;
+      return this.#next();
     });
   }
 
@@ -112,6 +114,11 @@ export class VirtualClock implements Clock, Activity {
     return until;
   }
 
+  #next(): Instant | null {
+    const at = this.#alarms.first()?.at ?? Number.POSITIVE_INFINITY;
+    return at === Number.POSITIVE_INFINITY ? null : at;
+  }
+
   async #moveTo(at: Instant): Promise<void> {
     if (at <= this.#now) return;
     await this.#keep(at);
@@ -123,7 +130,7 @@ export class VirtualClock implements Clock, Activity {
       "byMs" in target
         ? this.#now + target.byMs
         : target.to === "next"
-          ? (this.#alarms.first()?.at ?? this.#now)
+          ? (this.#next() ?? this.#now)
           : target.to;
     if (until >= this.#now && until <= lastMoment) return until;
     const field = "byMs" in target ? "advance" : "to";
