@@ -139,7 +139,7 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
   const { profile, defaults, health, endpointSendsMax } = rulesOf(config);
   const api = openApi({
     ...{ registry: store, ledger: store, backups: store.backups, redriven: store },
-    ...{ deliveries: store, sink, ids, meter },
+    ...{ memos: store, deliveries: store, sink, ids, meter },
     ...{ catalog, refresh, operator, switchboard, whyNotReady, handshakes: rooms.handshakes },
     ...{ clock, log, chronicle, retention: retentionOf(config), ...lettersOf(site) },
     ...{ profile, defaults, store: config.store, clockKind: config.clock },

@@ -344,7 +344,7 @@ test("a redrive keeps its pace, and a stopped one sends no more", async (t) => {
   assert.equal((await letterPage(scene, "?redriven=true")).value.length, 16);
 });
 
-test("a redrive ends with its broker, and the next one goes on with what is left", async (t) => {
+test("another order can take what a stopped redrive has left", async (t) => {
   const { scene, receiver, folder, script } = await openFailing(t);
   const ids = Array.from({ length: 10 }, (_, index) => `e${index}`);
   await scene.publish(
@@ -360,7 +360,6 @@ test("a redrive ends with its broker, and the next one goes on with what is left
   assert.deepEqual([fact?.state, fact?.sent], ["stopped", 4]);
   const options = ["--clock-start", "2030-01-01T01:00:00Z"];
   const second = await openScene(t, { ...script, folder, options });
-  assert.deepEqual((await second.ask<Json>("GET", "/redrives")).value, []);
   await second.ask("POST", "/redrives", { query: { redriven: false } }, 202);
   await second.advance("PT10S");
   const sent = receiver.received.slice(10).map(({ body }) => JSON.parse(body)[0].id);
@@ -663,3 +662,80 @@ test("bad ids, queries and orders are refused in words", async (t) => {
   const answer = await fetch(`${scene.program.url}/api/v1/dead-letters`);
   assert.equal(answer.status, 401, "dead letters are for admins");
 });
+
+test("an event that fails again and again is sent once per order, and three times in all", async (t) => {
+  const { scene, receiver } = await openFailing(t);
+  receiver.answer = () => 400;
+  await scene.publish("orders", order("a"));
+  await scene.advance("PT1H");
+  const sends: number[] = [];
+  for (let round = 0; round < 4; round++) {
+    const before = idsIn(receiver, "/billing").length;
+    const body = { query: { subscription: "billing" } };
+    const tried = await scene.ask<RedriveView>("POST", "/redrives", { ...body, dryRun: true });
+    assert.deepEqual([tried.total, tried.sample.length], [1, round === 3 ? 0 : 1]);
+    const { id } = await scene.ask<RedriveView>("POST", "/redrives", body, 202);
+    await scene.advance("PT1H");
+    const { state, total, sent, skipped } = await redriveOf(scene, id);
+    assert.deepEqual(
+      [state, total, sent, skipped],
+      ["done", 1, ...(round === 3 ? [0, 1] : [1, 0])],
+    );
+    sends.push(idsIn(receiver, "/billing").length - before);
+  }
+  assert.deepEqual(sends, [1, 1, 1, 0]);
+  assert.equal((await letterPage(scene)).value.length, 4);
+});
+
+test("by ids, too, an event is sent once, by its newest letter", async (t) => {
+  const { scene, receiver } = await openFailing(t);
+  await scene.publish("orders", order("a"));
+  await scene.advance("PT1H");
+  await scene.ask("POST", "/redrives", { query: {} }, 202);
+  await scene.advance("PT1H");
+  const letters = (await letterPage(scene)).value;
+  assert.equal(letters.length, 2);
+  receiver.answer = () => 200;
+  const ids = letters.map(({ id }) => id);
+  const { id } = await scene.ask<RedriveView>("POST", "/redrives", { ids }, 202);
+  await scene.advance("PT1H");
+  const { total, sent, skipped, remarks } = await redriveOf(scene, id);
+  assert.deepEqual([total, sent, skipped], [2, 1, 1]);
+  assert.match(remarks[0] ?? "", /^BILLING, event a: It is named twice\.$/);
+  assert.deepEqual(idsIn(receiver, "/billing"), ["a", "a", "a"]);
+});
+
+for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+  test(`after ${signal} a redrive is found stopped, and goes on with what it has not sent`, async (t) => {
+    const { scene, receiver, script } = await openFailing(t);
+    const ids = ["a", "b", "c", "d", "e"];
+    for (const id of ids) await scene.publish("orders", order(id));
+    await scene.advance("PT1H");
+    receiver.received.length = 0;
+    receiver.answer = () => 200;
+    const body = { query: { subscription: "billing" }, perSecond: 1 };
+    const { id } = await scene.ask<RedriveView>("POST", "/redrives", body, 202);
+    await scene.advance("PT1S");
+    assert.equal((await redriveOf(scene, id)).sent, 2);
+    await scene.program.end(signal);
+
+    const again = await openScene(t, script);
+    const stopped = await redriveOf(again, id);
+    const isCutOff = signal === "SIGKILL";
+    assert.deepEqual([stopped.state, stopped.total], ["stopped", 5]);
+    // What was under way when the broker was killed may have been sent: it is sent once more.
+    assert.equal(stopped.sent, isCutOff ? 1 : 2);
+    assert.ok(stopped.endedAt);
+    assert.deepEqual((await again.ask<Json>("GET", "/redrives")).value, [stopped]);
+    const resumed = await again.ask<RedriveView>("POST", `/redrives/${id}/resume`, undefined, 202);
+    assert.equal(resumed.state, "running");
+    await again.ask("POST", `/redrives/${id}/resume`, undefined, 409);
+    await again.advance("PT1M");
+    const { state, total, sent, failed, skipped } = await redriveOf(again, id);
+    assert.deepEqual([state, total, sent, failed, skipped], ["done", 5, 5, 0, 0]);
+    const got = idsIn(receiver, "/billing");
+    assert.deepEqual([...new Set(got)].toSorted(), ids);
+    assert.ok(got.length === (isCutOff ? 6 : 5), String(got));
+    await again.ask("POST", `/redrives/${id}/resume`, undefined, 409);
+  });
+}

@@ -65,6 +65,14 @@ function Redrive({ redrive }: { readonly redrive: RedriveView }) {
       say.refused("It could not be stopped", error);
     }
   };
+  const resume = async () => {
+    try {
+      await ask("POST", apiPath(["redrives", id, "resume"]));
+      say.done("It goes on with what it has not sent");
+    } catch (error) {
+      say.refused("It could not be resumed", error);
+    }
+  };
   const settled = sent + failed + skipped;
   return (
     <>
@@ -83,6 +91,11 @@ function Redrive({ redrive }: { readonly redrive: RedriveView }) {
         {state === "running" && (
           <Button size="small" onClick={() => void stop()}>
             Stop
+          </Button>
+        )}
+        {(state === "stopped" || state === "failed") && (
+          <Button size="small" onClick={() => void resume()}>
+            Resume
           </Button>
         )}
       </div>

@@ -1,7 +1,7 @@
 // Dead letters: grouped by reason and subscription, browsed, read, and sent again.
 
 import { Button, Checkbox, makeStyles, tokens } from "@fluentui/react-components";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import type {
   DeadLetterGroup,
   DeadLetterView,
@@ -53,8 +53,14 @@ export type LetterFilter = Readonly<Partial<Record<(typeof filterNames)[number],
 
 const pageSize = 50;
 
+/** Counting reads every blob: where there are many, it is asked for rarely. */
+const fewMax = 1_000;
+const fewEveryMs = 5_000;
+const manyEveryMs = 60_000;
+
 export function DeadLettersPage({ query }: PageProps) {
-  const tick = useTick(["ended", "redrive"], 2_000);
+  const [isMany, setMany] = useState(false);
+  const tick = useTick(["ended", "redrive"], isMany ? manyEveryMs : fewEveryMs);
   const filter: LetterFilter = Object.fromEntries(
     filterNames.flatMap((name) => {
       const value = query.get(name);
@@ -67,7 +73,9 @@ export function DeadLettersPage({ query }: PageProps) {
     apiPath(["dead-letters"], { ...filter, after, limit: pageSize }),
     tick,
   );
-  const redrives = useAsked<Page<RedriveView>>(apiPath(["redrives"]), tick);
+  const redrives = useAsked<Page<RedriveView>>(apiPath(["redrives"]), useTick(["redrive"], 2_000));
+  const count = groups.value?.reduce((sum, group) => sum + group.count, 0) ?? 0;
+  useEffect(() => setMany(count > fewMax), [count]);
   const isFiltered = Object.keys(filter).length > 0;
   return (
     <>

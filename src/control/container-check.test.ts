@@ -27,7 +27,7 @@ test("a container that cannot be reached is told of once while it is named", asy
     accounts: parseStorageAccounts({ good: { folder: "/a" }, bad: { folder: "/b" } }),
     reader: {
       list: assert.fail,
-      read: assert.fail,
+      read: () => assert.fail(),
       async whyUnreachable(place) {
         asked.push(place);
         return place.account === "bad" ? "The store answered 403." : null;

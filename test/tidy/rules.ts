@@ -144,7 +144,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:tls": ["src/main.ts", "src/egress/", "src/runtime/"],
   "node:url": ["src/egress/deadletter/folder-writer.ts"],
   "node:util": ["src/main.ts", "src/runtime/", "src/cli/"],
-  "node:worker_threads": ["src/store/"],
+  "node:worker_threads": ["src/store/", "src/egress/deadletter/letter-thread.ts"],
   "node:zlib": ["src/ingress/"],
 };
 

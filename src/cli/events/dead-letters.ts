@@ -84,10 +84,26 @@ export const redriveDeadLetters: Run = async (given, outside) => {
   const client = openClient(given, outside);
   const order = orderIn(given);
   const { body } = await client.send("POST", "/api/v1/redrives", order);
-  const begun = body as unknown as RedriveView;
+  return follow(given, outside, client, body as unknown as RedriveView);
+};
+
+export const resumeRedrive: Run = async (given, outside) => {
+  const client = openClient(given, outside);
+  const path = `/api/v1/redrives/${encodeURIComponent(given.operands[0] ?? "")}/resume`;
+  const { body } = await client.send("POST", path);
+  return follow(given, outside, client, body as unknown as RedriveView);
+};
+
+/** To its end, unless nobody wants to wait for it. */
+async function follow(
+  given: ParsedOptions,
+  outside: CommandOutside,
+  client: Client,
+  begun: RedriveView,
+): Promise<Result> {
   if (begun.state !== "running" || given.isOn("no-wait") === true) return shown(begun);
   return shown(await watch(client, begun, outside));
-};
+}
 
 function shown(redrive: RedriveView): Result {
   const { id, state, to, total, sent, failed, skipped } = redrive;

@@ -211,6 +211,15 @@ const letterCommands: readonly Command[] = [
     prints: "value",
     load: letters(({ stopRedrive }) => stopRedrive),
   },
+  {
+    words: "redrive resume",
+    about: "Resume a stopped redrive: what it has not sent is sent.",
+    operands: { name: "ID", isRequired: true, about: "its id in the list" },
+    options: { "no-wait": { takes: null, about: "Start it, and do not wait for its end." } },
+    examples: ["posthorn redrive resume ID"],
+    prints: "value",
+    load: letters(({ resumeRedrive }) => resumeRedrive),
+  },
 ];
 
 type EndpointModule = typeof import("./endpoints.ts");

@@ -5,8 +5,7 @@ import type { SettingView } from "../../core/api/views.ts";
 import type { Request, Route } from "../../core/request.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
-import type { RedriveDeps } from "../deadletters/redrive.ts";
-import { Redrives } from "../deadletters/redrives.ts";
+import { Redrives, type RedrivesDeps } from "../deadletters/redrives.ts";
 import { deadLetterHandlers } from "../deadletters/routes.ts";
 import { type BackupDeps, backupHandlers } from "./backups.ts";
 import { type CatalogDeps, catalogHandlers } from "./catalog.ts";
@@ -33,7 +32,7 @@ export interface ApiDeps
     ExplainDeps,
     FlowDeps,
     HandshakeDeps,
-    RedriveDeps,
+    RedrivesDeps,
     SigningDeps,
     SimulateDeps,
     Omit<OverviewDeps, "pulse" | "profile"> {

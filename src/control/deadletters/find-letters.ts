@@ -1,11 +1,12 @@
-// The dead letters as a file that can be gone through: what the stores hold, walked, read, put
-// beside the subscriptions they belong to, and sifted by a query. Nothing is kept between two
-// questions; an id or a bookmark holds all there is to know.
+// Dead letters, found: what the stores hold, walked, read, put beside the subscriptions they belong
+// to, and filtered by a query. Nothing is kept between two requests; an id or a bookmark holds all
+// there is to know. Only the heads of letters are read, a few blobs at a time, so finding takes
+// little memory however many there are; counts of redrives are read only where they matter.
 
 import { createHash } from "node:crypto";
 import type { DeadLetterView } from "../../core/api/views.ts";
 import type { StorageAccount } from "../../core/azure/storage.ts";
-import { type Letter, readLetters } from "../../core/deadletter/letter.ts";
+import type { Letter, LetterHead, ReadRecord } from "../../core/deadletter/letter.ts";
 import {
   type Bookmark,
   type LetterPath,
@@ -18,7 +19,6 @@ import {
   type Home,
   homeOf,
   type LetterQuery,
-  letterQueryOf,
   matchesLetter,
   topicNameIn,
 } from "../../core/deadletter/letter-query.ts";
@@ -30,7 +30,7 @@ import type {
   Redriven,
 } from "../../core/deadletter/letter-store.ts";
 import { type Step, walkLetters } from "../../core/deadletter/letter-walk.ts";
-import type { Catalog } from "../../core/ports.ts";
+import type { Catalog, Instant } from "../../core/ports.ts";
 import { isoInstant } from "../../core/text/time.ts";
 
 export interface LetterDeps {
@@ -40,23 +40,33 @@ export interface LetterDeps {
   readonly redriven: Redriven;
 }
 
-export interface FoundLetter {
-  readonly kind: "letter";
+export interface FoundLetter<L extends LetterHead = LetterHead> {
   readonly place: LetterPath;
-  readonly letter: Letter;
+  readonly letter: L;
   readonly home: Home;
-  readonly view: DeadLetterView;
-  readonly record: string;
-  /** Where the walk is with it. */
-  readonly bookmark: Bookmark;
+  readonly topic: string | null;
+  /** The name in the blob's path, in upper case. */
+  readonly subscription: string;
+  readonly writtenAt: Instant;
 }
 
-export type Found =
-  | FoundLetter
-  /** What could not be read, as a sentence; one record, or with null all of them. */
-  | { readonly kind: "remark"; readonly words: string; readonly index: number | null }
-  /** A blob has been gone through. */
-  | { readonly kind: "blob"; readonly bookmark: Bookmark };
+/** With its event, and the record as it is written. */
+export interface WholeLetter extends FoundLetter<Letter> {
+  readonly record: string;
+}
+
+/** What could not be read, as a sentence; one record, or with null all of them. */
+export interface LetterRemark {
+  readonly words: string;
+  readonly index: number | null;
+}
+
+/** One blob, gone through; null: it is nowhere in the walk. */
+export interface FoundBlob {
+  readonly letters: readonly FoundLetter[];
+  readonly remarks: readonly LetterRemark[];
+  readonly bookmark: Bookmark | null;
+}
 
 const nowhere =
   "No subscription names such a container for its dead letters; name any with account and container.";
@@ -64,161 +74,184 @@ const nowhere =
 /** The store's thread is not to be kept busy by one blob. */
 const keysPerLook = 1_000;
 
-/** Blobs that are read at the same time. */
-const readsMax = 8;
+/** Blobs that are read at the same time, and how large they may be together. */
+const readsMax = 4;
+const readBytesMax = 8 * 1024 * 1024;
 
 /** From the newest hour back; after the bookmark, where there is one. */
 export async function* findLetters(
   deps: LetterDeps,
   query: LetterQuery,
   after: Bookmark | null = null,
-): AsyncGenerator<Found, void, void> {
+): AsyncGenerator<FoundBlob, void, void> {
   const { account, container } = query;
   const containers = containersOf({ account, container }, deps.catalog(), deps.accounts);
-  if (containers.length === 0) yield { kind: "remark", words: nowhere, index: null };
+  if (containers.length === 0) yield remarked(nowhere);
   const walk = walkLetters(deps.reader, { ...query, containers, after });
-  for await (const steps of inGroups(walk, readsMax)) {
-    for (const read of await Promise.all(steps.map((step) => readStep(deps, step)))) {
-      yield* siftBlob(deps, { query, after, read });
-    }
+  for await (const steps of inGroups(walk)) {
+    const reads = steps.map((step) => readStep(deps, step));
+    for (const read of reads) yield await siftBlob(deps, { query, after, read: await read });
   }
 }
 
-/** Everything in one blob. */
+/** Some letters of one blob, whole. */
 export async function lettersIn(
   deps: LetterDeps,
   container: BlobContainer,
   path: string,
-): Promise<readonly Found[] | NotRead> {
-  const read = await deps.reader.read(container, path);
+  indexes: readonly number[],
+): Promise<
+  { readonly letters: readonly WholeLetter[]; readonly remarks: readonly LetterRemark[] } | NotRead
+> {
+  const read = await deps.reader.read(container, path, indexes);
   if (read.kind === "notRead") return read;
-  const { text, modifiedAt } = read;
-  const blob: BlobListing = { path, bytes: text.length, modifiedAt };
-  const step = { kind: "blob", container, blob, text, until: 0 } as const;
-  return Array.fromAsync(siftBlob(deps, { query: anything, after: null, read: step }));
+  const blob: BlobListing = { path, bytes: 0, modifiedAt: read.modifiedAt };
+  const sift = siftingOf(deps, container, blob);
+  return {
+    letters: read.records.flatMap((each) =>
+      each.kind === "letter" ? { ...sift.found(each.letter, each.index), record: each.record } : [],
+    ),
+    remarks: read.records.flatMap(sift.remark),
+  };
 }
 
-const anything = letterQueryOf({});
-
-async function* inGroups<T>(
-  items: AsyncIterable<T>,
-  size: number,
-): AsyncGenerator<T[], void, void> {
-  let group: T[] = [];
-  for await (const item of items) {
-    group.push(item);
-    if (group.length < size) continue;
+async function* inGroups(walk: AsyncIterable<Step>): AsyncGenerator<Step[], void, void> {
+  let group: Step[] = [];
+  let bytes = 0;
+  for await (const step of walk) {
+    group.push(step);
+    bytes += step.kind === "blob" ? step.blob.bytes : 0;
+    if (group.length < readsMax && bytes < readBytesMax) continue;
     yield group;
     group = [];
+    bytes = 0;
   }
   if (group.length > 0) yield group;
 }
 
-type Read = Step & { readonly text?: string; readonly why?: string };
+type Read = Step & { readonly records?: readonly ReadRecord[]; readonly why?: string };
 
 async function readStep({ reader }: LetterDeps, step: Step): Promise<Read> {
   if (step.kind === "notRead") return step;
-  const read = await reader.read(step.container, step.blob.path);
-  return read.kind === "read" ? { ...step, text: read.text } : { ...step, why: read.why };
+  const read = await reader.read(step.container, step.blob.path, "heads");
+  return read.kind === "read" ? { ...step, records: read.records } : { ...step, why: read.why };
 }
 
-interface Sifting {
-  readonly query: LetterQuery;
-  readonly after: Bookmark | null;
-  readonly read: Read;
+function remarked(words: string): FoundBlob {
+  return { letters: [], remarks: [{ words, index: null }], bookmark: null };
 }
 
-async function* siftBlob(
+async function siftBlob(
   deps: LetterDeps,
-  { query, after, read }: Sifting,
-): AsyncGenerator<Found, void, void> {
+  {
+    query,
+    after,
+    read,
+  }: { readonly query: LetterQuery; readonly after: Bookmark | null; readonly read: Read },
+): Promise<FoundBlob> {
   const { account, container } = read.container;
-  if (read.kind === "notRead") {
-    yield { kind: "remark", words: `${account}/${container}: ${read.why}`, index: null };
-    return;
-  }
+  if (read.kind === "notRead") return remarked(`${account}/${container}: ${read.why}`);
   const { path } = read.blob;
-  if (read.text === undefined) {
-    yield { kind: "remark", words: `${account}/${container}/${path}: ${read.why}`, index: null };
-    return;
+  if (read.records === undefined) {
+    return remarked(`${account}/${container}/${path}: ${read.why}`);
   }
+  const isSeen = after !== null && after.path === path && isIn(read.container, after);
+  const records = isSeen ? read.records.filter(({ index }) => index > after.index) : read.records;
+  const sift = siftingOf(deps, read.container, read.blob);
+  const found = records.flatMap((each) =>
+    each.kind === "head" ? sift.found(each.letter, each.index) : [],
+  );
+  const counts = query.redriven === null ? null : await timesRedriven(deps, found);
+  return {
+    letters: found.filter((each, at) =>
+      matchesLetter(query, { ...each, redriven: counts?.[at] ?? 0 }),
+    ),
+    remarks: records.flatMap(sift.remark),
+    bookmark: { ...read.container, path, index: read.records.length, until: read.until },
+  };
+}
+
+/** The letters of a blob mostly have one topic; it is looked for once. */
+function siftingOf(deps: LetterDeps, container: BlobContainer, blob: BlobListing) {
   const catalog = deps.catalog();
-  // The letters of a blob mostly have one topic; it is looked for once.
   const homes = new Map<string, Home>();
-  const records = readLetters(read.text);
-  const keys = records.map((each) => (each.kind === "letter" ? letterKey(path, each.letter) : ""));
-  const times: number[] = [];
-  for (let from = 0; from < keys.length; from += keysPerLook) {
-    times.push(...(await deps.redriven.redriven(keys.slice(from, from + keysPerLook))));
-  }
-  const seen = after !== null && after.path === path && isIn(read.container, after);
-  for (const [index, each] of records.entries()) {
-    if (seen && index <= after.index) continue;
-    const place: LetterPath = { account, container, path, index };
-    if (each.kind === "unreadable") {
-      const words = `${account}/${container}/${path}, record ${index}: ${each.why}`;
-      yield { kind: "remark", words, index };
-      continue;
-    }
-    const { letter, record } = each;
-    const from = `${letter.form} ${letter.source}`;
-    const home = homes.get(from) ?? homeOf(place, letter, catalog, deps.accounts);
-    homes.set(from, home);
-    const view = viewOf({ place, letter, home, redriven: times[index] ?? 0 }, read.blob);
-    if (!matchesLetter(query, { ...view, letter })) continue;
-    const bookmark = { ...place, until: read.until };
-    yield { kind: "letter", place, letter, home, view, record, bookmark };
-  }
-  const last = { ...read.container, path, index: records.length, until: read.until };
-  yield { kind: "blob", bookmark: last };
+  const { path } = blob;
+  const subscription = subscriptionIn(path).toUpperCase();
+  const writtenAt = writtenOf(blob).from;
+  return {
+    found<L extends LetterHead>(letter: L, index: number): FoundLetter<L> {
+      const place: LetterPath = { ...container, path, index };
+      const from = `${letter.form} ${letter.source}`;
+      const home = homes.get(from) ?? homeOf(place, letter, catalog, deps.accounts);
+      homes.set(from, home);
+      const topic = home.kind === "known" ? home.topic.name : topicNameIn(letter);
+      return { place, letter, home, topic, subscription, writtenAt };
+    },
+    remark(each: ReadRecord): readonly LetterRemark[] {
+      if (each.kind !== "unreadable") return [];
+      const name = `${container.account}/${container.container}/${path}, record ${each.index}`;
+      return [{ words: `${name}: ${each.why}`, index: each.index }];
+    },
+  };
 }
 
 function isIn(one: BlobContainer, other: BlobContainer): boolean {
   return one.account === other.account && one.container === other.container;
 }
 
+/** How often each has been redriven. */
+export async function timesRedriven(
+  deps: LetterDeps,
+  letters: readonly FoundLetter[],
+): Promise<readonly number[]> {
+  const keys = letters.map(({ subscription, letter }) => redrivenKey(subscription, letter));
+  return await countsOf(deps, keys);
+}
+
+/** What is counted under each key, asked for in steps. */
+export async function countsOf(
+  { redriven }: LetterDeps,
+  keys: readonly string[],
+): Promise<readonly number[]> {
+  const counts: number[] = [];
+  for (let from = 0; from < keys.length; from += keysPerLook) {
+    counts.push(...(await redriven.redriven(keys.slice(from, from + keysPerLook))));
+  }
+  return counts;
+}
+
 /**
  * By what an event is known when it comes back as another dead letter: who was to have it, and what
  * its publisher calls it.
  */
-function letterKey(path: string, { source, id }: Letter): string {
-  return redrivenKey(subscriptionIn(path), { source, id });
-}
-
 export function redrivenKey(
   subscription: string,
-  { source, id }: Pick<Letter, "source" | "id">,
+  { source, id }: Pick<LetterHead, "source" | "id">,
 ): string {
   const named = JSON.stringify([subscription.toUpperCase(), source, id]);
   return createHash("sha256").update(named).digest("base64url");
 }
 
-function viewOf(
-  {
-    place,
-    letter,
-    home,
-    redriven,
-  }: {
-    readonly place: LetterPath;
-    readonly letter: Letter;
-    readonly home: Home;
-    readonly redriven: number;
-  },
-  blob: BlobListing,
-): DeadLetterView {
+export async function viewsOf(
+  deps: LetterDeps,
+  letters: readonly FoundLetter[],
+): Promise<readonly DeadLetterView[]> {
+  const times = await timesRedriven(deps, letters);
+  return letters.map((each, index) => viewOf(each, times[index] ?? 0));
+}
+
+export function viewOf(found: FoundLetter, redriven: number): DeadLetterView {
+  const { place, letter, topic, subscription, writtenAt } = found;
   const { account, container, path } = place;
   const iso = (at: number | null) => (at === null ? null : isoInstant(at));
   return {
-    ...{ id: letterId(place), account, container, blob: path },
-    subscription: subscriptionIn(path).toUpperCase(),
-    topic: home.kind === "known" ? home.topic.name : topicNameIn(letter),
+    ...{ id: letterId(place), account, container, blob: path, subscription, topic },
     ...{ eventId: letter.id, subject: letter.subject, type: letter.type },
     ...{ reason: letter.reason, outcome: letter.outcome, status: letter.status },
     attempts: letter.attempts,
     publishedAt: iso(letter.publishedAt),
     lastAttemptAt: iso(letter.lastAttemptAt),
-    writtenAt: isoInstant(writtenOf(blob).from),
+    writtenAt: isoInstant(writtenAt),
     redriven,
   };
 }

@@ -3,15 +3,18 @@
 
 import type { LetterPath } from "../../core/deadletter/letter-path.ts";
 import type { DeadLetterReader, NotRead } from "../../core/deadletter/letter-store.ts";
-import { redriveLimits } from "../../core/deadletter/redrive.ts";
 import {
-  type Found,
   type FoundLetter,
   findLetters,
   type LetterDeps,
   lettersIn,
+  timesRedriven,
+  type WholeLetter,
 } from "./find-letters.ts";
 import type { Order } from "./redrive-order.ts";
+
+/** Whole letters of a large blob are held so many at a time. */
+const lettersPerRead = 100;
 
 /** Who is told on the way. */
 export interface Ear {
@@ -23,60 +26,60 @@ export interface Ear {
   skip(words: string): void;
 }
 
-/** As far as one redrive goes. */
+/** The heads of what an order means, blob by blob. */
 export async function* gatherLetters(
   deps: LetterDeps,
   { letters }: Order,
   ear: Ear,
-): AsyncGenerator<FoundLetter, void, void> {
+): AsyncGenerator<readonly FoundLetter[], void, void> {
   if (letters.kind === "ids") {
-    yield* lettersAt(deps, letters.places, ear);
+    for await (const { letter } of lettersAt(deps, letters.places, ear)) yield [letter];
     return;
   }
-  const { lettersMax } = redriveLimits;
-  let count = 0;
   for await (const found of findLetters(deps, letters.query)) {
     if (ear.signal.aborted) return;
-    if (found.kind === "remark") tellRemark(found, ear);
-    if (found.kind !== "letter") continue;
-    if (count === lettersMax) {
-      ear.remark(`More than ${lettersMax} match; the rest is for another redrive.`);
-      return;
+    for (const { index, words } of found.remarks) {
+      if (index === null) ear.miss(words);
+      else ear.remark(words);
     }
-    count += 1;
-    yield found;
+    yield found.letters;
   }
 }
 
-/** A blob is read once for all of its letters that follow one another. */
+/**
+ * Letters with their events, and how often each has been redriven. A blob is read once for some
+ * hundred letters that follow one another.
+ */
 export async function* lettersAt(
   deps: LetterDeps,
   places: readonly LetterPath[],
   ear: Ear,
-): AsyncGenerator<FoundLetter, void, void> {
-  let open: LetterPath | null = null;
-  let found: Awaited<ReturnType<typeof lettersIn>> = [];
-  for (const place of places) {
-    if (open === null || !isSameBlob(open, place)) {
-      found = await lettersIn(deps, place, place.path);
-      open = place;
-    }
+): AsyncGenerator<{ readonly letter: WholeLetter; readonly times: number }, void, void> {
+  for (let from = 0; from < places.length; ) {
+    const first = places[from] as LetterPath;
+    const ahead = places.slice(from, from + lettersPerRead);
+    const beyond = ahead.findIndex((place) => !isSameBlob(first, place));
+    const some = beyond < 0 ? ahead : ahead.slice(0, beyond);
+    from += some.length;
+    const indexes = some.map(({ index }) => index);
+    const found = await lettersIn(deps, first, first.path, indexes);
+    const times = "why" in found ? [] : await timesRedriven(deps, found.letters);
     if (ear.signal.aborted) return;
-    const { account, container, path, index } = place;
-    const name = `${account}/${container}/${path}, record ${index}`;
-    if ("why" in found) {
-      ear.skip(`${name}: ${found.why}`);
-      continue;
+    for (const { account, container, path, index } of some) {
+      const name = `${account}/${container}/${path}, record ${index}`;
+      if ("why" in found) {
+        ear.skip(`${name}: ${found.why}`);
+        continue;
+      }
+      const at = found.letters.findIndex(({ place }) => place.index === index);
+      const letter = found.letters[at];
+      if (letter !== undefined) yield { letter, times: times[at] ?? 0 };
+      else {
+        const remark = found.remarks.find((each) => each.index === index);
+        ear.skip(remark?.words ?? `${name}: There is no such record.`);
+      }
     }
-    const one = found.find((each) => isRecord(each, index));
-    if (one?.kind === "letter") yield one;
-    else ear.skip(one?.kind === "remark" ? one.words : `${name}: There is no such record.`);
   }
-}
-
-function tellRemark({ index, words }: Extract<Found, { kind: "remark" }>, ear: Ear): void {
-  if (index === null) ear.miss(words);
-  else ear.remark(words);
 }
 
 /** The same reader, which waits for no store once the signal has aborted. */
@@ -94,7 +97,7 @@ export function heeding(reader: DeadLetterReader, signal: AbortSignal): DeadLett
   };
   return {
     list: (container, page) => unlessStopped(reader.list(container, page)),
-    read: (container, path) => unlessStopped(reader.read(container, path)),
+    read: (container, path, wanted) => unlessStopped(reader.read(container, path, wanted)),
     whyUnreachable: (container) => reader.whyUnreachable(container),
   };
 }
@@ -109,10 +112,4 @@ function isSameBlob(one: LetterPath, other: LetterPath): boolean {
   return (
     one.path === other.path && one.container === other.container && one.account === other.account
   );
-}
-
-/** A remark on the whole of a blob is one on each of its records. */
-function isRecord(each: Found, index: number): boolean {
-  if (each.kind === "letter") return each.place.index === index;
-  return each.kind === "remark" && (each.index === index || each.index === null);
 }

@@ -8,12 +8,18 @@ import { nameOf } from "./redrive-target.ts";
 
 export class Progress implements Omit<Ear, "signal"> {
   total = 0;
-  sent = 0;
-  #failed = 0;
+  sent: number;
+  #failed: number;
   #skipped = 0;
   #missed = 0;
   readonly #remarks: string[] = [];
   readonly #sample: DeadLetterView[] = [];
+
+  /** `before`: what was done until it was stopped. */
+  constructor({ sent, failed }: { readonly sent: number; readonly failed: number }) {
+    this.sent = sent;
+    this.#failed = failed;
+  }
 
   get shown(): Pick<RedriveView, "total" | "sent" | "failed" | "skipped" | "remarks" | "sample"> {
     return { ...this.counts, remarks: [...this.#remarks], sample: [...this.#sample] };
@@ -43,9 +49,9 @@ export class Progress implements Omit<Ear, "signal"> {
     this.remark(words);
   }
 
-  fail({ view, letter }: FoundLetter, why: string): void {
+  fail(found: FoundLetter, why: string): void {
     this.#failed += 1;
-    this.remark(`${nameOf(view, letter)}: ${why}`);
+    this.remark(`${nameOf(found)}: ${why}`);
   }
 
   /** Of what a dry run would send. */

@@ -1,6 +1,5 @@
 // The way of one dead letter back: where it goes, what is sent there, and what is remembered of it.
 
-import type { Letter } from "../../core/deadletter/letter.ts";
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
 import { eventOfLetter } from "../../core/deadletter/redrive.ts";
 import type { Ids, Instant, Parcel, Routed } from "../../core/ports.ts";
@@ -10,10 +9,12 @@ import {
   type WebHookDestination,
 } from "../../core/subscription.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
-import { type FoundLetter, redrivenKey } from "./find-letters.ts";
+import { type FoundLetter, redrivenKey, type WholeLetter } from "./find-letters.ts";
 
 export interface Redrivable<G extends Goal = Goal> {
-  readonly found: FoundLetter;
+  readonly found: WholeLetter;
+  /** How often it has been redriven before. */
+  readonly times: number;
   readonly goal: G;
 }
 
@@ -51,16 +52,16 @@ export function routedOf(
  * of a custom schema stays within its envelope: of a URL we do not know what it expects.
  */
 export function parcelOf(
-  { found: { letter, view }, goal }: Redrivable<UrlGoal>,
+  { found: { letter, ...found }, goal }: Redrivable<UrlGoal>,
   { ids, at }: Stamp,
 ): { readonly parcel: Parcel; readonly destination: WebHookDestination } {
-  const topic = view.topic ?? "redrive";
+  const topic = found.topic ?? "redrive";
   const become = { topic, topicArmId: letter.source, inputSchema: "EventGridSchema" } as const;
   const destination = { kind: "webhook", url: goal.url } as const;
   const subscription: Subscription = {
     ...plainSubscription,
     ...{ id: 0, revision: 0, origin: "api", topic, destination },
-    name: view.subscription || "redrive",
+    name: found.subscription || "redrive",
     deliverySchema: letter.form === "cloudEvent" ? "CloudEventSchemaV1_0" : "EventGridSchema",
   };
   const delivery = {
@@ -76,14 +77,27 @@ export function parcelOf(
  * For the letter, and for who gets the event: if that is another subscription, its next letter is
  * found under that name, with as many times behind it.
  */
-export function notesOf({ found: { view, letter }, goal }: Redrivable): readonly RedrivenNote[] {
-  const times = view.redriven + 1;
-  const names = new Set([view.subscription]);
+export function notesOf(
+  { found: { subscription, letter }, goal, times }: Redrivable,
+  redrive: string,
+): readonly RedrivenNote[] {
+  const names = new Set([subscription]);
   if (goal.kind === "subscription") names.add(goal.subscription.name.toUpperCase());
-  return [...names].map((name) => ({ key: redrivenKey(name, letter), times }));
+  return [
+    ...[...names].map((name) => ({ key: redrivenKey(name, letter), times: times + 1 })),
+    { key: handledKey(redrive, { subscription, letter }), times: 1 },
+  ];
+}
+
+/** Noted of each event that a redrive has sent, so that it can go on with the others. */
+export function handledKey(
+  redrive: string,
+  { subscription, letter }: Pick<FoundLetter, "subscription" | "letter">,
+): string {
+  return redrivenKey(`${redrive} ${subscription}`, letter);
 }
 
 /** To people, where several are told of. */
-export function nameOf(view: FoundLetter["view"], { id }: Letter): string {
-  return view.subscription === "" ? `event ${id}` : `${view.subscription}, event ${id}`;
+export function nameOf({ subscription, letter }: FoundLetter): string {
+  return subscription === "" ? `event ${letter.id}` : `${subscription}, event ${letter.id}`;
 }

@@ -8,6 +8,7 @@ import { subscriptionDraft, topicDraft } from "../../../test/contract/fixture.ts
 import { HandClock } from "../../../test/contract/sink.ts";
 import type { RedriveView } from "../../core/api/views.ts";
 import { parseStorageAccounts, storageArmId } from "../../core/azure/storage.ts";
+import { readRecords } from "../../core/deadletter/letter.ts";
 import { letterId } from "../../core/deadletter/letter-path.ts";
 import type { DeadLetterReader } from "../../core/deadletter/letter-store.ts";
 import { redriveLimits } from "../../core/deadletter/redrive.ts";
@@ -56,7 +57,9 @@ async function openBroker(...ids: readonly string[]) {
         next: null,
       };
     },
-    read: async () => ({ kind: "read", text, modifiedAt: 0 }),
+    read: async (_, _path, wanted) => ({
+      ...{ kind: "read", records: readRecords(text, wanted), modifiedAt: 0 },
+    }),
     whyUnreachable: async () => null,
   };
   const calls: string[] = [];
@@ -66,7 +69,7 @@ async function openBroker(...ids: readonly string[]) {
   const told: RedriveView[] = [];
   const redrives = new Redrives(
     {
-      ...{ reader, clock, catalog: () => catalog, profile: "azure" as const },
+      ...{ reader, clock, catalog: () => catalog, profile: "azure" as const, memos: store },
       accounts: parseStorageAccounts({ letters: { folder: "/nowhere" } }),
       redriven: {
         redriven: (keys) => store.redriven(keys),

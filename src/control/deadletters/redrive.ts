@@ -6,12 +6,19 @@
 // alone and past its filter; from there on retries, health, pauses and dead letters are as ever. To
 // a URL it is sent once: the letter itself is the copy that is kept, and can be sent again.
 //
-// The crash line: an event is counted before it is sent. A crash in between has counted one too
-// many, and never one too few, for the guard against loops relies on it.
+// The crash line: what is about to be sent is kept, then counted, then sent. A crash in between has
+// counted one too many, and never one too few, for the guard against loops relies on it; a redrive
+// that goes on sends those few once more.
 
 import type { RedriveView } from "../../core/api/views.ts";
 import type { LetterPath } from "../../core/deadletter/letter-path.ts";
-import { redriveLimits, turnsOf, whyNotAs } from "../../core/deadletter/redrive.ts";
+import {
+  NewestLetters,
+  redriveLimits,
+  turnsOf,
+  wasThereAt,
+  whyNotAs,
+} from "../../core/deadletter/redrive.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import { isSuccess, outcomeName } from "../../core/delivery/retry.ts";
 import type { Clock, Ids, Instant, Log, Meter, Sink, Store } from "../../core/ports.ts";
@@ -19,12 +26,20 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant, sleep } from "../../core/text/time.ts";
-import type { FoundLetter, LetterDeps } from "./find-letters.ts";
+import {
+  countsOf,
+  type FoundLetter,
+  type LetterDeps,
+  viewOf,
+  type WholeLetter,
+} from "./find-letters.ts";
 import { type Ear, gatherLetters, heeding, lettersAt } from "./gather.ts";
 import type { Order } from "./redrive-order.ts";
 import { Progress } from "./redrive-progress.ts";
+import type { RedriveProgress } from "./redrive-record.ts";
 import {
   type Goal,
+  handledKey,
   nameOf,
   notesOf,
   parcelOf,
@@ -50,16 +65,26 @@ export interface RedriveDeps extends LetterDeps {
 const triesMax = 5;
 const retryMs = 1_000;
 
+/** One redrive, which may have been stopped and go on. */
+export interface RedriveJob {
+  readonly id: string;
+  readonly startedAt: Instant;
+  /** What was done before it goes on; null: it begins. */
+  readonly before: RedriveProgress | null;
+  /** Keeps how far it is. Durable when it resolves. */
+  keep(progress: RedriveProgress): Promise<void>;
+  /** Called after each change. */
+  tell(view: RedriveView): void;
+}
+
 export class Redriving {
   readonly #deps: RedriveDeps;
   readonly #order: Order;
-  readonly #tell: (view: RedriveView) => void;
+  readonly #job: RedriveJob;
   readonly #stop = new AbortController();
-  readonly #startedAt: Instant;
-  readonly #id: string;
   #state: RedriveView["state"] = "running";
   #endedAt: Instant | null = null;
-  readonly #progress = new Progress();
+  readonly #progress: Progress;
   readonly #ear: Ear = {
     signal: this.#stop.signal,
     remark: (words) => this.#progress.remark(words),
@@ -68,17 +93,11 @@ export class Redriving {
   };
   readonly #over = Promise.withResolvers<void>();
 
-  /** `tell` is called after each change. */
-  constructor(deps: RedriveDeps, order: Order, tell: (view: RedriveView) => void) {
+  constructor(deps: RedriveDeps, order: Order, job: RedriveJob) {
     this.#deps = { ...deps, reader: heeding(deps.reader, this.#stop.signal) };
     this.#order = order;
-    this.#tell = tell;
-    this.#startedAt = deps.clock.now();
-    this.#id = deps.ids.next();
-  }
-
-  get isRunning(): boolean {
-    return this.#state === "running";
+    this.#job = job;
+    this.#progress = new Progress(job.before ?? { sent: 0, failed: 0 });
   }
 
   /** Resolves when nothing of it is under way any more. */
@@ -88,9 +107,9 @@ export class Redriving {
 
   get view(): RedriveView {
     return {
-      id: this.#id,
+      id: this.#job.id,
       state: this.#state,
-      startedAt: isoInstant(this.#startedAt),
+      startedAt: isoInstant(this.#job.startedAt),
       endedAt: this.#endedAt === null ? null : isoInstant(this.#endedAt),
       to: this.#order.target.words,
       perSecond: this.#order.perSecond,
@@ -107,16 +126,18 @@ export class Redriving {
   async run(): Promise<void> {
     const { log } = this.#deps;
     const { target, perSecond, force } = this.#order;
-    const named = { redrive: this.#id, to: target.words };
-    log.fact("info", "redrive.started", { ...named, perSecond, force });
+    const { id, before } = this.#job;
+    const named = { redrive: id, to: target.words };
+    const name = before === null ? "redrive.started" : "redrive.resumed";
+    log.fact("info", name, { ...named, perSecond, force });
     try {
       const places = await this.#find();
       await this.#send(places);
       const end = this.#progress.hasSeenNothing ? "failed" : "done";
-      this.#end(this.#stop.signal.aborted ? "stopped" : end);
+      await this.#end(this.#stop.signal.aborted ? "stopped" : end);
     } catch (error) {
       this.#progress.remark(String(error));
-      this.#end("failed");
+      await this.#end("failed");
     }
     const { counts } = this.#progress;
     const level = this.#state === "done" && counts.failed === 0 ? "info" : "warn";
@@ -125,35 +146,72 @@ export class Redriving {
 
   /** What would be sent, and what would not and why. */
   async tryOut(): Promise<void> {
-    let found = 0;
-    for await (const letter of gatherLetters(this.#deps, this.#order, this.#ear)) {
-      found += 1;
-      if (this.#passageOf(letter) !== null) this.#progress.show(letter.view);
+    for await (const found of lettersAt(this.#deps, await this.#find(), this.#ear)) {
+      if (this.#passageOf(found) !== null) this.#progress.show(viewOf(found.letter, found.times));
     }
-    const { letters } = this.#order;
-    this.#progress.total = letters.kind === "ids" ? letters.places.length : found;
-    this.#end("dryRun");
+    await this.#end("dryRun");
   }
 
-  #end(state: RedriveView["state"]): void {
+  async #end(state: RedriveView["state"]): Promise<void> {
     this.#state = state;
     this.#endedAt = this.#deps.clock.now();
-    this.#tell(this.view);
+    try {
+      await this.#keep([]);
+    } catch (error) {
+      const { id: redrive } = this.#job;
+      this.#deps.log.fact("warn", "redrive.notKept", { redrive, error: String(error) });
+    }
+    this.#job.tell(this.view);
     this.#over.resolve();
   }
 
+  /** `underWay`: events that are about to be sent. */
+  async #keep(underWay: readonly string[]): Promise<void> {
+    const { remarks } = this.#progress.shown;
+    const state = this.#state;
+    const at = this.#deps.clock.now();
+    await this.#job.keep({ state, at, ...this.#progress.counts, remarks, underWay });
+  }
+
+  /** One letter for each event: its newest. */
   async #find(): Promise<readonly LetterPath[]> {
+    const { lettersMax } = redriveLimits;
     const { letters } = this.#order;
-    if (letters.kind === "ids") {
-      this.#progress.total = letters.places.length;
-      return letters.places;
+    const newest = new NewestLetters<LetterPath>();
+    const isByIds = letters.kind === "ids";
+    for await (const found of gatherLetters(this.#deps, this.#order, this.#ear)) {
+      for (const each of await this.#leftOf(found)) {
+        const event = JSON.stringify([each.subscription, each.letter.source, each.letter.id]);
+        const isAgain = newest.has(event);
+        if (!isAgain && newest.size === lettersMax) {
+          this.#ear.remark(`More than ${lettersMax} match; the rest is for another redrive.`);
+          return this.#found(newest);
+        }
+        newest.add(event, each.letter, each.place);
+        if (isAgain && isByIds) this.#ear.skip(`${nameOf(each)}: It is named twice.`);
+      }
     }
-    const places: LetterPath[] = [];
-    for await (const { place } of gatherLetters(this.#deps, this.#order, this.#ear)) {
-      this.#progress.total = places.push(place);
-    }
-    this.#tell(this.view);
-    return places;
+    return this.#found(newest);
+  }
+
+  #found(newest: NewestLetters<LetterPath>): readonly LetterPath[] {
+    const { letters } = this.#order;
+    const { sent, failed } = this.#job.before ?? { sent: 0, failed: 0 };
+    this.#progress.total =
+      letters.kind === "ids" ? letters.places.length : sent + failed + newest.size;
+    this.#job.tell(this.view);
+    return newest.places();
+  }
+
+  /** A redrive that goes on leaves alone what it has sent, and what came since it began. */
+  async #leftOf(found: readonly FoundLetter[]): Promise<readonly FoundLetter[]> {
+    const { id, startedAt, before } = this.#job;
+    if (before === null) return found;
+    const old = found.filter(({ letter }) => wasThereAt(letter, startedAt));
+    const keys = old.map((each) => handledKey(id, each));
+    const times = await countsOf(this.#deps, keys);
+    const again = new Set(before.underWay);
+    return old.filter((_, index) => times[index] === 0 || again.has(keys[index] ?? ""));
   }
 
   async #send(places: readonly LetterPath[]): Promise<void> {
@@ -168,7 +226,7 @@ export class Redriving {
       nextAt = Math.max(nextAt, clock.now()) + gapMs;
       await this.#sendGroup(group);
       group = [];
-      this.#tell(this.view);
+      this.#job.tell(this.view);
     };
     for await (const found of lettersAt(this.#deps, places, this.#ear)) {
       const passage = this.#passageOf(found);
@@ -180,25 +238,28 @@ export class Redriving {
   }
 
   /** Null: it is skipped, and why is told. */
-  #passageOf(found: FoundLetter): Redrivable | null {
-    const { view, letter } = found;
+  #passageOf({
+    letter: found,
+    times,
+  }: {
+    readonly letter: WholeLetter;
+    readonly times: number;
+  }): Redrivable | null {
     const skip = (why: string) => {
-      this.#progress.skip(`${nameOf(view, letter)}: ${why}`);
+      this.#progress.skip(`${nameOf(found)}: ${why}`);
       return null;
     };
     const { timesMax } = redriveLimits;
-    if (view.redriven >= timesMax && !this.#order.force) {
-      return skip(
-        `It has been sent again ${view.redriven} times; \`force\` sends it all the same.`,
-      );
+    if (times >= timesMax && !this.#order.force) {
+      return skip(`It has been sent again ${times} times; \`force\` sends it all the same.`);
     }
     const goal = this.#goalOf(found);
     if (typeof goal === "string") return skip(goal);
-    if (goal.kind === "url") return { found, goal };
+    if (goal.kind === "url") return { found, times, goal };
     const { subscription, topic } = goal;
     if (!subscription.isActive) return skip("The subscription is not active.");
-    const why = whyNotAs(letter, topic.inputSchema, subscription.deliverySchema);
-    return why === null ? { found, goal } : skip(why);
+    const why = whyNotAs(found.letter, topic.inputSchema, subscription.deliverySchema);
+    return why === null ? { found, times, goal } : skip(why);
   }
 
   /** A sentence: it goes nowhere. */
@@ -218,7 +279,12 @@ export class Redriving {
 
   async #sendGroup(group: readonly Redrivable[]): Promise<void> {
     const { redriven } = this.#deps;
-    const noted = await this.#insist(() => redriven.noteRedriven(group.flatMap(notesOf)));
+    const { id } = this.#job;
+    const notes = group.flatMap((passage) => notesOf(passage, id));
+    const noted = await this.#insist(async () => {
+      await this.#keep(group.map(({ found }) => handledKey(id, found)));
+      await redriven.noteRedriven(notes);
+    });
     if (noted.kind === "refused") {
       for (const { found } of group) this.#progress.fail(found, noted.why);
       return;

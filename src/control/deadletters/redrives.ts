@@ -1,91 +1,186 @@
-// Redrives: those under way and those that have ended, to be started, watched and stopped. They
-// live as long as the broker does: a stop ends them, and the next start knows nothing of them. How
-// often an event was sent again it does know, so the same order with `redriven: false` goes on with
-// what is left.
+// Redrives: those running and those that have ended, to be started, watched, stopped and resumed.
+// They are kept in the store. When the broker ends, in whatever way, so do they: the next start
+// finds them stopped, and each can go on with what it has not sent.
 
 import type { RedriveOrder } from "../../core/api/orders.ts";
 import type { Page, RedriveView } from "../../core/api/views.ts";
 import { redriveLimits } from "../../core/deadletter/redrive.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Memos } from "../../core/steering.ts";
 import { shownAs } from "../../core/text/wording.ts";
 import { apiRoot, Begun, type Handlers } from "../api/serve.ts";
-import { type RedriveDeps, Redriving } from "./redrive.ts";
+import { type RedriveDeps, type RedriveJob, Redriving } from "./redrive.ts";
 import { readOrder } from "./redrive-order.ts";
+import { type KeptRedrive, RedriveRecords, viewOfKept } from "./redrive-record.ts";
+
+export interface RedrivesDeps extends RedriveDeps {
+  readonly memos: Memos;
+}
+
+/** `kept` is how it was when it was last written; `running`: the one that has it in hand. */
+interface Known {
+  kept: KeptRedrive;
+  redriving: Redriving | null;
+}
 
 export class Redrives {
-  readonly #deps: RedriveDeps;
+  readonly #deps: RedrivesDeps;
+  readonly #records: RedriveRecords;
   readonly #tell: (view: RedriveView) => void;
-  readonly #known = new Map<string, Redriving>();
+  /** The oldest first. */
+  readonly #known = new Map<string, Known>();
+  #loaded: Promise<void> | null = null;
   readonly #runs = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor(deps: RedriveDeps, tell: (view: RedriveView) => void = () => {}) {
+  constructor(deps: RedrivesDeps, tell: (view: RedriveView) => void = () => {}) {
     this.#deps = deps;
+    this.#records = new RedriveRecords(deps.memos);
     this.#tell = tell;
   }
 
-  get handlers(): Pick<Handlers, "startRedrive" | "listRedrives" | "showRedrive" | "stopRedrive"> {
+  get handlers(): Pick<
+    Handlers,
+    "startRedrive" | "listRedrives" | "showRedrive" | "stopRedrive" | "resumeRedrive"
+  > {
     return {
       startRedrive: ({ body }) => this.#start(body),
       listRedrives: () => this.#page(),
-      showRedrive: ({ params }) => this.#need(params.id).view,
+      showRedrive: async ({ params }) => viewOf(await this.#need(params.id)),
       stopRedrive: ({ params }) => this.#stop(params.id),
+      resumeRedrive: ({ params }) => this.#resume(params.id),
     };
   }
 
   /** Stops what runs, and resolves when it has. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const redriving of this.#known.values()) redriving.stop();
+    for (const { redriving } of this.#known.values()) redriving?.stop();
     await Promise.all(this.#runs);
   }
 
   async #start(asked: RedriveOrder): Promise<RedriveView | Begun<RedriveView>> {
-    if (this.#isClosed) throw new Refusal("Unavailable", "The broker is stopping.");
-    const catalog = this.#deps.catalog();
-    const order = readOrder(asked, { catalog, accounts: this.#deps.accounts });
-    const redriving = new Redriving(this.#deps, order, this.#tell);
+    const { clock, ids } = this.#deps;
+    const order = this.#read(asked);
+    const id = ids.next();
+    const startedAt = clock.now();
     if (order.isDryRun) {
+      const job = { id, startedAt, before: null, keep: async () => {}, tell: () => {} };
+      const redriving = new Redriving(this.#deps, order, job);
       await redriving.tryOut();
       return redriving.view;
     }
-    const running = [...this.#known.values()].filter((each) => each.isRunning);
-    if (running.length >= redriveLimits.runningMax) {
-      const words = `${running.length} redrives are running; stop one, or wait for its end.`;
-      throw new Refusal("Conflict", words);
+    await this.#load();
+    this.#refuseTooMany();
+    const { perSecond, target } = order;
+    const record = { order: asked, startedAt, to: target.words, perSecond };
+    const counts = { total: 0, sent: 0, failed: 0, skipped: 0 };
+    const progress = {
+      state: "running",
+      at: startedAt,
+      ...counts,
+      remarks: [],
+      underWay: [],
+    } as const;
+    const known: Known = { kept: { id, record, progress }, redriving: null };
+    this.#known.set(id, known);
+    try {
+      await this.#records.putOrder(id, record);
+    } catch (error) {
+      this.#known.delete(id);
+      throw error;
     }
-    this.#keep(redriving);
-    const run = redriving.run().finally(() => this.#runs.delete(run));
-    this.#runs.add(run);
-    const { view } = redriving;
-    return new Begun(view, `${apiRoot}/redrives/${view.id}`);
+    await this.#forgetOldest();
+    return this.#run(known, null);
   }
 
-  #keep(redriving: Redriving): void {
-    this.#known.set(redriving.view.id, redriving);
-    for (const [id, each] of this.#known) {
-      if (this.#known.size <= redriveLimits.keptMax) return;
-      if (!each.isRunning) this.#known.delete(id);
+  /** Refusals: Conflict, and those of an order: what it names may have gone. */
+  async #resume(id: string): Promise<Begun<RedriveView>> {
+    const known = await this.#need(id);
+    const { state } = viewOf(known);
+    if (state !== "stopped" && state !== "failed") {
+      throw new Refusal("Conflict", `The redrive is ${state}; one that is stopped can be resumed.`);
     }
+    this.#refuseTooMany();
+    return this.#run(known, known.kept.progress);
+  }
+
+  #run(known: Known, before: RedriveJob["before"]): Begun<RedriveView> {
+    const { id, record } = known.kept;
+    const order = this.#read(record.order);
+    const job: RedriveJob = {
+      ...{ id, startedAt: record.startedAt, before, tell: this.#tell },
+      keep: async (progress) => {
+        await this.#records.putProgress(id, progress);
+        known.kept = { ...known.kept, progress };
+      },
+    };
+    const redriving = new Redriving(this.#deps, order, job);
+    known.redriving = redriving;
+    const run = redriving.run().finally(() => this.#runs.delete(run));
+    this.#runs.add(run);
+    return new Begun(redriving.view, `${apiRoot}/redrives/${id}`);
+  }
+
+  #read(asked: RedriveOrder) {
+    if (this.#isClosed) throw new Refusal("Unavailable", "The broker is stopping.");
+    const { accounts } = this.#deps;
+    return readOrder(asked, { catalog: this.#deps.catalog(), accounts });
+  }
+
+  /** Refusal: Conflict. */
+  #refuseTooMany(): void {
+    const running = [...this.#known.values()].filter((each) => viewOf(each).state === "running");
+    if (running.length < redriveLimits.runningMax) return;
+    const words = `${running.length} redrives are running; stop one, or wait for its end.`;
+    throw new Refusal("Conflict", words);
+  }
+
+  async #forgetOldest(): Promise<void> {
+    for (const [id, known] of this.#known) {
+      if (this.#known.size <= redriveLimits.keptMax) return;
+      if (viewOf(known).state === "running") continue;
+      this.#known.delete(id);
+      await this.#records.remove(id);
+    }
+  }
+
+  /** Those of before, at the first question. */
+  #load(): Promise<void> {
+    this.#loaded ??= this.#records.load().then(
+      (all) => {
+        for (const kept of all) this.#known.set(kept.id, { kept, redriving: null });
+      },
+      (error) => {
+        this.#loaded = null;
+        throw error;
+      },
+    );
+    return this.#loaded;
   }
 
   /** The latest first. */
-  #page(): Page<RedriveView> {
-    const value = [...this.#known.values()].map(({ view }) => view).toReversed();
-    return { value, next: null };
+  async #page(): Promise<Page<RedriveView>> {
+    await this.#load();
+    return { value: [...this.#known.values()].map(viewOf).toReversed(), next: null };
   }
 
   /** Resolves when nothing of it is under way any more; one that has ended stays as it is. */
   async #stop(id: string): Promise<RedriveView> {
-    const redriving = this.#need(id);
-    redriving.stop();
-    await redriving.ended;
-    return redriving.view;
+    const known = await this.#need(id);
+    known.redriving?.stop();
+    await known.redriving?.ended;
+    return viewOf(known);
   }
 
-  #need(id: string): Redriving {
+  async #need(id: string): Promise<Known> {
+    await this.#load();
     const found = this.#known.get(id);
     if (found !== undefined) return found;
     throw new Refusal("NotFound", `There is no redrive ${shownAs(id)}.`);
   }
+}
+
+function viewOf({ kept, redriving }: Known): RedriveView {
+  return redriving?.view ?? viewOfKept(kept);
 }

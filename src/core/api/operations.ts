@@ -272,6 +272,13 @@ export const operations = {
     summary: "Stop a redrive",
     answer: RedriveView,
   },
+  resumeRedrive: {
+    method: "POST",
+    path: "/redrives/{id}/resume",
+    summary: "Let a stopped redrive go on with what it has not sent",
+    answer: RedriveView,
+    goesOn: true,
+  },
   simulate: {
     method: "POST",
     path: "/simulate",

@@ -13,7 +13,7 @@ import type { Subscription } from "../subscription.ts";
 import { parseInstant } from "../text/time.ts";
 import { refuseValue, shownAs } from "../text/wording.ts";
 import { type Topic, topicArmId } from "../topic.ts";
-import type { Letter } from "./letter.ts";
+import type { LetterHead } from "./letter.ts";
 import { type LetterPath, subscriptionIn } from "./letter-path.ts";
 import type { BlobContainer } from "./letter-store.ts";
 
@@ -98,7 +98,7 @@ export type Home =
 
 export function homeOf(
   place: LetterPath,
-  letter: Letter,
+  letter: LetterHead,
   { topics, subscriptions }: Catalog,
   accounts: readonly StorageAccount[],
 ): Home {
@@ -124,7 +124,7 @@ export function homeOf(
 }
 
 /** By the topic's whole id, or by its name alone where the record comes from Azure. */
-function mayBeOf(letter: Letter, topic: Topic, subscription: Subscription): boolean {
+function mayBeOf(letter: LetterHead, topic: Topic, subscription: Subscription): boolean {
   if (letter.form === "cloudEvent") return subscription.deliverySchema === "CloudEventSchemaV1_0";
   if (letter.source === "") return true;
   const id = topicArmId(topic);
@@ -138,11 +138,11 @@ function mayBeOf(letter: Letter, topic: Topic, subscription: Subscription): bool
 }
 
 /** The last name in the id of an Event Grid record's topic; null: it has none. */
-export function topicNameIn(letter: Letter): string | null {
+export function topicNameIn(letter: LetterHead): string | null {
   return letter.form === "cloudEvent" || letter.source === "" ? null : nameOf(letter);
 }
 
-function nameOf({ source }: Letter): string {
+function nameOf({ source }: LetterHead): string {
   const [, domain] = /\/domains\/([^/]+)\/topics\/[^/]+$/i.exec(source) ?? [];
   return domain ?? source.slice(source.lastIndexOf("/") + 1);
 }
@@ -151,7 +151,7 @@ function nameOf({ source }: Letter): string {
 export interface LetterFacts {
   readonly topic: string | null;
   readonly subscription: string;
-  readonly letter: Letter;
+  readonly letter: LetterHead;
   readonly redriven: number;
 }
 

@@ -2,6 +2,7 @@
 // counts of how often each was redriven. letter.ts reads a record, letter-path.ts its location.
 
 import type { Instant } from "../ports.ts";
+import type { ReadRecord, WantedRecords } from "./letter.ts";
 
 /** Where dead letters are; the account by its name in the settings. */
 export interface BlobContainer {
@@ -27,11 +28,18 @@ export interface DeadLetterReader {
     container: BlobContainer,
     page: { readonly prefix: string; readonly after: string | null },
   ): Promise<Listing | NotRead>;
+  /** Records of a blob, in their order. The work of parsing is not done on the event loop. */
   read(
     container: BlobContainer,
     path: string,
+    wanted: WantedRecords,
   ): Promise<
-    { readonly kind: "read"; readonly text: string; readonly modifiedAt: Instant } | NotRead
+    | {
+        readonly kind: "read";
+        readonly records: readonly ReadRecord[];
+        readonly modifiedAt: Instant;
+      }
+    | NotRead
   >;
   /** Null, or why no blob could be put there now. */
   whyUnreachable(container: BlobContainer): Promise<string | null>;

@@ -55,7 +55,7 @@ function shelfOf(
         next: left.length > perPage ? (page.at(-1) ?? null) : null,
       };
     },
-    read: async () => ({ kind: "read", text: "[]", modifiedAt: 0 }),
+    read: async () => ({ kind: "read", records: [], modifiedAt: 0 }),
     whyUnreachable: async () => null,
   };
 }

@@ -11,11 +11,10 @@ import type { Instant } from "../ports.ts";
 import { findElements, findMembers } from "../text/json.ts";
 import { parseInstant } from "../text/time.ts";
 
-export interface Letter {
+/** What a letter says of its event, without the event itself. */
+export interface LetterHead {
   /** An event of a custom schema is an Event Grid event here, with the original as its data. */
   readonly form: "eventGrid" | "cloudEvent";
-  /** The event without what dead-lettering added, as text. */
-  readonly text: string;
   readonly id: string;
   readonly type: string;
   readonly subject: string;
@@ -28,6 +27,21 @@ export interface Letter {
   readonly publishedAt: Instant | null;
   readonly lastAttemptAt: Instant | null;
 }
+
+export interface Letter extends LetterHead {
+  /** The event without what dead-lettering added, as text. */
+  readonly text: string;
+}
+
+/** Which records of a blob are wanted: the heads of all, or some by their indexes, whole. */
+export type WantedRecords = "heads" | readonly number[];
+
+/** `index`: of the record in its blob, from 0. */
+export type ReadRecord = { readonly index: number } & (
+  | { readonly kind: "head"; readonly letter: LetterHead }
+  | { readonly kind: "letter"; readonly letter: Letter; readonly record: string }
+  | { readonly kind: "unreadable"; readonly why: string }
+);
 
 export type LetterRecord = {
   /** As written. */
@@ -88,6 +102,18 @@ export function readLetters(blob: string): readonly LetterRecord[] {
   return findElements(text).map(({ start, end }, index) =>
     readRecord(text.slice(start, end), whole[index]),
   );
+}
+
+/** An index that the blob does not have is left out. */
+export function readRecords(blob: string, wanted: WantedRecords): readonly ReadRecord[] {
+  return readLetters(blob).flatMap((read, index): readonly ReadRecord[] => {
+    if (wanted !== "heads" && !wanted.includes(index)) return [];
+    if (read.kind === "unreadable") return [{ kind: "unreadable", index, why: read.why }];
+    const { letter, record } = read;
+    if (wanted !== "heads") return [{ kind: "letter", index, letter, record }];
+    const { text: _, ...head } = letter;
+    return [{ kind: "head", index, letter: head }];
+  });
 }
 
 /** One record per line, as some tools that copy blobs write them. */

@@ -10,7 +10,7 @@ import type { DeliverySchema, Event, InputSchema } from "../event.ts";
 import type { Instant } from "../ports.ts";
 import { isConversionAllowed } from "../schema/convert.ts";
 import { findMembers } from "../text/json.ts";
-import type { Letter } from "./letter.ts";
+import type { Letter, LetterHead } from "./letter.ts";
 
 export const redriveLimits = {
   perSecondDefault: 10,
@@ -106,4 +106,43 @@ function joined(raw: ReadonlyMap<string, string>, names: readonly string[]): str
 export function turnsOf(perSecond: number): { readonly together: number; readonly gapMs: number } {
   const together = Math.max(1, Math.ceil(perSecond / 10));
   return { together, gapMs: (together * 1_000) / perSecond };
+}
+
+/**
+ * The letters that one redrive sends: an event that was dead-lettered several times is sent once,
+ * by its newest letter. In the order in which they were found.
+ */
+export class NewestLetters<P> {
+  readonly #chosen = new Map<string, { readonly at: Instant; readonly place: P }>();
+
+  get size(): number {
+    return this.#chosen.size;
+  }
+
+  has(event: string): boolean {
+    return this.#chosen.has(event);
+  }
+
+  /** `event`: what all letters of an event have in common. False: a newer one is known. */
+  add(event: string, letter: LetterHead, place: P): boolean {
+    const at = letter.lastAttemptAt ?? letter.publishedAt ?? Number.NEGATIVE_INFINITY;
+    const known = this.#chosen.get(event);
+    if (known !== undefined && known.at >= at) return false;
+    // To the end: letters of one blob stay together.
+    this.#chosen.delete(event);
+    this.#chosen.set(event, { at, place });
+    return true;
+  }
+
+  places(): readonly P[] {
+    return [...this.#chosen.values()].map(({ place }) => place);
+  }
+}
+
+/**
+ * Whether a letter was there when a redrive began. One that came later belongs to another: it may
+ * be of an event that this one has sent.
+ */
+export function wasThereAt(letter: LetterHead, startedAt: Instant): boolean {
+  return (letter.lastAttemptAt ?? letter.publishedAt ?? startedAt) <= startedAt;
 }

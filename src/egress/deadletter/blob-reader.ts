@@ -1,4 +1,4 @@
-// Reads blobs of a storage account: the entries below a prefix, and the text of one. The client is
+// Reads blobs of a storage account: the entries below a prefix, and the bytes of one. The client is
 // the same as for writing (blob-writer.ts). A container is never listed flat, only one folder at a
 // time.
 
@@ -14,7 +14,7 @@ import { type BlobReader, blobBytesMax, notRead, tooLarge } from "./reader.ts";
 /** The service's maximum. */
 const namesPerPage = 5_000;
 
-const empty = { kind: "read", text: "", modifiedAt: 0 } as const;
+const empty = { kind: "read", bytes: new Uint8Array(), modifiedAt: 0 } as const;
 
 export function openBlobReader(connected: () => Promise<BlobServiceClient>): BlobReader {
   const open = async ({ container }: BlobContainer) =>
@@ -56,7 +56,7 @@ export function openBlobReader(connected: () => Promise<BlobServiceClient>): Blo
         const bytes = Buffer.concat(chunks);
         if (bytes.length > blobBytesMax) return tooLarge;
         const modifiedAt = answer.lastModified?.getTime() ?? 0;
-        return { kind: "read", text: bytes.toString(), modifiedAt };
+        return { kind: "read", bytes, modifiedAt };
       } catch (error) {
         // An empty blob has no first byte to begin with.
         if ((error as RestError).statusCode === 416) return empty;

@@ -43,8 +43,8 @@ export function openFolderReader(root: string): BlobReader {
         try {
           const { size, mtimeMs } = await file.stat();
           if (size > blobBytesMax) return tooLarge;
-          const text = await file.readFile("utf8");
-          return { kind: "read", text, modifiedAt: Math.floor(mtimeMs) };
+          const bytes = await file.readFile();
+          return { kind: "read", bytes, modifiedAt: Math.floor(mtimeMs) };
         } finally {
           await file.close();
         }

@@ -11,12 +11,19 @@ import { CountedActivity, HandClock } from "../../../test/contract/sink.ts";
 import { startAzurite } from "../../../test/fixtures/azurite.ts";
 import { freePort, serve } from "../../../test/fixtures/webhook.ts";
 import { parseStorageAccounts } from "../../core/azure/storage.ts";
+import { type ReadRecord, readRecords, type WantedRecords } from "../../core/deadletter/letter.ts";
 import type { Listing, NotRead } from "../../core/deadletter/letter-store.ts";
 import { blobBytesMax } from "./reader.ts";
 import { openDeadLetters } from "./sink.ts";
 
 const box = { account: "letters", container: "box" };
 const all = { prefix: "", after: null };
+const letterText = JSON.stringify([
+  {
+    ...{ id: "a", eventType: "ü", eventTime: "2030-01-01T00:00:00Z", subject: "s", data: 1 },
+    deadLetterReason: "TimeToLiveExceeded",
+  },
+]);
 
 function openReader(t: TestContext, section: unknown) {
   const clock = new HandClock();
@@ -73,7 +80,7 @@ for (const [name, open] of Object.entries({ "a folder": inFolder, Azurite: inAzu
     const { section, write } = await open(t);
     const { reader, clock, activity } = openReader(t, section);
     await write("ONE/2030/1/2/5/b.json", "[1]");
-    await write("ONE/2030/1/2/5/a.json", '["ü"]');
+    await write("ONE/2030/1/2/5/a.json", letterText);
     await write("TWO/2030/1/2/5/c.json", "");
     await write("loose.json", "{}");
     const list = async (prefix: string) => {
@@ -87,21 +94,25 @@ for (const [name, open] of Object.entries({ "a folder": inFolder, Azurite: inAzu
     assert.deepEqual(await list("ONE/2030/1/2/5/"), [
       [],
       [
-        ["ONE/2030/1/2/5/a.json", 6],
+        ["ONE/2030/1/2/5/a.json", Buffer.byteLength(letterText)],
         ["ONE/2030/1/2/5/b.json", 3],
       ],
     ]);
     const { blobs } = (await reader.list(box, all)) as Listing;
     assert.ok(Math.abs((blobs[0]?.modifiedAt ?? 0) - Date.now()) < 600_000);
-    const text = async (path: string) => {
-      const read = await reader.read(box, path);
-      return read.kind === "read" ? read.text : read.why;
+    const records = async (path: string, wanted: WantedRecords) => {
+      const read = await reader.read(box, path, wanted);
+      return read.kind === "read" ? read.records : read.why;
     };
-    assert.equal(await text("ONE/2030/1/2/5/a.json"), '["ü"]');
-    assert.equal(await text("TWO/2030/1/2/5/c.json"), "");
-    const loose = await reader.read(box, "loose.json");
+    const [head] = (await records("ONE/2030/1/2/5/a.json", "heads")) as ReadRecord[];
+    assert.deepEqual(head, readRecords(letterText, "heads")[0]);
+    const whole = await records("ONE/2030/1/2/5/a.json", [0, 7]);
+    assert.deepEqual(whole, readRecords(letterText, [0, 7]));
+    const empty = [{ kind: "unreadable", index: 0, why: "The blob is empty." }];
+    assert.deepEqual(await records("TWO/2030/1/2/5/c.json", "heads"), empty);
+    const loose = await reader.read(box, "loose.json", "heads");
     assert.equal(loose.kind === "read" && loose.modifiedAt, blobs[0]?.modifiedAt);
-    const missing = (await reader.read(box, "ONE/none.json")) as NotRead;
+    const missing = (await reader.read(box, "ONE/none.json", "heads")) as NotRead;
     assert.deepEqual([missing.kind, missing.isMissing], ["notRead", true]);
     assert.equal(await reader.whyUnreachable(box), null);
     assert.deepEqual([clock.alarms, activity.outside], [0, 0]);
@@ -112,9 +123,9 @@ for (const [name, open] of Object.entries({ "a folder": inFolder, Azurite: inAzu
     const { reader } = openReader(t, section);
     await write("big.json", " ".repeat(blobBytesMax + 1));
     await write("full.json", " ".repeat(blobBytesMax));
-    const { kind, why } = (await reader.read(box, "big.json")) as NotRead;
+    const { kind, why } = (await reader.read(box, "big.json", "heads")) as NotRead;
     assert.deepEqual([kind, why], ["notRead", "The blob has more than 16777216 bytes."]);
-    assert.equal((await reader.read(box, "full.json")).kind, "read");
+    assert.equal((await reader.read(box, "full.json", "heads")).kind, "read");
   });
 }
 

@@ -6,8 +6,9 @@ import type {
   DeadLetterReader,
   NotRead,
 } from "../../core/deadletter/letter-store.ts";
-import type { Activity, Clock } from "../../core/ports.ts";
+import type { Activity, Clock, Instant } from "../../core/ports.ts";
 import { type EgressPolicy, guard } from "../policy.ts";
+import { openLetterThread } from "./letter-thread.ts";
 
 /**
  * One kind of store. Never rejects because of the store; once aborted, its result does not matter.
@@ -22,7 +23,9 @@ export interface BlobReader {
     container: BlobContainer,
     path: string,
     signal: AbortSignal,
-  ): ReturnType<DeadLetterReader["read"]>;
+  ): Promise<
+    { readonly kind: "read"; readonly bytes: Uint8Array; readonly modifiedAt: Instant } | NotRead
+  >;
   whyUnreachable(container: BlobContainer, signal: AbortSignal): Promise<string | null>;
 }
 
@@ -43,10 +46,13 @@ export function notRead(words: string): NotRead {
   return { kind: "notRead", why: `${words}.`, isMissing: false };
 }
 
+const unparsed = notRead("The blob took more memory than reading one may take");
+
 export const tooLarge = notRead(`The blob has more than ${blobBytesMax} bytes`);
 
 export function openLetterReader({ clock, activity, shelfOf, policy }: LetterReaderOptions) {
   const closing = new AbortController();
+  const thread = openLetterThread();
   const look = async <T>(
     { account }: BlobContainer,
     failed: (why: NotRead) => T,
@@ -81,11 +87,17 @@ export function openLetterReader({ clock, activity, shelfOf, policy }: LetterRea
         (why) => why,
         (reader, signal) => reader.list(container, page, signal),
       ),
-    read: (container, path) =>
+    read: (container, path, wanted) =>
       look<Awaited<ReturnType<DeadLetterReader["read"]>>>(
         container,
         (why) => why,
-        (reader, signal) => reader.read(container, path, signal),
+        async (reader, signal) => {
+          const read = await reader.read(container, path, signal);
+          if (read.kind === "notRead") return read;
+          const records = await thread.parse(read.bytes, wanted);
+          if (records === null) return unparsed;
+          return { kind: "read", records, modifiedAt: read.modifiedAt };
+        },
       ),
     whyUnreachable: (container) =>
       look<string | null>(
@@ -94,5 +106,11 @@ export function openLetterReader({ clock, activity, shelfOf, policy }: LetterRea
         (reader, signal) => reader.whyUnreachable(container, signal),
       ),
   };
-  return { reader, close: () => closing.abort() };
+  return {
+    reader,
+    async close() {
+      closing.abort();
+      await thread.close();
+    },
+  };
 }

@@ -84,7 +84,7 @@ export function openDeadLetters(options: DeadLetterOptions): DeadLetters {
     },
     async close() {
       clientSends.close();
-      readers.close();
+      await readers.close();
     },
   };
 }

@@ -1,0 +1,89 @@
+// What is kept of redrives beside the deliveries, so that a start finds those of before: the order
+// as it was given, written once, and how far it is, written at each turn.
+
+import type { RedriveOrder } from "../../core/api/orders.ts";
+import type { RedriveView } from "../../core/api/views.ts";
+import type { Instant } from "../../core/ports.ts";
+import type { Memos } from "../../core/steering.ts";
+import { isoInstant } from "../../core/text/time.ts";
+
+export interface RedriveRecord {
+  readonly order: RedriveOrder;
+  readonly startedAt: Instant;
+  /** Where to, in words without secrets. */
+  readonly to: string;
+  readonly perSecond: number;
+}
+
+export interface RedriveProgress
+  extends Pick<RedriveView, "state" | "total" | "sent" | "failed" | "skipped" | "remarks"> {
+  /** When this was kept. */
+  readonly at: Instant;
+  /** Events that were about to be sent then, by their keys: if it ended there, nobody knows. */
+  readonly underWay: readonly string[];
+}
+
+export interface KeptRedrive {
+  readonly id: string;
+  readonly record: RedriveRecord;
+  readonly progress: RedriveProgress;
+}
+
+const orders = "redrive";
+const progresses = "redriveProgress";
+
+export class RedriveRecords {
+  readonly #memos: Memos;
+
+  constructor(memos: Memos) {
+    this.#memos = memos;
+  }
+
+  /** The oldest first. One that was running was cut off: it is stopped. */
+  async load(): Promise<readonly KeptRedrive[]> {
+    const records = await this.#memos.notes(orders);
+    const kept = new Map(
+      (await this.#memos.notes(progresses)).map(({ key, record }) => [key, record]),
+    );
+    return records
+      .map(({ key: id, record: given }) => {
+        const record = given as RedriveRecord;
+        const progress = (kept.get(id) ?? nothingDone(record)) as RedriveProgress;
+        const isCutOff = progress.state === "running";
+        return {
+          id,
+          record,
+          progress: isCutOff ? { ...progress, state: "stopped" as const } : progress,
+        };
+      })
+      .toSorted((one, other) => one.record.startedAt - other.record.startedAt);
+  }
+
+  putOrder(id: string, record: RedriveRecord): Promise<void> {
+    return this.#memos.putMemo(orders, id, record);
+  }
+
+  putProgress(id: string, progress: RedriveProgress): Promise<void> {
+    return this.#memos.putMemo(progresses, id, progress);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#memos.putMemo(progresses, id, null);
+    await this.#memos.putMemo(orders, id, null);
+  }
+}
+
+function nothingDone({ startedAt }: RedriveRecord): RedriveProgress {
+  const counts = { total: 0, sent: 0, failed: 0, skipped: 0 };
+  return { state: "running", at: startedAt, ...counts, remarks: [], underWay: [] };
+}
+
+export function viewOfKept({ id, record, progress }: KeptRedrive): RedriveView {
+  const { to, perSecond, startedAt } = record;
+  const { at, underWay: _, ...shown } = progress;
+  return {
+    ...{ id, to, perSecond, ...shown, sample: [] },
+    startedAt: isoInstant(startedAt),
+    endedAt: isoInstant(at),
+  };
+}
