@@ -1,5 +1,5 @@
-// The routes of the virtual clock: what time it is, when something is next due, and moving on.
-// They exist only with `--clock virtual`; real time takes no orders.
+// The routes of the virtual clock: what time it is, when something is next due, and moving on. They
+// exist only with `--clock virtual`.
 
 import type { Instant } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
@@ -7,10 +7,10 @@ import type { Reply, Route } from "../core/request.ts";
 import { isoInstant, parseDuration, parseInstant } from "../core/text/time.ts";
 import { checkMembers, refuseValue } from "../core/text/wording.ts";
 
-/** A clock that moves when it is told to, and only when nothing is under way. */
+/** A clock that moves on request, and only when nothing is in progress. */
 export interface MovableClock {
   now(): Instant;
-  /** Once all is quiet; null when nothing is due at all. */
+  /** Once everything is idle; null when nothing is due at all. */
   nextDueAt(): Promise<Instant | null>;
   /** Refusal: InvalidSetting, for a moment that has passed. */
   advance(target: Target): Promise<Instant>;
@@ -36,7 +36,7 @@ export function clockRoutes({
   // One advance at a time, so that each counts what happened during itself.
   let turn: Promise<unknown> = Promise.resolve();
   const advance = async (target: Target) => {
-    // What is still under way from before belongs to before.
+    // What is still in progress from before belongs to before.
     await clock.nextDueAt();
     const before = tally();
     await clock.advance(target);

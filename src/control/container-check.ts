@@ -1,6 +1,6 @@
-// Containers that a subscription names for its dead letters, tried when they are first named. One
-// that cannot be reached is no reason to refuse a subscription: it may be made, or allowed to us,
-// before the first event is given up on. But nobody should learn of it from the first that is lost.
+// Checks the containers for dead letters when a subscription first names them. One that cannot be
+// reached is no reason to refuse a subscription: it may be created, or access granted, before it is
+// needed. But the operator should know before the first dead letter is lost.
 
 import type { StorageAccount } from "../core/azure/storage.ts";
 import { containerOf } from "../core/deadletter/letter-query.ts";
@@ -15,7 +15,7 @@ export interface ContainerCheckDeps {
   readonly log: Log;
 }
 
-/** To be told of every change; each container is tried once while a subscription names it. */
+/** Called with every change; each container is checked once while a subscription names it. */
 export function checkContainers({ reader, accounts, log }: ContainerCheckDeps) {
   const named = new Map<SubscriptionId, string>();
   const users = new Map<string, number>();

@@ -1,8 +1,8 @@
 // Topics and subscriptions declared in the configuration file, in Event Grid's own property names:
-// every member is checked, and what we do not know or cannot do is refused, never ignored.
+// every member is checked, and what is unknown or not supported is refused, never ignored.
 //
 // Applying a declaration is idempotent: what does not differ is not written. What a file declared
-// before and no longer does is removed; what was made over HTTP is never touched.
+// before and no longer does is deleted; what was created over HTTP is never touched.
 
 import type { AzureResources } from "../core/azure/resources.ts";
 import { placeOfAccount, type StorageAccount } from "../core/azure/storage.ts";
@@ -31,7 +31,7 @@ import { checkTerms } from "./properties/subscription.ts";
 import { checkKey, checkTopic, newTerms, topicMembers } from "./properties/topic.ts";
 
 export interface DeclaredTopic extends TopicDraft {
-  /** Keys that the file leaves to us; one that is stored already is kept. */
+  /** Keys that the file leaves out; one that is stored already is kept. */
   readonly isMadeUp: { readonly key1: boolean; readonly key2: boolean };
 }
 
@@ -40,7 +40,7 @@ export interface Declaration {
   readonly subscriptions: readonly SubscriptionDraft[];
 }
 
-/** The sections of the file as they stand there; null: not there. */
+/** The sections of the file as written; null: missing. */
 export interface Declared {
   readonly topics: unknown;
   readonly domains: unknown;
@@ -50,9 +50,9 @@ export interface Declared {
 export interface DeclarationRules {
   readonly auth: boolean;
   readonly profile: ProfileName;
-  /** What its other sections say. */
+  /** The file's other sections. */
   readonly azure: AzureResources;
-  /** What the batching setting takes that a subscription does not give. */
+  /** The default of the batching setting that is not given. */
   readonly batch: BatchPolicy;
   readonly makeKey: () => string;
 }
@@ -132,7 +132,7 @@ function parseTopic(
   return { topic, subscriptions };
 }
 
-/** The account itself is the topic, and tells of the blobs in it (L-5). */
+/** The account itself is the topic, with events about its blobs (L-5). */
 function parseStorage(
   members: Members,
   account: StorageAccount,
@@ -213,7 +213,7 @@ function wordsOfRule(rule: RegExp): string {
   return `${least} to ${most} letters, digits and hyphens${more}`;
 }
 
-/** Two names that are one without regard to letter case. */
+/** Two names that differ only in letter case. */
 function findTwice(names: readonly string[]): readonly [string, string] | null {
   const seen = new Map<string, string>();
   for (const name of names) {
@@ -259,7 +259,7 @@ export async function applyDeclaration(
   }
 }
 
-/** Writes that are asked for together share a transaction; more than these wait for their turn. */
+/** Writes that are made together share a transaction; more than these wait for their turn. */
 const writesAtOnce = 500;
 
 /** Rejects with the first failure of a group, once the others of that group have ended. */
@@ -293,7 +293,7 @@ async function applyTopic(
   tell(log, stored === undefined ? "created" : "updated", draft);
 }
 
-/** Topics of a domain come and go with their subscriptions, whoever makes those. */
+/** Topics of a domain come and go with their subscriptions, whoever creates those. */
 function joined(stored: readonly string[], declared: readonly string[]): readonly string[] {
   const isNew = (name: string) => !stored.some((known) => isSameName(known, name));
   return [...stored, ...declared.filter(isNew)];
@@ -309,7 +309,7 @@ async function applySubscription(
     const names = { topic: stored.topic, subscription: stored.name };
     return tellLeft(log, names, "it was made over HTTP");
   }
-  // How it runs is the operator's to say, whatever the file says of the rest.
+  // Whether it runs or is paused is the operator's choice, whatever the file says.
   const draft = stored ? { ...declared, flow: stored.flow, pauses: stored.pauses } : declared;
   const asStored = stored && { ...draft, topic: stored.topic, name: stored.name };
   if (asStored !== undefined && holds(stored, asStored)) return;
@@ -317,7 +317,7 @@ async function applySubscription(
   tell(log, stored === undefined ? "created" : "updated", draft);
 }
 
-/** Whether everything that is wanted is there already, whatever else is. */
+/** Whether everything wanted is there already, whatever else is. */
 function holds(stored: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return stored === wanted;
   if (typeof stored !== "object" || stored === null) return false;

@@ -1,6 +1,6 @@
-// Retires subscriptions whose end has come, as if someone had removed them. What is read of the
-// catalog is sifted here; the alarm for the next expiry has all of it sifted again, so that nothing
-// looks at the time on the path of an event.
+// Deletes subscriptions that have expired. Every read of the catalog is filtered here; the alarm
+// for the next expiry has all of it filtered again, so that nothing checks the time on the path of
+// an event.
 
 import { type Sifted, siftExpired } from "../core/delivery/expiry.ts";
 import type { Clock, Instant, Log, Registry } from "../core/ports.ts";
@@ -11,7 +11,7 @@ export interface ExpiryDeps {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly log: Log;
-  /** Has all subscriptions sifted again. */
+  /** Has all subscriptions filtered again. */
   readonly siftAll: () => void;
   readonly tellDeleted: (subscription: Subscription) => void;
 }
@@ -22,7 +22,7 @@ export class Expiry {
   readonly #deps: ExpiryDeps;
   /** Until they are seen to be gone: an earlier read of one may come later. */
   readonly #retiring = new Set<SubscriptionId>();
-  /** When the alarm rings; one that rings for a subscription that is gone does no harm. */
+  /** When the alarm rings; ringing for a deleted subscription does no harm. */
   #alarmAt: Instant | null = null;
   #callOff = () => {};
   #isClosed = false;
@@ -31,7 +31,7 @@ export class Expiry {
     this.#deps = deps;
   }
 
-  /** What of these is in force, and what has expired: that is removed by and by. */
+  /** Which of these are active, and which have expired: those are deleted by and by. */
   sift(subscriptions: readonly Subscription[]): Pick<Sifted, "inForce" | "expired"> {
     const { nextAt, ...sifted } = siftExpired(subscriptions, this.#deps.clock.now());
     if (nextAt !== null) this.#lookAgainAt(nextAt);

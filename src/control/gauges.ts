@@ -1,7 +1,7 @@
-// What is looked at when somebody asks for the metrics: what waits and since when, how endpoints
-// are, how much there is of everything. None of it costs anything until then.
+// Metrics that are read on request: waiting deliveries and their age, endpoint health, numbers of
+// topics and subscriptions. They cost nothing until then.
 //
-// Endpoints are told by their subscriptions and not by their URL, in whose path there may be a
+// Endpoints are identified by their subscriptions and not by their URL, whose path may contain a
 // secret: the metrics are for everybody who reaches the port.
 
 import type { EndpointView } from "../core/api/views.ts";
@@ -12,7 +12,7 @@ export interface GaugeDeps {
   readonly ledger: Ledger;
   readonly catalog: () => Catalog;
   readonly endpoints: () => Promise<readonly EndpointView[]>;
-  /** How often each subscription's advanced filters were asked. */
+  /** How often each subscription's advanced filters were evaluated. */
   readonly evaluations: ReadonlyMap<SubscriptionId, { readonly count: number }>;
   readonly clock: Clock;
   readonly whyNotReady: () => string | null;
@@ -20,7 +20,7 @@ export interface GaugeDeps {
 
 const stages = ["deliver", "deadLetter"] as const;
 
-/** A store that does not answer leaves its own out: the rest may tell why. */
+/** If the store does not answer, its metrics are left out: the rest may show why. */
 export async function readGauges(deps: GaugeDeps): Promise<readonly Sample[]> {
   const { topics, subscriptions } = deps.catalog();
   const [queues, endpoints] = await Promise.all([
@@ -45,7 +45,7 @@ function one(name: string, value: number): Sample {
   return { name, labels: {}, value };
 }
 
-/** Empty queues are told, too; those of dead letters only where there may be some. */
+/** Empty queues are included; those of dead letters only where there may be some. */
 function ofQueues(
   queues: readonly QueueCount[],
   subscriptions: readonly Subscription[],
@@ -80,7 +80,7 @@ function ofFilters(
   });
 }
 
-/** The state it is in, and no others: many zeroes would say as little. */
+/** Only the current state: many zeroes would add nothing. */
 function ofEndpoint({ subscriptions }: EndpointView): readonly Sample[] {
   return subscriptions.map((subscription) => ({
     name: "posthorn_endpoint_state",

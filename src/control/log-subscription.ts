@@ -1,4 +1,4 @@
-// What the log says of a subscription that was written or removed, whichever API or file did it.
+// The log entries about a subscription that was written or deleted, by any API or file.
 
 import type { Log } from "../core/ports.ts";
 import { leadsToItself } from "../core/routing/hops.ts";

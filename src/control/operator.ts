@@ -1,10 +1,10 @@
-// What an operator does while events flow: pauses, resumes and drains subscriptions, skips or
-// hastens what waits for them, closes and opens endpoints. The laws are in core/delivery/flow.ts;
-// the dispatchers are steered through the switchboard.
+// What an operator does while the broker runs: pauses, resumes and drains subscriptions, skips or
+// hastens waiting deliveries, closes and opens endpoints. The rules are in core/delivery/flow.ts;
+// the dispatchers are reached through the switchboard.
 //
-// How a subscription runs is part of its record, and every write names the revision it was made
-// from: whoever comes second sees what the first has done. That an endpoint is closed is a note in
-// the store. So both outlive a restart. Everything done here is a fact in the log.
+// A pause is part of the subscription's record, and every write names the revision it was made
+// from, so that none is lost. A closed endpoint is a memo in the store. So both survive a restart.
+// Everything done here is logged.
 
 import { type Flow, type FlowState, goOn, pause } from "../core/delivery/flow.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
@@ -30,7 +30,7 @@ export interface OperatorDeps {
   readonly chronicle?: Pick<Chronicle, "note">;
 }
 
-/** Under which the store keeps that an endpoint is closed. */
+/** The kind of memo for closed endpoints. */
 const closureMemo = "endpoint.closed";
 
 export class Operator {
@@ -70,7 +70,7 @@ export class Operator {
     });
   }
 
-  /** From the dispatcher: nothing is due any more, so that it may run freely again. */
+  /** From the dispatcher: nothing is due any more, so the drain can end. */
   drained(id: SubscriptionId): void {
     if (this.#drained.has(id)) return;
     this.#drained.add(id);
@@ -78,7 +78,7 @@ export class Operator {
       flowState.flow.kind === "draining" ? goOn(flowState, { kind: "running" }, now) : flowState,
     )
       .catch((error) => {
-        // It goes on draining, and the next time that nothing is due it is tried again.
+        // It goes on draining, and the next time nothing is due it is tried again.
         this.#deps.log.fact("warn", "subscription.undrained", { error: String(error) });
       })
       .finally(() => this.#drained.delete(id));
@@ -105,9 +105,9 @@ export class Operator {
   }
 
   /**
-   * Drops what waits for the subscriber now; what comes later is delivered. Sends under way are
-   * not broken off, and what becomes of them no longer counts. Refusal: Unavailable, when the disk
-   * fails midway: what was dropped until then is told in it.
+   * Drops the waiting deliveries; later ones are delivered. Sends in flight are not aborted, and
+   * their results no longer count. Refusal: Unavailable, when the disk fails midway; it says how
+   * many were dropped.
    */
   async skip(id: SubscriptionId): Promise<number> {
     const { store, switchboard } = this.#deps;
@@ -146,9 +146,9 @@ export class Operator {
   }
 
   /**
-   * Makes what waits for the subscriber due now, or one event of it, which then comes before all
-   * others. At an unhealthy endpoint the next to go is the send that tests it. Refusals: Conflict,
-   * while it is paused or its endpoint closed; NotFound, when that event does not wait there.
+   * Makes the waiting deliveries due now, or one of them, ahead of all others. At an unhealthy
+   * endpoint the next send is the probe. Refusals: Conflict, while it is paused or its endpoint
+   * closed; NotFound, when that event does not wait there.
    */
   async hasten(id: SubscriptionId, systemId: string | null): Promise<number> {
     const { store, switchboard, clock, log } = this.#deps;
@@ -215,12 +215,12 @@ export class Operator {
     switchboard.closeEndpoint(endpoint, closure);
   }
 
-  /** Sends may begin at once, however it was. Refusal: NotFound. */
+  /** Sends may begin at once, whatever its state was. Refusal: NotFound. */
   open(endpoint: string, because: string): Promise<void> {
     return this.#reopen(endpoint, "opened", because);
   }
 
-  /** Opened, and what it went through is forgotten. Refusal: NotFound. */
+  /** Opened, and its history is cleared. Refusal: NotFound. */
   reset(endpoint: string, because: string): Promise<void> {
     return this.#reopen(endpoint, "reset", because);
   }

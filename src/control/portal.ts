@@ -1,9 +1,9 @@
 // The portal's files: the page at `/` and at every address below `/portal/` that is not a file of
-// its own, so that a page of the portal can be bookmarked and loaded anew. For people who have
-// signed in; whoever has not is shown the way.
+// its own, so that a page of the portal can be bookmarked and reloaded. Without a session the
+// request is redirected to the sign-in page.
 //
-// Nothing may run or be shown in the page but what comes from here: the Content-Security-Policy
-// names nothing else, and styles made at run time carry a nonce that is new with every answer.
+// Only our own scripts and styles may run in the page: the Content-Security-Policy allows nothing
+// else, and styles made at run time have a nonce that is new with every answer.
 
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Request, Route } from "../core/request.ts";
@@ -79,7 +79,7 @@ function policyWith(nonce: string): string {
   ].join("; ");
 }
 
-/** Their names hold a hash of what is in them: under one name there is never anything else. */
+/** Their names contain a hash of their content: it never changes under one name. */
 function serveFile(deps: PortalDeps, request: Request, name: string): Reply {
   if (!deps.isSignedIn(request)) {
     throw new Refusal("Unauthorized", "Sign in first: the portal is for whoever holds a link.");

@@ -1,10 +1,9 @@
-// At every start: what waits in the store and is unknown to the stories is recalled. It was
-// accepted while none were kept, or just before a crash. After a crash, moreover, what is held to
-// be waiting and is not, is lost: its end came in the last moments, and how it ended nobody knows.
+// At every start: waiting events that are missing in the stories are added. They were accepted
+// while none were kept, or just before a crash. After a crash, deliveries that wait according to
+// the stories and not in the store are marked as unknown: they ended in the last moments before it.
 //
-// It goes on beside everything else, a page at a time, and only once: from then on stories are
-// complete again. What it cannot read now it leaves: a story is compared with the store whenever it
-// is told.
+// It runs in the background, a page at a time, and only once: from then on stories are complete
+// again. What it cannot read is left out: a story is compared with the store whenever it is shown.
 
 import type { DeliveryState } from "../core/api/views.ts";
 import type { Catalog, Clock, Ledger, Log, Seen } from "../core/ports.ts";
@@ -16,7 +15,7 @@ export interface RecoverStoriesDeps {
   readonly catalog: () => Catalog;
   readonly clock: Pick<Clock, "now">;
   readonly log: Log;
-  /** The latest event of the store's that the chronicle knew; those before it are noted. */
+  /** The store's latest event that the chronicle knew; those before it are noted. */
   readonly lastStored: number;
   /** Whether it was not closed: then its last notes are missing. */
   readonly isAfterCrash: boolean;
@@ -37,7 +36,7 @@ export async function recoverStories(deps: RecoverStoriesDeps): Promise<void> {
   }
 }
 
-/** Before anything is recalled: what is known is compared with what is true. */
+/** First the known ones are compared with the store. */
 async function noteLost({ chronicle, ledger, clock, signal }: RecoverStoriesDeps) {
   let lost = 0;
   for (const state of openStates) {

@@ -1,14 +1,14 @@
 // A change that begins with reading, and writes by the revision it has read. When someone else's
-// write came in between, it is made again from the start.
+// write came in between, it starts over.
 
 import { Refusal } from "../core/refusal.ts";
 
-/** How often a change is made before we say that others never stop writing. */
+/** How often a change is tried before it is refused. */
 export const triesMax = 5;
 
 /**
- * `readAgain`: called after each collision, so that the next try sees what it collided with.
- * Refusal: Conflict, when every try has collided.
+ * `readAgain`: called after each collision, so that the next try sees the other write. Refusal:
+ * Conflict, when every try has collided.
  */
 export async function retryStale<T>(
   change: () => Promise<T>,

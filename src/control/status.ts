@@ -1,6 +1,6 @@
-// Is it alive, is it ready, what has it done: for supervisors, balancers and Prometheus.
+// Health checks and metrics: for supervisors, load balancers and Prometheus.
 //
-// Alive means only that we answer; a broker that cannot accept publishes is alive and not ready, so
+// Alive only means that we answer; a broker that cannot accept publishes is alive and not ready, so
 // that it is taken out of service and not killed.
 
 import type { Reply, RequestHead, Route } from "../core/request.ts";

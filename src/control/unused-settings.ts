@@ -1,13 +1,13 @@
-// What of the stored subscriptions does nothing under the profile in force. It is refused when it
-// is written; but the broker's profile is chosen anew with every start, and a file may change a
-// topic's. Nothing is changed then, and nothing is silent either.
+// Settings of stored subscriptions that have no effect under the current profile. They are refused
+// when written; but the broker's profile can change at every start, and a file may change a
+// topic's. Then they are kept, and logged.
 
 import { unusedUnder, whyUnused } from "../core/delivery/allowance.ts";
 import type { ProfileName } from "../core/delivery/profile.ts";
 import type { Log } from "../core/ports.ts";
 import type { LiveCatalog } from "../core/routing/live-catalog.ts";
 
-/** `usual`: of topics that have none of their own. */
+/** `usual`: the profile of topics that have none of their own. */
 export function logUnusedSettings(catalog: LiveCatalog, usual: ProfileName, log: Log): void {
   for (const subscription of catalog.subscriptions) {
     const { topic: name, name: own } = subscription;

@@ -1,5 +1,5 @@
-// Our own API, put together: a handler for every operation in core/api/operations.ts, for whoever
-// has the admin key or a session.
+// Posthorn's own API, put together: a handler for every operation in core/api/operations.ts, for
+// requests with the admin key or a session.
 
 import type { SettingView } from "../../core/api/views.ts";
 import type { Request, Route } from "../../core/request.ts";

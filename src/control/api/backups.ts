@@ -1,5 +1,5 @@
-// Backups of the embedded store, made while it is in use. What one holds is the whole store, keys
-// of topics among it, so a download is to be kept like a secret.
+// Backups of the embedded store, made while it is in use. A backup is the whole store, keys of
+// topics included, so protect a download like a secret.
 
 import type { BackupView } from "../../core/api/views.ts";
 import type { Clock, Log } from "../../core/ports.ts";
@@ -24,7 +24,7 @@ interface Backup {
 }
 
 export interface BackupDeps {
-  /** Null: what is kept in memory cannot be backed up. */
+  /** Null: a memory store cannot be backed up. */
   readonly backups: BackupFolder | null;
   readonly clock: Clock;
   readonly log: Log;

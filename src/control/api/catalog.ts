@@ -1,5 +1,5 @@
-// Topics and subscriptions as whoever watches wants to see them: what is in force with its defaults
-// filled in, what waits, how the endpoint is. ARM's own view of them is at ARM's own routes.
+// Topics and subscriptions for operators: the active settings with defaults filled in, the waiting
+// deliveries, and the endpoint's health. ARM's view of them is at ARM's own routes.
 
 import type {
   EndpointView,

@@ -1,6 +1,6 @@
-// Endpoints as operators see them, by their names: how each is, whose events go there, what it went
-// through since the broker started; and closing, opening and forgetting. URLs that differ in their
-// queries alone have health of their own and one name: the worst of them is shown.
+// Endpoints for operators, by their names: the health of each, its subscriptions, its changes since
+// the broker started; and close, open and reset. URLs that differ only in their queries have
+// separate health and one name: the worst of them is shown.
 
 import type { endpointOrder } from "../../core/api/orders.ts";
 import type { Infer } from "../../core/api/schema.ts";
@@ -22,7 +22,7 @@ export interface EndpointsDeps {
 
 type State = EndpointState & { readonly subscriptions: readonly Subscription[] };
 
-/** Changes that are shown of one name. */
+/** Changes that are shown per name. */
 const historyMax = 50;
 /** A closed endpoint to which no subscription sends now. */
 const noRules = "nobody sends there";
@@ -49,7 +49,7 @@ export function endpointHandlers(
   };
 }
 
-/** In the order of their names; closed ones also when nobody sends there. */
+/** In the order of their names; closed ones also if no subscription sends there. */
 export async function endpointViews(deps: EndpointsDeps): Promise<EndpointView[]> {
   const { switchboard, ledger } = deps;
   const now = deps.clock.now();
@@ -134,7 +134,7 @@ function unused(endpoint: string, closure: Closure | null, now: Instant): Endpoi
   };
 }
 
-/** How the URL of a subscription is; null when nothing is sent there. */
+/** The health of a subscription's URL; null when nothing is sent there. */
 export function healthIn(
   views: readonly EndpointView[],
 ): (subscription: Subscription) => HealthView | null {

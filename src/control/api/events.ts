@@ -1,6 +1,6 @@
-// Events and their stories: what was accepted, who wanted it and who did not, every attempt and its
-// decision in words, and where it is now. Notes tell what happened (core/story/story.ts); the store
-// tells what is true now, and is asked about whatever the notes hold to be waiting.
+// Events and their stories: what was accepted, which subscriptions matched, every attempt with its
+// decision, and the current state. Notes say what happened (core/story/story.ts); the store has the
+// current state, and is asked about every delivery that waits according to the notes.
 
 import type { eventQuery } from "../../core/api/orders.ts";
 import type { Infer } from "../../core/api/schema.ts";
@@ -90,8 +90,8 @@ async function look(deps: EventsDeps, id: string) {
 const nothingLive: LiveStates = new Map();
 
 /**
- * Whether something waited when the notes were read and no more when the store was asked: then it
- * ended in between, and its note is there by now.
+ * Whether something waited when the notes were read and not when the store was asked: then it ended
+ * in between, and its note is there by now.
  */
 function hasVanished({ fates }: { readonly fates: readonly Fate[] }, live: LiveStates): boolean {
   return fates.some(({ subscription, state }) => {
@@ -100,7 +100,7 @@ function hasVanished({ fates }: { readonly fates: readonly Fate[] }, live: LiveS
   });
 }
 
-/** What the store says of each delivery that the notes hold to be waiting, in one question. */
+/** The store's state of each delivery that waits according to the notes, in one call. */
 async function liveOf(
   deps: EventsDeps,
   listed: readonly Pick<Listed, "event" | "number" | "fates">[],
@@ -118,7 +118,7 @@ async function liveOf(
     const seen = await deps.ledger.look(some);
     for (const [at, { index, name, subscription }] of some.entries()) {
       const waiting = seen[at] ?? null;
-      // A store that was restored from a backup may give its numbers a second time.
+      // A store that was restored from a backup may assign its numbers a second time.
       const isIt = waiting?.event.systemId === name;
       states[index]?.set(subscription, describe(subscription, isIt ? waiting : null));
     }
@@ -161,7 +161,7 @@ const gone: Live = {
   attemptsMax: null,
 };
 
-/** A pause keeps an event from growing older, in the first stage. */
+/** During a pause an event does not age, in the first stage. */
 function endOf(
   { stage, since }: Seen,
   of: {

@@ -1,6 +1,5 @@
-// The dry run of filters: an event that somebody has before them, read as a publish would read it,
-// and what each subscription of the topic says to it, clause by clause. Nothing is stored and
-// nothing is sent.
+// The dry run of filters: a given event, read as a publish would read it, and the result of each
+// subscription's filter, clause by clause. Nothing is stored and nothing is sent.
 
 import type { ExplainFilters } from "../../core/api/orders.ts";
 import type { FilterVerdict } from "../../core/api/views.ts";

@@ -1,5 +1,4 @@
-// Steering one subscription: pause, resume, drain, skip, and "try now". What each does is told in
-// docs/delivery.md.
+// Pause, resume, drain, skip, and "try now" for one subscription. docs/delivery.md describes each.
 
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Subscription } from "../../core/subscription.ts";

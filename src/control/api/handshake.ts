@@ -1,5 +1,4 @@
-// The handshake with a subscription's webhook, as whoever waits for it wants to see it; and asking
-// once more.
+// The handshake with a subscription's webhook, its progress, and repeating it.
 
 import type { HandshakeView } from "../../core/api/views.ts";
 import { validationUrlOf } from "../../core/handshake/question.ts";
@@ -31,7 +30,7 @@ export function handshakeHandlers(
     showHandshake: look,
     repeatHandshake(asked) {
       const { id } = namedSubscription(deps.catalog(), asked);
-      // An endpoint may take minutes to agree: how it goes is seen where the exchange is.
+      // An endpoint may take minutes to agree: the progress is shown with the exchanges.
       deps.handshakes.rerun(id, { baseUrl: baseUrlOf(asked.request) }).catch((error) => {
         deps.log.fact("warn", "handshake.failed", { subscription: id, error: String(error) });
       });

@@ -1,7 +1,6 @@
-// Once a second: what was counted goes into the charts, and those who watch are told how things
-// are. Counting never waits. Looking asks the store, which may be slow or stuck, so there is one
-// look at a time and a beat that finds one under way starts no other: what is shown then is a
-// little old.
+// Once a second: counts go into the charts, and live watchers get the overview. Counting never
+// waits. Reading the store may be slow or stuck, so there is one read at a time and a beat that
+// finds one in progress starts no other: what is shown then is a little old.
 
 import type { EndpointView } from "../../core/api/views.ts";
 import type { Log } from "../../core/ports.ts";
@@ -11,7 +10,7 @@ import { type OverviewDeps, overviewOf } from "./overview.ts";
 export interface HeartbeatDeps extends OverviewDeps {
   readonly live: Live;
   readonly log: Log;
-  /** Calls every so many milliseconds of real time; the answer ends it. */
+  /** Calls at an interval of real time; the result ends it. */
   readonly every: (ms: number, ring: () => void) => () => void;
 }
 
@@ -33,7 +32,7 @@ export function startHeartbeat(deps: HeartbeatDeps): () => void {
   return deps.every(beatMs, () => {
     pulse.beat({ at: clock.now(), sums: deps.sums(), waiting });
     live.beat();
-    // What waits is counted only for those who watch, and for the points of the charts.
+    // Waiting deliveries are counted only for live watchers, and for the points of the charts.
     if (isLooking || !(live.isWatched || pulse.isPointNext)) return;
     isLooking = true;
     look()
@@ -47,7 +46,7 @@ export function startHeartbeat(deps: HeartbeatDeps): () => void {
   });
 }
 
-/** Answers with how much waits. */
+/** Resolves with how many wait. */
 async function tellOverview(deps: HeartbeatDeps, healths: Map<string, string>): Promise<number> {
   const endpoints = await deps.endpoints();
   const overview = await overviewOf({ ...deps, endpoints: async () => endpoints });
@@ -58,7 +57,7 @@ async function tellOverview(deps: HeartbeatDeps, healths: Map<string, string>): 
   return overview.waiting;
 }
 
-/** Those whose health is another than when they were last looked at, which is noted. */
+/** Those whose health has changed since the last time. */
 function changedSince(
   healths: Map<string, string>,
   endpoints: readonly EndpointView[],

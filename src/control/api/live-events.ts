@@ -1,4 +1,4 @@
-// What the rooms note for an event's story, as those who watch live are told it.
+// Notes of an event's story, as live events.
 
 import type { DeliveryState, LiveEvent } from "../../core/api/views.ts";
 import type { Event } from "../../core/event.ts";
@@ -36,7 +36,7 @@ function attemptOf(note: AttemptedNote): LiveEvent {
   };
 }
 
-/** Of attempts that decided something; one that was superseded did not. */
+/** For attempts that decided something; a superseded one did not. */
 function endOfAttempt(note: AttemptedNote): readonly LiveEvent[] {
   const { decision, counts, delivery, endedAt } = note;
   if (!counts || decision.kind === "retry") return [];
@@ -74,7 +74,7 @@ function endOf(
   };
 }
 
-/** The publisher's, as it stands in the event. */
+/** The publisher's id, from the event. */
 function idIn({ envelope, text }: Event): string {
   const source = envelope ?? text;
   const found = findMembers(source, 0)?.members.find(({ name }) => name === "id");

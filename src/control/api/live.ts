@@ -1,9 +1,9 @@
-// What happens, told while it happens, as server-sent events: `event:` is the kind, `data:` the
-// rest as JSON. For the portal and for `posthorn tail`.
+// What happens, live, as server-sent events: `event:` is the kind, `data:` the rest as JSON. For
+// the portal and for `posthorn tail`.
 //
-// Watching must never slow the watched. Every watcher has a budget of events a second; what goes
-// beyond it, and what a slow reader does not take, is left out and counted, and nothing is kept
-// for anybody. What is wanted is said in the query: `kinds`, `topic`, `subscription`.
+// A watcher must never slow deliveries. Every watcher has a budget of events a second; what exceeds
+// it, and what a slow reader does not take, is left out and counted, and nothing is buffered. The
+// query selects: `kinds`, `topic`, `subscription`.
 
 import type { liveQuery } from "../../core/api/orders.ts";
 import type { Infer } from "../../core/api/schema.ts";
@@ -16,7 +16,7 @@ import type { Handlers } from "./serve.ts";
 const watchersMax = 100;
 /** Of one watcher. */
 const eventsPerSecondMax = 200;
-/** A connection without traffic is cut by what lies between. */
+/** Proxies close a connection without traffic. */
 const quietBeatsMax = 15;
 
 interface Watcher {
@@ -30,12 +30,12 @@ interface Watcher {
 export class Live {
   readonly #watchers = new Set<Watcher>();
 
-  /** Whether anybody watches: what is costly to tell need not be made for nobody. */
+  /** Whether anybody watches: expensive events need not be built otherwise. */
   get isWatched(): boolean {
     return this.#watchers.size > 0;
   }
 
-  /** What is many is made only while somebody still has room for it. */
+  /** Frequent events are built only while some watcher still has budget. */
   tellMany(make: () => readonly LiveEvent[]): void {
     if (!this.isWatched) return;
     if ([...this.#watchers].some(({ left }) => left > 0)) {
@@ -54,7 +54,7 @@ export class Live {
     }
   }
 
-  /** To be called every second. */
+  /** Called every second. */
   beat(): void {
     for (const watcher of this.#watchers) {
       watcher.left = eventsPerSecondMax;

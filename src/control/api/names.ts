@@ -1,5 +1,5 @@
-// How our own API names a subscription: by its topic and its own name in the path, and within a
-// domain by `?domainTopic=` as well. Names are compared without regard to letter case.
+// Names of subscriptions in Posthorn's own API: the topic and its own name in the path, and within
+// a domain `?domainTopic=` as well. Names are case-insensitive.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
@@ -7,7 +7,7 @@ import type { Subscription } from "../../core/subscription.ts";
 import { shownAs } from "../../core/text/wording.ts";
 import type { Topic } from "../../core/topic.ts";
 
-/** What every operation on one subscription is asked with. */
+/** The parameters of every operation on one subscription. */
 export interface NamesSubscription {
   readonly params: { readonly topic: string; readonly name: string };
   readonly query: { readonly domainTopic?: string };

@@ -1,6 +1,5 @@
-// The description of our own API in the form of OpenAPI 3.1, and the same as a page to read: the
-// table of operations, written down. What is not ours is described by Microsoft: publishing, and
-// Azure Resource Manager.
+// The OpenAPI 3.1 description of Posthorn's own API, and the same as a page, generated from the
+// table of operations. Publishing and Azure Resource Manager are documented by Microsoft.
 
 import { hash } from "node:crypto";
 import { type Operation, operations } from "../../core/api/operations.ts";
@@ -98,7 +97,7 @@ const docsHeaders = {
   "x-content-type-options": "nosniff",
 };
 
-/** They tell nothing of this broker, and so need no key. */
+/** They show nothing of this broker, and so need no key. */
 export function descriptionRoutes(version: string): Route[] {
   return [
     { method: "GET", path: "/openapi.json", handle: () => reply(200, openapi(version)) },

@@ -1,5 +1,5 @@
-// How things are, on one page: what waits and for how long, what is sick, how fast it goes; and the
-// same over the last hours, for charts.
+// The overview: what waits and for how long, unhealthy endpoints, rates; and the same over the last
+// hours, for charts.
 
 import type { Counts, EndpointView, History, Overview } from "../../core/api/views.ts";
 import type { Catalog, Clock, Instant, Ledger } from "../../core/ports.ts";

@@ -1,21 +1,21 @@
-// What was counted, second by second: the rates of now, and points for charts of the last hour and
-// of the last day. Bounded, and gone with the process: whoever wants years has a metrics store.
+// Counts, second by second: the current rates, and points for charts of the last hour and of the
+// last day. Bounded, and only in memory: use Prometheus for longer times.
 //
-// Time comes with each beat. Under a virtual clock several beats may bear the same time.
+// Time comes with each beat. Under a virtual clock several beats may have the same time.
 
 import type { Counts } from "../../core/api/views.ts";
 import type { Instant } from "../../core/ports.ts";
 
-/** How many beats, of a second each, make up one point. */
+/** How many beats, of a second each, make one point. */
 const fineBeats = 10;
 const coarseBeats = 60;
 const finePointsMax = 360;
 const coarsePointsMax = 1_440;
 
-/** Over so many beats a rate is taken. */
+/** A rate is taken over this many beats. */
 const rateBeats = 10;
 
-/** Charts of the first hour have fine points. */
+/** Charts of the first hour have finer points. */
 const fineMinutesMax = 60;
 
 export interface Point {
@@ -54,7 +54,7 @@ export class RateHistory {
   readonly #sums: Counts[] = [nothing];
   #beats = 0;
 
-  /** To be told every second: what has been counted since the start, and what waits. */
+  /** Called every second: the counts since the start, and what waits. */
   beat(now: { readonly at: Instant; readonly sums: Counts; readonly waiting: number }): void {
     this.#beats += 1;
     this.#sums.push(now.sums);
@@ -68,12 +68,12 @@ export class RateHistory {
     }
   }
 
-  /** Whether the next beat is one that asks how much waits. */
+  /** Whether the next beat needs the number of waiting deliveries. */
   get isPointNext(): boolean {
     return (this.#beats + 1) % fineBeats === 0;
   }
 
-  /** A second, over the last few. */
+  /** Per second, over the last few. */
   rates(): Pick<Counts, "published" | "delivered" | "failed"> {
     const { length } = this.#sums;
     const [first = nothing] = this.#sums;

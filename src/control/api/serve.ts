@@ -1,5 +1,5 @@
-// The table of operations, served: one handler for each, or api.ts does not compile. What a request
-// says in its path, query and body is checked against the table before its handler sees it.
+// The table of operations, served: one handler for each, or api.ts does not compile. Path, query
+// and body of a request are checked against the table before its handler sees them.
 
 import { type Operation, type Operations, operations } from "../../core/api/operations.ts";
 import { checkQuery, type Infer, object, textOf, wholeRequest } from "../../core/api/schema.ts";
@@ -11,7 +11,7 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
   ? { readonly [K in Name]: string } & ParamsOf<Rest>
   : object;
 
-/** What was asked, checked; an operation without query or body has none. */
+/** The checked request; an operation without query or body has none. */
 export interface Asked<O extends Operation> {
   readonly params: ParamsOf<O["path"]>;
   readonly query: O extends { readonly query: infer Q } ? Infer<Q> : object;
@@ -19,7 +19,7 @@ export interface Asked<O extends Operation> {
   readonly request: Request;
 }
 
-/** The value to show; a whole reply where it is no JSON. */
+/** The value to show; or a whole reply if it is not JSON. */
 type Answer<O extends Operation> = O extends { readonly contentType: string }
   ? Reply
   : Infer<O["answer"]> | (O extends { readonly goesOn: true } ? Begun<Infer<O["answer"]>> : never);
@@ -28,7 +28,7 @@ type Handler<O extends Operation> = (asked: Asked<O>) => Answer<O> | Promise<Ans
 
 export type Handlers = { readonly [K in keyof Operations]: Handler<Operations[K]> };
 
-/** The answer of what has only begun; `location` is where to look for more. */
+/** The answer to something that has only begun; `location` is where to follow it. */
 export class Begun<T> {
   readonly value: T;
   readonly location: string;
@@ -41,7 +41,7 @@ export class Begun<T> {
 
 export const apiRoot = "/api/v1";
 
-/** With every answer: what is shown is of now. */
+/** With every answer: it must not be cached. */
 const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 const nothing = object({});

@@ -1,5 +1,5 @@
 // The secrets that a subscription's deliveries are signed with: shown in clear to admins, and
-// followed by new ones with an overlap. A change takes effect at once and asks no endpoint.
+// rotated with an overlap. A change takes effect at once, without a handshake.
 
 import type { RotateSigning } from "../../core/api/orders.ts";
 import type { SigningSecrets } from "../../core/api/views.ts";
@@ -59,7 +59,7 @@ async function rotate(
 }
 
 interface Order {
-  /** Null: one is made. */
+  /** Null: one is generated. */
   readonly secret: string | null;
   readonly overlapMs: number;
   readonly isOff: boolean;
@@ -89,7 +89,7 @@ function follow(deps: SigningDeps, signing: Signing, order: Order): Signing {
   return rotateSecrets(signing, { secret, overlapMs: order.overlapMs, now });
 }
 
-/** In the terms in force, and in those that wait for the endpoint. */
+/** In the active settings, and in those that wait for a handshake. */
 function withSigning(
   draft: SubscriptionDraft,
   change: (signing: Signing) => Signing,

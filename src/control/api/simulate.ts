@@ -1,5 +1,5 @@
-// What would become of an event if its endpoint were away for a while. Nothing of this broker is
-// looked at but its settings; who plays it is handed in (src/whatif).
+// What would happen to an event during an outage of its endpoint. Of this broker only the settings
+// are used; the simulation itself is passed in (src/whatif).
 
 import type { SimulateOrder } from "../../core/api/orders.ts";
 import type { Simulation } from "../../core/api/views.ts";
@@ -7,7 +7,7 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Handlers } from "./serve.ts";
 
 export interface SimulateDeps {
-  /** Gives the event loop to others every few milliseconds. Refusal: InvalidSetting. */
+  /** Yields to the event loop every few milliseconds. Refusal: InvalidSetting. */
   readonly simulate: (order: SimulateOrder) => Promise<Simulation>;
 }
 

@@ -1,12 +1,12 @@
-// The body of a request to the control plane, read and refused with the place of what is wrong: no
-// text that two readers could understand differently gets any further.
+// Parses the body of a request to the control plane; refusals give the position of the error.
+// Ambiguous JSON (a duplicate name) is refused.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Request } from "../../core/request.ts";
 import { isNestedDeeper } from "../../core/text/json.ts";
 import { checkMembers, type Members, shownAs } from "../../core/text/wording.ts";
 
-/** No resource comes near. */
+/** No resource is nearly as large. */
 const depthMax = 32;
 const bodyBytesMax = 1_048_576;
 
@@ -52,10 +52,10 @@ function decode(body: Uint8Array): string {
   }
 }
 
-/** Brackets, and texts with the colon that makes them names. */
+/** Brackets, and strings with the colon that makes them names. */
 const token = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/gs;
 
-/** A name that stands twice in one object of a valid text. */
+/** A duplicate name in one object of a valid text. */
 function findTwin(text: string): string | null {
   const open: Set<string>[] = [];
   for (const [found, colon] of text.matchAll(token)) {

@@ -1,6 +1,6 @@
-// What a template asks for, resource by resource: read, resolved and checked against what is there,
-// in an order in which nothing waits for what comes later. Nothing is written here. What the
-// template holds and this broker does not have is named, all of it at once.
+// The resources of a template: read, resolved and checked against what exists, in an order in which
+// nothing depends on what comes later. Nothing is written here. Resources that this broker does not
+// support are all named at once.
 
 import { addressOf, type Kind } from "../../core/azure/arm-id.ts";
 import { type Declared, findDeclared } from "../../core/azure/resource-id.ts";
@@ -28,7 +28,7 @@ import { renderSubscription, renderTopic, wantedTerms } from "./render.ts";
 import { readTerms } from "./subscriptions.ts";
 import { draftTopic } from "./topics.ts";
 
-/** What is asked for, as the body of a request has it. */
+/** The deployment, from the body of a request. */
 export interface DeploymentBody {
   readonly template: Members;
   readonly parameters: Members;
@@ -39,7 +39,7 @@ export interface PlannedResource {
   readonly id: string;
   /** The body of its PUT. */
   readonly body: Members;
-  /** As it is shown now; null: it is not there. */
+  /** Its current state; null: it does not exist. */
   readonly before: object | null;
   readonly after: object;
   readonly isChanged: boolean;
@@ -47,11 +47,11 @@ export interface PlannedResource {
 
 export interface DeploymentPlan {
   readonly wanted: readonly PlannedResource[];
-  /** What is of another kind, and known from the file. */
+  /** Resources of other kinds that are known from the file. */
   readonly known: readonly string[];
-  /** In mode Complete: what is in the group and not in the template. */
+  /** In mode Complete: resources of the group that are not in the template. */
   readonly toRemove: readonly Topic[];
-  /** To be called when everything is there. */
+  /** Called when everything exists. */
   readonly outputs: () => Members;
 }
 
@@ -120,7 +120,7 @@ const sections: readonly (readonly [provider: RegExp, section: AzureSection])[] 
   [/^Microsoft\.Web\/sites\//i, "functionApps"],
 ];
 
-/** What subscriptions may name is there when the file knows it. Refusal: InvalidSetting. */
+/** Resources that subscriptions may name exist if the file has them. Refusal: InvalidSetting. */
 function checkForeign({ azure }: ArmContext, found: readonly Found[]): readonly string[] {
   const isKnown = (id: string) => {
     const [, subscriptionId = "", resourceGroup = "", path = ""] =
@@ -229,7 +229,7 @@ function planSubscription(
   });
 }
 
-/** Of a topic of a domain, that of the domain. */
+/** For a topic of a domain: the domain's. */
 function keyOf(source: Source): string {
   if (source.kind === "foreign") return source.id.toLowerCase();
   const { group, kind } = source;
@@ -260,7 +260,7 @@ function canonical(value: unknown): string {
   );
 }
 
-/** What Azure would answer of resources that are there, or that the template makes. */
+/** What Azure would answer about resources that exist, or that the template creates. */
 function outsideOf(context: ArmContext, call: Call, symbols: ReadonlyMap<string, string>): Outside {
   const topicAt = (given: unknown) => {
     const id = symbols.get(String(given)) ?? String(given);

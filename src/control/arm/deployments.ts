@@ -1,9 +1,9 @@
-// Deployments of templates to a resource group, as `az deployment group` asks for them: tried out,
-// compared, carried out, and remembered. One that fails half-way leaves what it has made, as in
-// Azure; deployed again, it goes on from there, because what is as it is wanted is left alone.
+// Deployments of templates to a resource group, as `az deployment group` asks for them: validated,
+// compared, carried out, and stored. One that fails half-way leaves what it has created, as in
+// Azure; deployed again, it continues from there, because unchanged resources are not written.
 // Imitates https://learn.microsoft.com/rest/api/resources/deployments.
 //
-// *Differs:* of a deployment that a stop of the broker ended it is only known that it failed.
+// *Differs:* a deployment that was interrupted by a stop of the broker is only known as failed.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
@@ -31,7 +31,7 @@ export interface Deployment {
   readonly name: string;
 }
 
-/** As it is kept. */
+/** As stored. */
 interface DeploymentRecord extends Group {
   readonly name: string;
   readonly isComplete: boolean;
@@ -39,7 +39,7 @@ interface DeploymentRecord extends Group {
   readonly operationId: string;
   readonly startedAt: number;
   readonly endedAt: number;
-  /** Those that are no secrets. */
+  /** Those that are not secrets. */
   readonly parameters: Members;
   readonly outputs: Members;
   readonly resources: readonly string[];
@@ -53,7 +53,7 @@ const memoKind = "deployment";
 const nameRule = /^[-\w._()]{1,64}$/;
 /** A template nests deeper than any resource. */
 const depthMax = 100;
-/** In a group; the oldest goes. */
+/** Per group; the oldest is removed. */
 const recordsMax = 100;
 
 function keyOf({ group, name }: Deployment): string {
@@ -74,7 +74,7 @@ async function find(context: ArmContext, of: Deployment): Promise<DeploymentReco
   return found && current(context, found);
 }
 
-/** What runs in no operation that we remember was ended by a stop of the broker. */
+/** A running one without an operation was interrupted by a stop of the broker. */
 function current(context: ArmContext, record: DeploymentRecord): DeploymentRecord {
   const isOver = record.state !== "Running" || context.operations.isKnown(record.operationId);
   if (isOver) return record;
@@ -125,7 +125,7 @@ async function planFor(context: ArmContext, call: Call, { group, name }: Deploym
   return { body, plan: await planDeployment(context, call, group, body) };
 }
 
-/** An error in the words of Azure, with what was found wrong in it. */
+/** An error in Azure's wording, with its details. */
 function wordError(error: unknown): OperationError {
   if (!(error instanceof Refusal)) throw error;
   const { code } = JSON.parse(replyToRefusal(error).body ?? "{}").error as { code: string };
@@ -177,7 +177,7 @@ export async function putDeployment(
   return reply(old === undefined ? 201 : 200, render(running), { "azure-asyncoperation": status });
 }
 
-/** Values of secrets are kept nowhere. */
+/** Values of secrets are not stored. */
 function shownParameters({ template, parameters }: DeploymentBody): Members {
   const declared = isObject(template.parameters) ? template.parameters : {};
   const shown = Object.entries(parameters).map(([name, given]) => {
@@ -195,7 +195,7 @@ async function keep(context: ArmContext, of: Deployment, record: DeploymentRecor
   }
 }
 
-/** One after the other; what waits for endpoints waits together at the end. */
+/** One after the other; handshakes are awaited together at the end. */
 async function carryOut(
   context: ArmContext,
   call: Call,
@@ -233,7 +233,7 @@ function failed(details: readonly OperationError[]): OperationError {
   return { code: "DeploymentFailed", message: message.trim(), details };
 }
 
-/** Waits for what a write has begun. */
+/** Waits for a started write. */
 async function endOf(context: ArmContext, { headers }: Reply): Promise<OperationError | null> {
   const [, id = ""] =
     /operationsStatus\/([^?]+)/.exec(headers?.["azure-asyncoperation"] ?? "") ?? [];
@@ -294,7 +294,7 @@ export async function removeDeploymentsOf(context: ArmContext, group: Group): Pr
   }
 }
 
-/** How one goes, also when its operation is forgotten. */
+/** Its state, also if its operation is no longer known. */
 export async function getStatus(
   context: ArmContext,
   of: Deployment,
@@ -334,7 +334,7 @@ export async function listOperations(context: ArmContext, of: Deployment): Promi
   return reply(200, { value });
 }
 
-/** What would be refused is refused; nothing is written. */
+/** Refuses what would be refused; nothing is written. */
 export async function validateDeployment(
   context: ArmContext,
   call: Call,

@@ -1,8 +1,9 @@
-// The topics of a domain. They are no records of their own but names in the domain's record, made
-// by someone or with their first subscription, and gone with their last where the domain says so.
+// The topics of a domain. They have no records of their own but are names in the domain's record,
+// created explicitly or with their first subscription, and deleted with their last if the domain
+// says so.
 //
-// A topic that has a subscription is there, whatever the list says: between two writes of two
-// clients the list may fall behind.
+// A topic with a subscription exists, whatever the list says: between writes of two clients the
+// list may be out of date.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
@@ -29,7 +30,7 @@ import { done, reply } from "./reply.ts";
 /** Azure's. */
 const topicsMax = 100_000;
 
-/** As it is spelt, in any letter case that is asked for; undefined when it is not there. */
+/** In its own spelling, found in any letter case; undefined when it does not exist. */
 export function findDomainTopic(
   catalog: LiveCatalog,
   domain: Topic,
@@ -99,7 +100,7 @@ export async function putDomainTopic(
   });
 }
 
-/** Of a domain that makes its topics by itself. Refusal: NotFound, where it does not. */
+/** For a domain that creates its topics by itself. Refusal: NotFound, if it does not. */
 export async function needDomainTopic(
   context: ArmContext,
   source: DomainTopicSource,
@@ -134,7 +135,7 @@ async function addDomainTopic(context: ArmContext, source: DomainTopicSource) {
   return { domain: written, name: source.name };
 }
 
-/** Nothing else changes, and so whoever declared the domain goes on keeping it. */
+/** Nothing else changes, so the domain keeps its origin. */
 async function writeTopics(
   context: ArmContext,
   domain: Topic,
@@ -163,7 +164,7 @@ export async function removeDomainTopic(
   return done;
 }
 
-/** After a subscription of it has gone. */
+/** After one of its subscriptions was deleted. */
 export async function tidyDomainTopic(
   context: ArmContext,
   call: Call,

@@ -1,4 +1,4 @@
-// Whether a write may go on, by the etag that its client has read. A record's etag is its revision.
+// Whether a write may proceed, by the etag its client has read. A record's etag is its revision.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Request } from "../../core/request.ts";

@@ -1,4 +1,4 @@
-// Where subscriptions are: from the source that a path names to the records of the catalog.
+// Finds subscriptions: from the source in a path to the records of the catalog.
 
 import { parseStorageId } from "../../core/azure/storage.ts";
 import { Refusal } from "../../core/refusal.ts";
@@ -10,13 +10,13 @@ import { findDomainTopic, needDomain, needDomainTopic } from "./domains.ts";
 import { type ArmContext, findTopic, needTopic, refuseMissing } from "./find-topic.ts";
 import type { Named, Source } from "./path.ts";
 
-/** A subscription's place: its topic or domain, and within a domain perhaps one topic. */
+/** A subscription's source: its topic or domain, and within a domain perhaps one topic. */
 export interface SubscriptionParent {
   readonly topic: Topic;
   readonly domainTopic: string | null;
 }
 
-/** Where a subscription would be; undefined when there is no such topic. */
+/** The source of a subscription; undefined when there is no such topic. */
 export function findParent(catalog: LiveCatalog, source: Source): SubscriptionParent | undefined {
   switch (source.kind) {
     case "foreign": {
@@ -36,8 +36,8 @@ export function findParent(catalog: LiveCatalog, source: Source): SubscriptionPa
 }
 
 /**
- * An account that the file knows by its name alone is that account in every group, and is shown in
- * the one asked for.
+ * An account that the file knows by its name alone matches in every group, and is shown in the
+ * requested one.
  */
 function findStorage(catalog: LiveCatalog, id: string): Topic | undefined {
   const asked = parseStorageId(id);

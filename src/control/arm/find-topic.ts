@@ -1,5 +1,5 @@
-// What the control plane stands on, and what its topics and subscriptions share: finding a record
-// by its address, writing it unless someone else was faster, and telling of it.
+// What the control plane needs, and what its topics and subscriptions share: finding a record by
+// its address, writing it unless someone else was faster, and logging it.
 
 import type { AzureResources } from "../../core/azure/resources.ts";
 import type { BatchPolicy } from "../../core/delivery/batch.ts";
@@ -21,21 +21,21 @@ import { reply } from "./reply.ts";
 
 export interface ArmDeps {
   readonly registry: Registry;
-  /** As this broker routes by it now; what was written through us is in it after `refresh`. */
+  /** The catalog in effect; our own writes are in it after `refresh`. */
   readonly catalog: () => LiveCatalog;
   readonly refresh: () => Promise<void>;
-  /** What is kept of resource groups and deployments. */
+  /** What is stored of resource groups and deployments. */
   readonly memos: Memos;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   readonly makeKey: () => string;
   readonly profile: ProfileName;
-  /** What destinations may be named by their resource ids. */
+  /** Which resource ids destinations may have. */
   readonly azure: AzureResources;
-  /** What the batching setting takes that a subscription does not give (B-4). */
+  /** The default of the batching setting that is not given (B-4). */
   readonly batch: BatchPolicy;
-  /** `scheme://host[:port]` as the client called us. */
+  /** `scheme://host[:port]` as the client used it. */
   readonly baseUrl: (request: Request) => string;
   readonly handshakes: HandshakePort;
 }
@@ -49,7 +49,7 @@ export interface Call extends CallerUrl {
   readonly request: Request;
   /** As the client wrote it, percent-decoded, with single slashes. */
   readonly path: string;
-  /** The whole address without its query, as a client can use it. */
+  /** The whole address without its query, as the client can use it. */
   readonly url: string;
   readonly apiVersion: string;
 }
@@ -69,8 +69,8 @@ export function findTopic(catalog: LiveCatalog, source: TopicSource): Topic | un
 }
 
 /**
- * Refusal: NotFound. A name belongs to one topic of the broker, so that the group, which clients
- * may leave to a default, is soon mistaken: then the right one is told.
+ * Refusal: NotFound. A name belongs to one topic of the broker, and the group, which clients often
+ * leave to a default, is easily wrong: then the message gives the right one.
  */
 export function needTopic(catalog: LiveCatalog, source: TopicSource): Topic {
   const topic = findTopic(catalog, source);
@@ -81,7 +81,7 @@ export function needTopic(catalog: LiveCatalog, source: TopicSource): Topic {
   throw new Refusal("NotFound", `${message}${hint}`);
 }
 
-/** In the words of Azure Resource Manager. */
+/** In Azure Resource Manager's wording. */
 export function refuseMissing(source: Source, name?: string): Refusal {
   const [what, where] =
     source.kind === "foreign"
@@ -101,8 +101,8 @@ function typeAndName(source: Exclude<Source, { kind: "foreign" }>): string {
 }
 
 /**
- * Carries out a change that begins with reading, and does so anew when someone else's write came
- * between; unless the client wants to hear of that. Refusal: Conflict, after many such writes.
+ * Carries out a change that begins with reading, and repeats it when someone else's write came in
+ * between, unless the client asked to be refused then. Refusal: Conflict, after many such writes.
  */
 export function changing<T>(
   { refresh }: Pick<ArmContext, "refresh">,
@@ -112,7 +112,7 @@ export function changing<T>(
   return hasConditions(request) ? change() : retryStale(change, refresh);
 }
 
-/** A write that has happened, and where to ask how it went on. */
+/** A finished write, and where to poll for its progress. */
 export function replyToWrite(
   { apiVersion, baseUrl }: Call,
   written: {

@@ -1,6 +1,6 @@
-// Resource groups: what was said of one is a small record of the store. A group is also there
-// without one while something is in it. *Differs:* a topic may be made in a group that nobody made,
-// and the subscriptions of Azure's are any id that is named.
+// Resource groups: a group's own properties are a small record of the store. A group also exists
+// without one while something is in it. *Differs:* a topic may be created in a group that was not
+// created before, and any id works as an Azure subscription.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
@@ -14,7 +14,7 @@ import { type ArmContext, type Call, isInGroup } from "./find-topic.ts";
 import type { Group } from "./path.ts";
 import { reply } from "./reply.ts";
 
-/** As it is kept. */
+/** As stored. */
 export interface ResourceGroup extends Group {
   readonly location: string;
   readonly tags: Tags | null;
@@ -37,7 +37,7 @@ export async function putGroupRecord({ memos }: ArmContext, group: ResourceGroup
   await memos.putMemo(memoKind, keyOf(group), group);
 }
 
-/** Those that were made, those that something is in, and the one for what says no other. */
+/** Those that were created, those with something in them, and the default one. */
 export async function groupsIn(
   context: ArmContext,
   subscriptionId: string,
@@ -59,7 +59,7 @@ export async function findGroup(context: ArmContext, group: Group): Promise<Reso
   return all.find(({ resourceGroup }) => isSameName(resourceGroup, group.resourceGroup)) ?? null;
 }
 
-/** In the words of Azure Resource Manager. */
+/** In Azure Resource Manager's wording. */
 export function refuseNoGroup({ resourceGroup }: Group): Refusal {
   return new Refusal("NotFound", `Resource group '${resourceGroup}' could not be found.`);
 }
@@ -100,7 +100,7 @@ function readTagFilter(text: string): (group: ResourceGroup) => boolean {
   };
 }
 
-/** Asked for its head alone, Azure tells only whether the group is there. */
+/** For a HEAD request Azure only says whether the group exists. */
 export async function getGroup(context: ArmContext, call: Call, group: Group): Promise<Reply> {
   const found = await findGroup(context, group);
   const isHead = call.request.method === "HEAD";
@@ -142,7 +142,9 @@ export async function patchGroup(context: ArmContext, call: Call, group: Group):
   return reply(200, render(written));
 }
 
-/** With everything in it, as in Azure. What a storage account is told by, the file takes away. */
+/**
+ * With everything in it, as in Azure. Subscriptions of storage accounts are managed by the file.
+ */
 export async function removeGroup(
   context: ArmContext,
   group: Group,

@@ -1,6 +1,6 @@
-// Lists in pages, and the filter by name that Azure's lists know:
-// `$filter=contains(name, 'x') and not (name eq 'y' or name ne 'z')`, in any letter case.
-// Imitates https://learn.microsoft.com/rest/api/eventgrid (list operations).
+// Lists in pages, and the filter by name of Azure's lists: `$filter=contains(name, 'x') and not
+// (name eq 'y' or name ne 'z')`, case-insensitive. Imitates
+// https://learn.microsoft.com/rest/api/eventgrid (list operations).
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request } from "../../core/request.ts";
@@ -16,14 +16,14 @@ const filterDepthMax = 32;
 export interface Listed {
   /** What `$filter` looks at. */
   readonly name: string;
-  /** Unique in the list: its order, and where a page ends. */
+  /** Unique in the list: its order, and the bookmark of a page. */
   readonly key: string;
   readonly render: () => object;
 }
 
 /**
- * `url` is that of the request, without its query; `isFiltered`: by a `$filter` that is not ours.
- * Refusal: InvalidSetting.
+ * `url` is that of the request, without its query; `isFiltered`: by a `$filter` that is not handled
+ * here. Refusal: InvalidSetting.
  */
 export function replyWithList(
   items: readonly Listed[],

@@ -1,5 +1,5 @@
-// What Azure has around Event Grid and we do not: refused by its name, and listed as empty, so that
-// scripts which only look go on, and whoever asks for more reads what is missing.
+// What Azure has around Event Grid and Posthorn does not: lists are empty, so that read-only
+// scripts continue, and everything else is refused by name.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
@@ -30,13 +30,13 @@ const kinds: ReadonlyMap<string, string> = new Map([
 
 export interface Missing {
   readonly kind: "missing";
-  /** For people. */
+  /** For messages. */
   readonly what: string;
-  /** Whether all of them are asked for, and not one. */
+  /** Whether it is a list. */
   readonly isList: boolean;
 }
 
-/** Null for what is not known to be missing. `segments` begin with the kind. */
+/** Null for anything else. `segments` begin with the kind. */
 export function missingIn([first, ...rest]: readonly string[]): Missing | null {
   const what = kinds.get(first?.toLowerCase() ?? "");
   return what === undefined ? null : { kind: "missing", what, isList: rest.length === 0 };
@@ -46,7 +46,7 @@ export function listNone(): Reply {
   return reply(200, { value: [] });
 }
 
-/** What is not there need not be removed. */
+/** Deleting what does not exist succeeds. */
 export function removeNone(): Reply {
   return done;
 }

@@ -1,10 +1,10 @@
 // Long-running operations, as clients of Azure Resource Manager know them: a write is answered at
-// once with an address, and asking there tells how it went.
+// once with an address to poll for its result.
 //
-// An answer is held back for a while where the end is near, because clients that hear "in progress"
-// go to sleep for seconds. What has ended is remembered for a bounded number of operations and not
-// over a restart. So the address also names the resource, and for an operation that is not
-// remembered the resource's own state is the answer: a poller is never left without one.
+// An answer is delayed a little if the end may be near, because clients that get "in progress"
+// sleep for seconds. The results of a bounded number of operations are kept, in memory. So the
+// address also names the resource, and for an unknown operation the resource's own state is the
+// answer: a poller always gets one.
 
 import type { Clock, Ids, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
@@ -27,12 +27,12 @@ export interface OperationError {
 export type Progress = Ending | { readonly status: "InProgress" };
 
 export interface Operations {
-  /** The id of a new operation, which fails when what it waits for rejects. */
+  /** The id of a new operation, which fails when its promise rejects. */
   start(ending: Promise<Ending>): string;
   isKnown(id: string): boolean;
-  /** How it ended, however long that takes; null for one that is not remembered. */
+  /** How it ended, however long that takes; null for an unknown one. */
   end(id: string): Promise<Progress | null>;
-  /** Null for one that is not remembered. Waits a while for one that has not ended. */
+  /** Null for an unknown one. Waits a while for one that has not ended. */
   look(id: string): Promise<Progress | null>;
 }
 
@@ -49,9 +49,9 @@ export function openOperations({
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Resolves when nothing happens any more before time moves on; only virtual time knows. */
+  /** Resolves when nothing happens any more before time moves on; only a virtual clock knows. */
   readonly quiet: (() => Promise<unknown>) | null;
-  /** Ends all holding back. */
+  /** Ends all delays. */
   readonly stop: AbortSignal;
 }): Operations {
   const remembered = new Map<string, { progress: Progress; readonly ended: Promise<void> }>();
@@ -99,7 +99,7 @@ export function openOperations({
   };
 }
 
-/** What clients are told when an endpoint did not agree; the code is the service's. */
+/** The error when an endpoint did not agree; the code is the service's. */
 export function failedValidation(endpoint: string, why: string): Ending {
   const words = `Webhook validation handshake failed for ${endpoint}. ${why}`;
   return { status: "Failed", error: { code: "Url validation", message: words } };

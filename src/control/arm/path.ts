@@ -1,19 +1,19 @@
 // What a path of Azure Resource Manager asks for. It is a scope, `providers/Microsoft.EventGrid`
 // and what is wanted there; the scope may be a resource of Event Grid's itself. Segments are
-// compared without regard to letter case, and names keep theirs. Nothing is looked up here.
+// case-insensitive, and names keep their case. Nothing is looked up here.
 //
 // Assumes a path that is already percent-decoded. A slash that was encoded separates like any
 // other: no name here has one.
 
 import { type Missing, missingIn } from "./missing-kinds.ts";
 
-/** The group in which Azure would have a resource. */
+/** The resource group of a resource. */
 export interface Group {
   readonly subscriptionId: string;
   readonly resourceGroup: string;
 }
 
-/** Whose events are listened to. */
+/** The source of events. */
 export type Source =
   | { readonly kind: "topic" | "domain"; readonly group: Group; readonly name: string }
   | {
@@ -22,13 +22,13 @@ export type Source =
       readonly domain: string;
       readonly name: string;
     }
-  /** Something that Azure has and we do not: a storage account, a whole resource group. */
+  /** Something that Azure has and Posthorn does not: a storage account, a whole resource group. */
   | { readonly kind: "foreign"; readonly id: string };
 
-/** Whether a subscription is asked for as an extension of its source, or as a part of it. */
+/** Whether a subscription is addressed as an extension of its source, or as a part of it. */
 export type Form = "scope" | "nested";
 
-/** Whose subscriptions are to be listed when it is not one source's. */
+/** Whose subscriptions are listed if not those of one source. */
 export interface Region {
   readonly subscriptionId: string;
   readonly resourceGroup: string | null;
@@ -88,7 +88,7 @@ export interface Named {
   readonly name: string;
 }
 
-/** A subscription itself, or something it is asked. The last two are ours alone. */
+/** A subscription itself, or an action on it. The last two are Posthorn's own. */
 export type SubscriptionAsk =
   | "subscription"
   | "fullUrl"
@@ -123,7 +123,7 @@ export function parsePath(path: string): Asked {
   );
 }
 
-/** What Azure has beside any resource: its tags, and who may do what with it. */
+/** What Azure has for any resource: its tags, and its permissions. */
 function parseAround(segments: Segments): Asked | null {
   const place = segments.findLastIndex((segment) => isWord(segment, "providers"));
   const [namespace, ...inside] = place < 0 ? [] : segments.slice(place + 1);
@@ -161,7 +161,7 @@ function parseTagged(scope: Segments): Tagged | null {
     : { kind: "group", group: { subscriptionId, resourceGroup } };
 }
 
-/** Private links hang on a topic or domain. */
+/** Private links belong to a topic or domain. */
 function parsePrivate(inside: Segments): Missing | null {
   const isTopic = isWord(inside[0], "topics") || isWord(inside[0], "domains");
   return isTopic ? missingIn(inside.slice(2)) : null;
@@ -180,8 +180,8 @@ function isWord(segment: string | undefined, word: string): boolean {
 }
 
 /**
- * The segments that stand where the pattern has `:`, or null when it does not fit:
- * `matchPattern(["topics", "orders"], "topics/:")` is `["orders"]`.
+ * The segments where the pattern has `:`, or null when it does not match: `matchPattern(["topics",
+ * "orders"], "topics/:")` is `["orders"]`.
  */
 function matchPattern(segments: Segments, pattern: string): string[] | null {
   const words = pattern.split("/");
@@ -195,7 +195,7 @@ function matchPattern(segments: Segments, pattern: string): string[] | null {
   return names;
 }
 
-/** The first pattern that fits says what is asked for. */
+/** The first pattern that matches decides. */
 function firstFit<T>(
   segments: Segments,
   table: Readonly<Record<string, (...names: string[]) => T>>,
@@ -207,7 +207,7 @@ function firstFit<T>(
   return null;
 }
 
-/** What clients ask of Azure beside Event Grid. */
+/** What clients ask Azure for besides Event Grid. */
 function parseOutside(segments: Segments): Asked {
   const found = firstFit<Asked>(segments, {
     subscriptions: () => ({ kind: "azureSubscriptions" }),
@@ -237,7 +237,7 @@ function parseOutside(segments: Segments): Asked {
   return found ?? { kind: "unknown" };
 }
 
-/** Of the service itself, whoever asks. */
+/** Of the service itself. */
 function parseGlobal(inside: Segments): Asked | null {
   return firstFit<Asked>(inside, {
     operations: () => ({ kind: "operations" }),
@@ -257,7 +257,7 @@ function parseWithin(scope: Segments): Within | null {
   });
 }
 
-/** In a whole subscription of Azure's, or in one of its groups. */
+/** In a whole Azure subscription, or in one of its groups. */
 function parseWithinScope(inside: Segments, within: Within): Asked | null {
   const { subscriptionId, resourceGroup } = within;
   const group = resourceGroup === null ? null : { subscriptionId, resourceGroup };
@@ -332,7 +332,7 @@ function parseSource(scope: Segments): Source {
   return own ?? { kind: "foreign", id: `/${scope.join("/")}` };
 }
 
-/** What extends any resource at all. */
+/** What extends any resource. */
 function parseAtSource(inside: Segments, source: Source): Asked | null {
   const found = firstFit<Asked>(inside, {
     eventTypes: () => ({ kind: "eventTypes", source }),

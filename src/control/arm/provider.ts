@@ -1,5 +1,5 @@
 // What clients ask of Azure around Event Grid: subscriptions, groups, locations, the provider and
-// what it can do. There is little behind it: any subscription id will do.
+// what it can do. Any subscription id works.
 
 import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
@@ -12,7 +12,7 @@ import { reply } from "./reply.ts";
 
 const provider = "Microsoft.EventGrid";
 
-/** Those that clients were seen to use; any other that looks like one will do. */
+/** Those that clients use; any other that looks like one works, too. */
 const apiVersions = [
   "2025-07-15-preview",
   "2025-02-15",
@@ -105,7 +105,7 @@ export function listProviders(context: ArmContext, subscriptionId: string): Repl
   return reply(200, { value: [providerOf(context, subscriptionId)] });
 }
 
-/** Also what registering it answers. Refusal: NotFound, for any other provider. */
+/** Also the answer to registering it. Refusal: NotFound, for any other provider. */
 export function getProvider(
   context: ArmContext,
   { subscriptionId, namespace }: { readonly subscriptionId: string; readonly namespace: string },
@@ -156,7 +156,7 @@ export function getTopicType(context: ArmContext, name: string): Reply {
   return reply(200, topicTypeOf(context, needTopicType(name)));
 }
 
-/** Who publishes to a topic of their own also makes up its event types. Refusal: NotFound. */
+/** The event types of a custom topic are made up by its publishers. Refusal: NotFound. */
 export function listTopicTypeEventTypes(name: string): Reply {
   needTopicType(name);
   return reply(200, { value: [] });
@@ -168,7 +168,7 @@ function needTopicType(name: string): (typeof topicTypes)[number] {
   throw new Refusal("NotFound", `The topic type '${name}' was not found.`);
 }
 
-/** Resources, with what can be asked of them beside reading, writing and deleting. */
+/** Resources, with their actions besides reading, writing and deleting. */
 const abilities: Readonly<Record<string, readonly string[]>> = {
   topics: ["listKeys/action", "regenerateKey/action"],
   domains: ["listKeys/action", "regenerateKey/action"],

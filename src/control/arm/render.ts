@@ -1,5 +1,5 @@
-// Topics and subscriptions as Azure Resource Manager shows them. Secrets are never in it: of a URL
-// only what stands before its query, of a secret header only its name.
+// Topics and subscriptions as Azure Resource Manager shows them. Without secrets: a URL without its
+// query, a secret header without its value.
 
 import { policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
@@ -20,7 +20,7 @@ import { tenantId } from "../signin/azure-signin.ts";
 import type { Form } from "./path.ts";
 
 export interface TopicView {
-  /** `scheme://host[:port]` as the client called us. */
+  /** `scheme://host[:port]` as the client used it. */
   readonly baseUrl: string;
   readonly state: "Creating" | "Updating" | "Succeeded";
 }
@@ -73,7 +73,7 @@ export function renderDomainTopic(
   };
 }
 
-/** ARM id of what a subscription listens to. */
+/** ARM id of a subscription's source. */
 export function sourceArmId(topic: Topic, domainTopic: string | null): string {
   const id = topicArmId(topic);
   return domainTopic === null ? id : `${id}/topics/${domainTopic}`;
@@ -88,11 +88,11 @@ export function subscriptionArmId(topic: Topic, subscription: Subscription, form
 export interface SubscriptionView {
   readonly topic: Topic;
   readonly form: Form;
-  /** The broker's, where the topic has none of its own. */
+  /** The broker's, if the topic has none of its own. */
   readonly profile: ProfileName;
 }
 
-/** The terms last asked for, whether or not they are in force. */
+/** The settings last written, whether or not they are active. */
 export function wantedTerms(subscription: Subscription): SubscriptionTerms {
   return subscription.handshake?.pending ?? subscription;
 }

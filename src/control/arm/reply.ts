@@ -1,5 +1,5 @@
-// Replies of the control plane in the shape of Azure Resource Manager. One table says what each
-// refusal is called there: { "error": { "code", "message", "target", "details" } }.
+// Replies of the control plane in the shape of Azure Resource Manager. One table has the code of
+// each refusal there: { "error": { "code", "message", "target", "details" } }.
 
 import type { Refusal, RefusalCode } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
@@ -37,7 +37,7 @@ export const armHeaders = {
   "x-content-type-options": "nosniff",
 };
 
-/** A body in JSON. A client that follows nothing else follows `Retry-After`. */
+/** A JSON body. Some clients only respect `Retry-After`. */
 export function reply(
   status: number,
   body: object,

@@ -1,6 +1,6 @@
-// All resources of a subscription of Azure's or of a group in it, in short, as `az resource list`
-// asks for them: topics and domains. What extends a resource is in no such list.
-// Imitates https://learn.microsoft.com/rest/api/resources/resources/list.
+// All resources of an Azure subscription or a group, in short, for `az resource list`: topics and
+// domains. Extensions of resources are not listed. Imitates
+// https://learn.microsoft.com/rest/api/resources/resources/list.
 
 import type { Reply } from "../../core/request.ts";
 import { isSameName } from "../../core/text/compare.ts";
@@ -57,7 +57,7 @@ const tests: Readonly<Record<string, (value: string) => Test>> = {
   tagvalue: (value) => (topic) => Object.values(topic.place.tags ?? {}).includes(value),
 };
 
-/** Equalities with `and` between them. Refusal: InvalidSetting. */
+/** Equalities joined by `and`. Refusal: InvalidSetting. */
 function readFilter(text: string): Test {
   const parts = text.split(/\s+and\s+/i).map((part) => {
     const [, field = "", value = ""] = /^\s*(\w+)\s+eq\s+'([^']*)'\s*$/i.exec(part) ?? [];

@@ -1,8 +1,8 @@
-// The control plane in the shape of Azure Resource Manager: which path and method asks for what.
-// Azure's scopes have many segments, so a few routes take everything and the path is read here.
-// What the service has and we do not is refused, never answered as if it were there.
+// The control plane in the shape of Azure Resource Manager: which path and method means what.
+// Azure's scopes have many segments, so a few routes take everything and the path is parsed here.
+// What is not supported is refused, never answered as if it existed.
 //
-// Deliberately absent: who may ask. That is settled before a request comes here.
+// Deliberately absent: access rules, which are checked before.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
@@ -35,20 +35,20 @@ type Method = (typeof methods)[number];
 
 const pathCharactersMax = 500;
 
-/** Where a path begins that is ours. */
+/** The first segments of our paths. */
 const roots = ["/subscriptions", "/providers"];
 
-/** The JavaScript client encodes the slashes of the scope before this, and of no other. */
+/** The JavaScript client encodes the slashes of the scope before this segment, and only there. */
 const extensionTopicPath = "/providers/Microsoft.EventGrid/extensionTopics/default";
 
 const apiVersionRule = /^\d{4}-\d{2}-\d{2}(-[a-z0-9]+)?$/i;
-/** For answers to clients that did not say. */
+/** The default for clients that did not say. */
 const apiVersionDefault = "2022-06-15";
 
 export interface ArmOptions {
-  /** Resolves when nothing more happens before time moves on; null where time moves by itself. */
+  /** Resolves when nothing more happens before time moves on; null if time moves by itself. */
   readonly quiet?: (() => Promise<unknown>) | null;
-  /** Aborts when the broker stops, so that no answer is held back. */
+  /** Aborts when the broker stops, so that no answer is delayed. */
   readonly stop?: AbortSignal;
 }
 
@@ -155,7 +155,7 @@ function actsOn(context: ArmContext, call: Call, asked: Asked): Acts {
   }
 }
 
-/** Where a path is long, its end says what is asked for. */
+/** Of a long path, its end decides. */
 function endOf(path: string): string {
   return path.length > pathCharactersMax ? `…${path.slice(-pathCharactersMax)}` : path;
 }
@@ -335,14 +335,14 @@ function actsOnDeployments(context: ArmContext, call: Call, asked: DeploymentAsk
   }
 }
 
-/** Writes a resource of a template as if its own request had come. */
+/** Writes a resource of a template like its own request. */
 async function put(context: ArmContext, call: Call): Promise<Reply> {
   const act = actsOn(context, call, parsePath(call.path)).PUT;
   if (act === undefined) throw new Refusal("InvalidSetting", `${call.path} cannot be written.`);
   return await act();
 }
 
-/** One that is not remembered is told by the state of its resource. */
+/** The result of an unknown operation is the state of its resource. */
 async function tellOperation(context: ArmContext, call: Call, id: string): Promise<Reply> {
   const progress = (await context.operations.look(id)) ?? progressOfResource(context, call);
   if (progress === null) throw refuseOperation(id);
@@ -350,7 +350,7 @@ async function tellOperation(context: ArmContext, call: Call, id: string): Promi
   return reply(200, body, progress.status === "InProgress" ? { "retry-after": "1" } : {});
 }
 
-/** What has been removed since then has been written before. */
+/** What has been deleted since then had been written before. */
 function progressOfResource(context: ArmContext, { request }: Call): Progress | null {
   const { resource } = request.query;
   if (resource === undefined) return null;
@@ -359,7 +359,7 @@ function progressOfResource(context: ArmContext, { request }: Call): Progress | 
   return found ? subscriptions.progressOf(found.subscription) : { status: "Succeeded" };
 }
 
-/** Who publishes to a topic of their own makes up its event types; what is not ours has none. */
+/** The event types of a custom topic are made up by its publishers; other sources have none. */
 function listEventTypes(context: ArmContext, source: Source): Reply {
   needSource(context, source);
   return reply(200, { value: [] });

@@ -1,8 +1,8 @@
-// Event subscriptions as resources. A subscription is one and the same whether it is asked for as
-// an extension of its topic or as a part of it; only its id and type are shown in the form asked.
+// Event subscriptions as resources. A subscription is the same whether it is addressed as an
+// extension of its topic or as a part of it; only its id and type are shown in the form used.
 //
-// A write never changes what is in force: the new terms wait for the endpoint's consent, and until
-// then the old ones go on. *Differs:* lists for a whole subscription of Azure's hold all event
+// A write never changes the active settings: the new ones wait for the handshake, and until then
+// the old ones stay. *Differs:* lists for a whole Azure subscription contain all event
 // subscriptions in it, also those of topics in one region.
 
 import type { Reply } from "../../core/request.ts";
@@ -43,7 +43,7 @@ import type { Form, Named, Region, Source } from "./path.ts";
 import { renderSubscription, subscriptionArmId, wantedTerms } from "./render.ts";
 import { done, reply } from "./reply.ts";
 
-/** Beside the properties; taken from Azure's clients without effect. */
+/** Besides the properties; accepted without effect. */
 const idleAround = ["id", "name", "type", "etag", "systemData", "location", "tags"];
 
 export async function putSubscription(
@@ -56,7 +56,7 @@ export async function putSubscription(
   );
 }
 
-/** What a PUT asks for, checked against what is there; nothing is written. */
+/** What a PUT asks for, checked against what exists; nothing is written. */
 export function readTerms(
   context: ArmContext,
   call: Call,
@@ -74,7 +74,7 @@ export function readTerms(
   });
 }
 
-/** The members stand in the body itself; some clients wrap them as in a PUT. */
+/** The members are in the body itself; some clients wrap them as in a PUT. */
 export async function patchSubscription(
   context: ArmContext,
   call: Call,
@@ -133,7 +133,7 @@ async function write(
   termsOf: TermsOf,
 ): Promise<Reply> {
   const [topic, stored, written] = await changing(context, call.request, async () => {
-    // What is wrong is refused before a topic of a domain is made for it.
+    // Errors are refused before a topic of a domain is created.
     const before =
       findParent(context.catalog(), named.source) ?? parentToBe(context.catalog(), named.source);
     const old = findSubscription(context.catalog(), before, named.name);
@@ -144,7 +144,7 @@ async function write(
     const put = await context.registry.putSubscription(draft, old?.revision ?? 0);
     return [parent.topic, old, put] as const;
   });
-  // Begun before anything else can fail: what is written as asked is really asked.
+  // Started before anything else can fail: what was written must be asked.
   const ending: Promise<Ending> =
     written.handshake === null
       ? Promise.resolve({ status: "Succeeded" })
@@ -165,7 +165,7 @@ async function write(
   });
 }
 
-/** What is in force stays so until the endpoint has agreed. */
+/** The active settings stay until the endpoint has agreed. */
 function draftOf(
   context: ArmContext,
   {
@@ -199,13 +199,13 @@ function draftOf(
   };
 }
 
-/** One that waits for a person has ended as far as a poller goes: its state tells the rest. */
+/** For a poller, one that waits for a person has ended: its state says the rest. */
 function endingOf(subscription: Subscription, verdict: Verdict): Ending {
   if (verdict.state !== "Failed") return { status: "Succeeded" };
   return failedValidation(endpointOf(wantedTerms(subscription).destination), verdict.why);
 }
 
-/** What is known of an operation from the subscription alone. */
+/** The state of an operation from the subscription alone. */
 export function progressOf(subscription: Subscription) {
   const { state, handshake } = subscription;
   if (state === "Creating" || state === "Updating") return { status: "InProgress" } as const;
@@ -245,7 +245,7 @@ export async function removeSubscription(
   return done;
 }
 
-/** Only a webhook has one of its own; that of a function is the operator's to know. */
+/** Only a webhook has one of its own; that of a function is in the file. */
 export function getFullUrl(context: ArmContext, named: Named): Reply {
   const { subscription } = needSubscription(context.catalog(), named);
   const { destination } = wantedTerms(subscription);
@@ -257,7 +257,7 @@ export function getDeliveryAttributes(context: ArmContext, named: Named): Reply 
   return reply(200, { value: renderHeaders(headers, { showsSecrets: true }) });
 }
 
-/** Ours: what was said to the endpoint, and what it said. */
+/** Posthorn only: the exchanges with the endpoint. */
 export function getHandshake(context: ArmContext, named: Named): Reply {
   const { subscription } = needSubscription(context.catalog(), named);
   const { state, handshake } = subscription;
@@ -275,7 +275,7 @@ export function getHandshake(context: ArmContext, named: Named): Reply {
   });
 }
 
-/** Ours: asks the endpoint again. How it goes is told where the answer says. */
+/** Posthorn only: repeats the handshake. The answer says where to follow it. */
 export function validate(context: ArmContext, call: Call, named: Named): Reply {
   const { topic, subscription } = needSubscription(context.catalog(), named);
   const ending = context.handshakes
@@ -292,8 +292,8 @@ export function validate(context: ArmContext, call: Call, named: Named): Reply {
 }
 
 /**
- * Of one topic, domain, topic of a domain or storage account. What is not ours has none.
- * Refusal: NotFound.
+ * Of one topic, domain, topic of a domain or storage account. Other sources have none. Refusal:
+ * NotFound.
  */
 export function listOfSource(
   context: ArmContext,

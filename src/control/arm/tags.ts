@@ -1,5 +1,5 @@
-// Tags of topics, domains and resource groups as a resource of their own, which `az tag` asks for.
-// Imitates https://learn.microsoft.com/rest/api/resources/tags.
+// Tags of topics, domains and resource groups as a resource of their own, for `az tag`. Imitates
+// https://learn.microsoft.com/rest/api/resources/tags.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
@@ -94,7 +94,7 @@ function show({ path }: Call, tags: Tags): Reply {
   });
 }
 
-/** Every name that is used in a subscription of Azure's, with its values and how often. */
+/** Every name used in an Azure subscription, with its values and how often. */
 export async function listTagNames(context: ArmContext, subscriptionId: string): Promise<Reply> {
   const counts = new Map<string, Map<string, number>>();
   const groups = await groupsIn(context, subscriptionId);

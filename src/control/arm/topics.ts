@@ -1,6 +1,5 @@
-// Topics and domains as resources: written, changed, shown, listed and removed, with their keys.
-// What a client changes here is its own from then on: a configuration file that declared it leaves
-// it alone.
+// Topics and domains as resources, with their keys. What a client changes here is managed by the
+// API from then on: a configuration file that declared it no longer changes it.
 
 import { unusedUnder, whyUnused } from "../../core/delivery/allowance.ts";
 import type { ProfileName } from "../../core/delivery/profile.ts";
@@ -46,12 +45,12 @@ import type { TopicKind, TopicSource, Within } from "./path.ts";
 import { renderTopic } from "./render.ts";
 import { done, reply } from "./reply.ts";
 
-/** Of the resource, beside its properties; taken from Azure's clients without effect. */
+/** Of the resource, besides its properties; accepted without effect. */
 const idleAround = ["id", "name", "type", "etag", "systemData"];
 
 const membersAround = ["location", "tags", "properties", ...traitsAround, ...idleAround];
 
-/** Ours: whoever moves a topic here can bring its keys along. They are never shown with it. */
+/** Posthorn only: a moved topic can keep its keys. They are never shown with it. */
 const keyNames = ["key1", "key2"] as const;
 
 const reservedNames = /^(microsoft|eventgrid|system)/i;
@@ -71,7 +70,7 @@ export async function putTopic(
   return await finish(context, call, { stored, written });
 }
 
-/** What a PUT asks for, checked against what is there; nothing is written. */
+/** What a PUT asks for, checked against what exists; nothing is written. */
 export function draftTopic(
   context: ArmContext,
   { request }: Call,
@@ -127,8 +126,8 @@ export async function patchTopic(
 }
 
 /**
- * What stays when a whole topic is written without it: what Azure's clients cannot say, and what
- * publishers would trip over if it changed unasked.
+ * What a PUT without it does not change: what Azure's clients cannot send, and what publishers
+ * would notice if it changed by accident.
  */
 function whatStays({ profile, port, domain, inputSchema, mapping }: Topic) {
   return { profile, port, domain, inputSchema, mapping };
@@ -185,7 +184,7 @@ function checkNewName({ topics }: Catalog, { kind, name, group }: TopicSource): 
   throw new Refusal("Conflict", `${words}: topics and domains of a broker share their names.`);
 }
 
-/** Refusal: Conflict, for a place that is another than before. */
+/** Refusal: Conflict, if it exists elsewhere. */
 function checkPlace(
   { location, tags }: Members,
   { group }: TopicSource,
@@ -206,7 +205,7 @@ function checkPlace(
   return { subscriptionId, resourceGroup, location: folded, tags: checkTags(tags) };
 }
 
-/** Refusal: Conflict, when what is subscribed could no longer be delivered as it was asked for. */
+/** Refusal: Conflict, if subscriptions could no longer be delivered in their schema. */
 function checkSubscribers(
   { catalog, profile: usual }: Pick<ArmContext, "catalog" | "profile">,
   old: Topic | undefined,
@@ -226,7 +225,7 @@ function checkSubscribers(
   if (before !== after) checkTerms(listening, after);
 }
 
-/** Terms that wait for their endpoint's consent count like those in force. */
+/** Settings that wait for a handshake count like active ones. */
 function checkTerms(listening: readonly Subscription[], profile: ProfileName): void {
   for (const { name, handshake, ...inForce } of listening) {
     const [idle] = [inForce, handshake?.pending ?? inForce].flatMap((terms) =>
@@ -259,7 +258,7 @@ export function getTopic(context: ArmContext, call: Call, source: TopicSource): 
   return reply(200, body, { etag: etagOf(topic) });
 }
 
-/** Goes with everything that listens to it. */
+/** Deleted with all its subscriptions. */
 export async function removeTopic(
   context: ArmContext,
   call: Call,

@@ -71,7 +71,7 @@ export interface FoundBlob {
 const nowhere =
   "No subscription names such a container for its dead letters; name any with account and container.";
 
-/** The store's thread is not to be kept busy by one blob. */
+/** The event loop must not be kept busy by one blob. */
 const keysPerLook = 1_000;
 
 /** Blobs that are read at the same time, and how large they may be together. */
@@ -171,7 +171,7 @@ async function siftBlob(
   };
 }
 
-/** The letters of a blob mostly have one topic; it is looked for once. */
+/** The dead letters of a blob usually have one topic; it is looked up once. */
 function siftingOf(deps: LetterDeps, container: BlobContainer, blob: BlobListing) {
   const catalog = deps.catalog();
   const homes = new Map<string, Home>();
@@ -220,10 +220,7 @@ export async function countsOf(
   return counts;
 }
 
-/**
- * By what an event is known when it comes back as another dead letter: who was to have it, and what
- * its publisher calls it.
- */
+/** Identifies an event that is dead-lettered again: its subscription, and the publisher's id. */
 export function redrivenKey(
   subscription: string,
   { source, id }: Pick<LetterHead, "source" | "id">,

@@ -1,5 +1,5 @@
-// The letters that an order means, gathered: by a walk through the stores, or from the places it
-// names. What cannot be had is told and not thrown.
+// Collects the dead letters of a redrive: by a walk through the stores, or by their ids. What
+// cannot be read is reported and not thrown.
 
 import type { LetterPath } from "../../core/deadletter/letter-path.ts";
 import type { DeadLetterReader, NotRead } from "../../core/deadletter/letter-store.ts";
@@ -16,13 +16,13 @@ import type { Order } from "./redrive-order.ts";
 /** Whole letters of a large blob are held so many at a time. */
 const lettersPerRead = 100;
 
-/** Who is told on the way. */
+/** Gets reports on the way. */
 export interface Ear {
   readonly signal: AbortSignal;
   remark(words: string): void;
-  /** Of a store, or a part of one, that may hold letters nobody knows of. */
+  /** About a store, or a part of one, that could not be read. */
   miss(words: string): void;
-  /** Of one letter that was meant. */
+  /** About one selected dead letter. */
   skip(words: string): void;
 }
 

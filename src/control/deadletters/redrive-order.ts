@@ -1,5 +1,5 @@
-// An order to send dead letters again, put beside the catalog. That letters and subscriptions are
-// still there is seen when their turn comes; what can be refused at once is.
+// A request for a redrive, checked against the catalog. Whether dead letters and subscriptions
+// still exist is seen when their turn comes; what can be refused at once is.
 
 import type { RedriveOrder } from "../../core/api/orders.ts";
 import type { StorageAccount } from "../../core/azure/storage.ts";
@@ -24,11 +24,11 @@ export interface Order {
   readonly target: Target;
   readonly perSecond: number;
   readonly isDryRun: boolean;
-  /** Also what has been sent again too often. */
+  /** Also what has been redriven too often. */
   readonly force: boolean;
 }
 
-/** `words` name it to people, without secrets. */
+/** `words` describe it without secrets. */
 export type Target = { readonly words: string } & (
   | { readonly kind: "home" }
   | { readonly kind: "subscription"; readonly id: SubscriptionId }
@@ -69,7 +69,7 @@ function readTarget(to: RedriveOrder["to"], catalog: Catalog): Target {
   return "url" in to ? readUrl(to.url) : readSubscription(to, catalog);
 }
 
-/** The URL is told by its shape alone: its query often is a secret. */
+/** The URL is described only by its type: its query is often a secret. */
 function readUrl(value: string): Target {
   const url = URL.parse(value);
   const isFine =

@@ -1,4 +1,4 @@
-// How far a redrive is: what it counts, and the first few of what it has to say.
+// The progress of a redrive: its counts, and the first few remarks.
 
 import type { DeadLetterView, RedriveView } from "../../core/api/views.ts";
 import { redriveLimits } from "../../core/deadletter/redrive.ts";
@@ -30,7 +30,7 @@ export class Progress implements Omit<Ear, "signal"> {
     return { total, sent, failed: this.#failed, skipped: this.#skipped };
   }
 
-  /** Where nothing could be looked into, nothing was done. */
+  /** If nothing could be read, nothing was done. */
   get hasSeenNothing(): boolean {
     return this.total === 0 && this.#missed > 0;
   }

@@ -1,4 +1,4 @@
-// The way of one dead letter back: where it goes, what is sent there, and what is remembered of it.
+// Where a redriven dead letter goes, what is sent there, and what is counted.
 
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
 import { eventOfLetter } from "../../core/deadletter/redrive.ts";
@@ -36,7 +36,7 @@ interface Stamp {
   readonly at: Instant;
 }
 
-/** For that subscription alone, whatever its filter. */
+/** For that subscription only, whatever its filter. */
 export function routedOf(
   { found, goal: { subscription, topic } }: Redrivable<SubscriptionGoal>,
   { ids, at }: Stamp,
@@ -48,8 +48,8 @@ export function routedOf(
 }
 
 /**
- * As a subscription of the letter's name would be sent it, in the schema that it has. The original
- * of a custom schema stays within its envelope: of a URL we do not know what it expects.
+ * As a subscription of the same name would get it, in its own schema. An event of a custom schema
+ * stays in its envelope: what a URL expects is not known.
  */
 export function parcelOf(
   { found: { letter, ...found }, goal }: Redrivable<UrlGoal>,
@@ -74,8 +74,8 @@ export function parcelOf(
 }
 
 /**
- * For the letter, and for who gets the event: if that is another subscription, its next letter is
- * found under that name, with as many times behind it.
+ * For the dead letter, and for the target: if that is another subscription, its next dead letter is
+ * found under that name, with the same count.
  */
 export function notesOf(
   { found: { subscription, letter }, goal, times }: Redrivable,
@@ -97,7 +97,7 @@ export function handledKey(
   return redrivenKey(`${redrive} ${subscription}`, letter);
 }
 
-/** To people, where several are told of. */
+/** For messages about several of them. */
 export function nameOf({ subscription, letter }: FoundLetter): string {
   return subscription === "" ? `event ${letter.id}` : `${subscription}, event ${letter.id}`;
 }

@@ -1,10 +1,10 @@
-// One redrive from its order to its end. First it finds its letters, all of them: what is
-// dead-lettered again while it runs belongs to another redrive, so that none can feed itself. Then
-// it reads them again in turn and sends them at its pace.
+// One redrive from its order to its end. First it finds all its dead letters: what is dead-lettered
+// again while it runs belongs to another redrive, so that none can feed itself. Then it reads them
+// again one by one and sends them at its rate.
 //
-// To a subscription an event is appended to the store like any published one, for that subscription
-// alone and past its filter; from there on retries, health, pauses and dead letters are as ever. To
-// a URL it is sent once: the letter itself is the copy that is kept, and can be sent again.
+// To a subscription, an event is appended to the store like a published one, for that subscription
+// only and without its filter; retries, health, pauses and dead letters then work as usual. To a
+// URL it is sent once: the dead letter itself is kept, and can be sent again.
 //
 // The crash line: what is about to be sent is kept, then counted, then sent. A crash in between has
 // counted one too many, and never one too few, for the guard against loops relies on it; a redrive
@@ -57,11 +57,11 @@ export interface RedriveDeps extends LetterDeps {
   readonly log: Log;
   readonly meter: Meter;
   readonly chronicle?: Pick<Chronicle, "note">;
-  /** Which answers of a URL are a success, and how long one is waited for. */
+  /** Which answers of a URL are a success, and the timeout. */
   readonly profile: ProfileName;
 }
 
-/** How often a store that has no room is asked, and after how long again. */
+/** How often a full store is retried, and after how long. */
 const triesMax = 5;
 const retryMs = 1_000;
 
@@ -100,7 +100,7 @@ export class Redriving {
     this.#progress = new Progress(job.before ?? { sent: 0, failed: 0 });
   }
 
-  /** Resolves when nothing of it is under way any more. */
+  /** Resolves when nothing of it is in progress any more. */
   get ended(): Promise<void> {
     return this.#over.promise;
   }
@@ -117,12 +117,12 @@ export class Redriving {
     };
   }
 
-  /** What is under way ends; what is left is not sent. */
+  /** Sends in flight end; the rest is not sent. */
   stop(): void {
     this.#stop.abort();
   }
 
-  /** Never rejects for something the world did. */
+  /** Never rejects because of a store or an endpoint. */
   async run(): Promise<void> {
     const { log } = this.#deps;
     const { target, perSecond, force } = this.#order;
@@ -222,7 +222,7 @@ export class Redriving {
     const flush = async () => {
       await sleep(clock, Math.max(0, nextAt - clock.now()), this.#stop.signal);
       if (this.#stop.signal.aborted) return;
-      // A turn that came late is not made up for by a burst.
+      // A late turn is not made up for by a burst.
       nextAt = Math.max(nextAt, clock.now()) + gapMs;
       await this.#sendGroup(group);
       group = [];
@@ -237,7 +237,7 @@ export class Redriving {
     if (group.length > 0) await flush();
   }
 
-  /** Null: it is skipped, and why is told. */
+  /** Null: it is skipped, and the reason is reported. */
   #passageOf({
     letter: found,
     times,
@@ -262,7 +262,7 @@ export class Redriving {
     return why === null ? { found, times, goal } : skip(why);
   }
 
-  /** A sentence: it goes nowhere. */
+  /** A sentence: why it cannot be sent. */
   #goalOf({ home }: FoundLetter): Goal | string {
     const { target } = this.#order;
     if (target.kind === "url") return target;
@@ -319,7 +319,7 @@ export class Redriving {
     }
   }
 
-  /** A store without room is asked again for a while. */
+  /** A full store is retried for a while. */
   async #insist<T>(
     work: () => Promise<T>,
   ): Promise<{ kind: "done"; value: T } | { kind: "refused"; why: string }> {

@@ -52,7 +52,7 @@ export class Redrives {
     };
   }
 
-  /** Stops what runs, and resolves when it has. */
+  /** Stops the running ones, and resolves when they have stopped. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { redriving } of this.#known.values()) redriving?.stop();
@@ -165,7 +165,7 @@ export class Redrives {
     return { value: [...this.#known.values()].map(viewOf).toReversed(), next: null };
   }
 
-  /** Resolves when nothing of it is under way any more; one that has ended stays as it is. */
+  /** Resolves when nothing of it is in progress any more; an ended one does not change. */
   async #stop(id: string): Promise<RedriveView> {
     const known = await this.#need(id);
     known.redriving?.stop();

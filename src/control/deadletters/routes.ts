@@ -1,6 +1,6 @@
-// Dead letters, shown: in pages from the newest hour back, in groups by what became of them, and
-// one alone with its record. A page is a bounded look: where a query matches little, it may have
-// fewer letters than asked for and yet a `next`.
+// Routes of dead letters: pages from the newest hour back, groups by reason, and a single one with
+// its record. A page reads a bounded number of blobs: if a query matches little, it may be short
+// and still have a `next`.
 
 import type { DeadLetterQuery } from "../../core/api/orders.ts";
 import type { DeadLetterGroup, DeadLetterPage } from "../../core/api/views.ts";
@@ -28,7 +28,7 @@ import {
   type WholeLetter,
 } from "./find-letters.ts";
 
-/** Blobs that one page, and one answer of groups, looks into. */
+/** Blobs that one page, or one answer of groups, reads. */
 const pageBlobsMax = 500;
 const groupBlobsMax = 2_000;
 const groupsMax = 1_000;

@@ -1,5 +1,5 @@
-// What an endpoint is told when its subscription is gone: once, without waiting for an answer, and
-// only if it had agreed to hear from us.
+// The notice to an endpoint when its subscription is deleted: once, without waiting for an answer,
+// and only if it had agreed.
 
 import { type AzureResources, noAzure, urlOf } from "../../core/azure/resources.ts";
 import { type Ask, deletionNoticeOf, type Occasion } from "../../core/handshake/question.ts";
@@ -12,11 +12,11 @@ export interface OccasionDeps {
   readonly catalog: () => LiveCatalog;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** What the file says of functions; without it there are none. */
+  /** What the file says about functions; without it there are none. */
   readonly azure?: AzureResources;
 }
 
-/** What a word of our own to an endpoint is about. */
+/** What a request of our own to an endpoint is about. */
 export function occasionOf(
   { catalog, ids, clock, azure = noAzure }: OccasionDeps,
   { topic, domainTopic, name }: Subscription,
@@ -26,7 +26,7 @@ export function occasionOf(
   const found = gone ?? catalog().topic(topic);
   const parent = topicArmId(found ?? { kind: "topic", name: topic, place: localGroup });
   const topicId = domainTopic === null ? parent : `${parent}/topics/${domainTopic}`;
-  // What leads nowhere is no URL, and whoever is to ask there says so.
+  // An unknown resource has no URL, and the sender reports that.
   const url = urlOf(terms.destination, azure) ?? "";
   return { name, terms, url, topicId, eventId: ids.next(), now: clock.now() };
 }
@@ -34,7 +34,7 @@ export function occasionOf(
 export interface DeletionNotice {
   readonly waitMs: number;
   readonly signal: AbortSignal;
-  /** The topic, if it has gone together with its subscriptions. */
+  /** The topic, if it was deleted together with its subscriptions. */
   readonly goneTopic?: Topic | undefined;
 }
 

@@ -1,11 +1,11 @@
-// The desk at which endpoints are asked whether they want our events. The laws are in
-// core/handshake/handshake.ts and core/handshake/question.ts; here they are carried out: ask, write
-// what came of it, wait, and let the validation URL be called.
+// Runs handshakes with endpoints. The decisions are in core/handshake/handshake.ts and
+// core/handshake/question.ts; here they are carried out: ask, write the result, wait, and handle
+// calls of the validation URL.
 //
-// The truth is the subscription's record. A run only holds its latest version, and every write
-// names the revision it was made from, so that whatever else was written meanwhile (by a caller, by
-// the validation URL) is seen and never undone. The crash line: an answer that was not written is
-// asked for again, with the same code.
+// The subscription's record is the truth. A run only has its latest version, and every write names
+// the revision it was made from, so that other writes (by a client, by the validation URL) are seen
+// and never undone. After a crash, an answer that was not written is asked for again, with the same
+// code.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { AzureResources } from "../../core/azure/resources.ts";
@@ -57,24 +57,24 @@ export interface HandshakeDeps {
   readonly ids: Ids;
   readonly log: Log;
   readonly ask: Ask;
-  /** What the file says of functions; without it there are none. */
+  /** What the file says about functions; without it there are none. */
   readonly azure?: AzureResources;
   /** Resolves when what was written is in effect. */
   readonly refresh: () => Promise<void>;
-  /** False: no endpoint is asked, and every subscription is in force at once. */
+  /** False: there are no handshakes, and every subscription is active at once. */
   readonly isAsking?: boolean;
   readonly rules?: HandshakeRules;
 }
 
 type Asked = Subscription & { readonly handshake: Handshake };
 
-/** One handshake under way. */
+/** One running handshake. */
 interface Run {
   record: Asked;
   readonly called: CallerUrl;
   readonly stop: AbortController;
   readonly verdict: Promise<Verdict>;
-  /** Only the first is heard. */
+  /** Only the first call counts. */
   readonly tell: (verdict: Verdict) => void;
 }
 
@@ -124,7 +124,7 @@ export class Handshakes implements HandshakePort {
     return await this.begin(written, called);
   }
 
-  /** Goes on with what a restart interrupted. Who called then is not known any more. */
+  /** Continues what a restart interrupted. The caller's address is not known any more. */
   async resume(called: CallerUrl): Promise<void> {
     const { catalog, isAsking = true, log } = this.#deps;
     for (const subscription of catalog().subscriptions) {
@@ -132,7 +132,7 @@ export class Handshakes implements HandshakePort {
       if (isAsking && isAsked(subscription)) void this.begin(subscription, called);
       else {
         await this.rerun(subscription.id, called).catch((error) => {
-          // Someone else has removed it, or writes it all the time, and so sees to it.
+          // Someone else has deleted it, or writes it all the time, and so is responsible.
           if (!isRefusal(error, "NotFound", "Conflict")) throw error;
           log.fact("warn", "handshake.unresumed", { ...namesOf(subscription), why: error.message });
         });
@@ -215,7 +215,7 @@ export class Handshakes implements HandshakePort {
     await this.#conclude(run, decision, { at: now, request, answer: wordsOfAnswer(answer) });
   }
 
-  /** Writes a decision until the store takes it, and ends the run if it was the last. */
+  /** Writes a decision until the store accepts it, and ends the run if it was the last. */
   async #conclude(
     run: Run,
     decision: HandshakeDecision,
@@ -235,8 +235,8 @@ export class Handshakes implements HandshakePort {
   }
 
   /**
-   * Null when it is written; otherwise what became of the handshake without us. Refusal: Conflict,
-   * when others write all the time: whoever has called may call again, and a run tries again later.
+   * Null when it is written; otherwise how the handshake ended without us. Refusal: Conflict, when
+   * others write all the time: a caller may call again, and a run tries again later.
    */
   #write(
     run: Run,
@@ -263,7 +263,7 @@ export class Handshakes implements HandshakePort {
     });
   }
 
-  /** Takes over what others have written. Null: it is still ours to decide. */
+  /** Takes over what others have written. Null: the decision is still ours. */
   async #catchUp(run: Run): Promise<Verdict | null> {
     const { id, handshake } = run.record;
     const fresh = await this.#read(id);
@@ -285,7 +285,7 @@ export class Handshakes implements HandshakePort {
     else await this.#tellOf(run, kind === "fail" ? { state: "Failed", why } : succeeded);
   }
 
-  /** Whoever is told of a success may publish at once and expect to be heard. */
+  /** A client that sees the success may publish at once and expect a delivery. */
   async #tellOf(run: Run, verdict: Verdict): Promise<void> {
     await this.#deps.refresh().catch(() => {});
     this.#end(run, verdict);
@@ -365,7 +365,7 @@ function isRefusal(error: unknown, ...codes: readonly Refusal["code"][]): boolea
   return error instanceof Refusal && codes.includes(error.code);
 }
 
-/** The time this takes says nothing about the code: digests are compared to their last byte. */
+/** The time this takes does not depend on the code: digests are compared to their last byte. */
 function isSame(given: string, code: string): boolean {
   return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", code, "buffer"));
 }

@@ -1,6 +1,6 @@
-// The seam between writing a subscription and asking its endpoint whether it wants our events.
-// Whoever writes a subscription of a webhook writes what `prepare` gives with it, and then calls
-// `begin`; the desk alone moves it on from there, and takes up what a restart interrupted.
+// The interface between writing a subscription and its handshake. A writer stores what `prepare`
+// returns with the subscription, and then calls `begin`; from there only handshakes.ts changes it,
+// also after a restart.
 
 import type { CallerUrl } from "../../core/handshake/question.ts";
 import type {
@@ -11,7 +11,7 @@ import type {
 } from "../../core/subscription.ts";
 import type { Topic } from "../../core/topic.ts";
 
-/** How asking an endpoint ended, or that it now waits for a person. */
+/** How a handshake ended, or that it now waits for a person. */
 export type Verdict =
   | { readonly state: "Succeeded" }
   | { readonly state: "AwaitingManualAction" }
@@ -19,35 +19,35 @@ export type Verdict =
   | { readonly state: "Failed"; readonly why: string };
 
 /**
- * What becomes of a subscription:
+ * The states of a subscription:
  *
- * - not in force (`isActive` false, state `Creating` or `Updating`, `pending` null): `Succeeded`
+ * - not active (`isActive` false, state `Creating` or `Updating`, `pending` null): `Succeeded`
  *   makes it active; `AwaitingManualAction` and `Failed` are states and leave it inactive.
- * - in force (`isActive` true, state `Updating`, the new terms in `pending`): it goes on by its old
- *   terms. `Succeeded` puts the pending ones in their place, in one write. `Failed` drops them, and
- *   it is `Succeeded` again under the old terms, as Azure restores what a failed update touched.
- *   `AwaitingManualAction` keeps both until it is decided.
+ * - active (`isActive` true, state `Updating`, the new settings in `pending`): it keeps its old
+ *   settings. `Succeeded` replaces them with the pending ones, in one write. `Failed` drops them,
+ *   and it is `Succeeded` again with the old settings, as in Azure. `AwaitingManualAction` keeps
+ *   both until it is decided.
  *
- * In all cases the handshake stays with the subscription, to be looked at.
+ * In all cases the handshake stays with the subscription, to be shown.
  */
 export interface HandshakePort {
   /**
-   * A handshake about to begin, with a new code, for terms that are to come into force with it.
-   * Null when endpoints are not asked at all: the terms are then in force at once. The rate that
-   * was allowed in the handshake `before` holds until this one is decided.
+   * A new handshake with a new code, for settings that become active with it. Null if there are no
+   * handshakes: the settings are then active at once. The rate allowed in the handshake `before`
+   * applies until this one is decided.
    */
   prepare(pending: SubscriptionTerms | null, before?: Handshake | null): Handshake | null;
   /**
-   * Asks the endpoint of a subscription as it was just written. Resolves when that is decided, or
-   * waits for a person; never rejects for something the world did. A newer write of the same
-   * subscription ends the older asking, as `Failed`.
+   * Asks the endpoint of a subscription that was just written. Resolves when that is decided, or
+   * waits for a person; never rejects because of the endpoint. A newer write of the same
+   * subscription ends the older handshake, as `Failed`.
    */
   begin(subscription: Subscription, called: CallerUrl): Promise<Verdict>;
-  /** Begins again with a new code, also after success. Refusal: NotFound. */
+  /** Starts again with a new code, also after success. Refusal: NotFound. */
   rerun(id: SubscriptionId, called: CallerUrl): Promise<Verdict>;
   /**
-   * Stops asking and tells the endpoint that its subscription is gone, perhaps together with its
-   * topic. Returns at once.
+   * Stops the handshake and notifies the endpoint that its subscription was deleted, perhaps
+   * together with its topic. Returns at once.
    */
   tellDeleted(subscription: Subscription, topic?: Topic): void;
 }

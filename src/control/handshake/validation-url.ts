@@ -1,5 +1,5 @@
-// The validation URL, as a person's browser or the endpoint itself calls it: whoever knows the code
-// agrees in the endpoint's place. No key is asked for, because the code is one.
+// The validation URL, called by a person's browser or by the endpoint itself: the code in it agrees
+// instead of the endpoint. No key is required, because the code is one.
 
 import { rateIn } from "../../core/handshake/question.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
@@ -9,9 +9,9 @@ export interface Call {
   readonly subscription: SubscriptionId;
   readonly code: string;
   readonly method: string;
-  /** What a POST of a CloudEvents endpoint may bring along; null: any rate. */
+  /** The rate in a POST of a CloudEvents endpoint; null: any rate. */
   readonly allowedRate: number | null;
-  /** Only looked at, as programs do that show what is behind a link; agrees to nothing. */
+  /** A HEAD request, as from link previews; agrees to nothing. */
   readonly isLook: boolean;
 }
 

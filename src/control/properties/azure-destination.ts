@@ -1,7 +1,6 @@
-// Destinations that are named by a resource id of Azure's, as someone wrote them in Event Grid's
-// own property names, and as they are shown. The resource must be one that the operator has told
-// us how to reach; whether the queue, topic, hub or connection in it is there is seen when the
-// first event comes.
+// Destinations with an Azure resource id, in Event Grid's own property names: read and shown. The
+// resource must be in the configuration file; whether the queue, topic, hub or connection in it
+// exists is seen with the first event.
 
 import {
   type IdPattern,
@@ -32,7 +31,7 @@ type Resource = Exclude<Destination, { kind: "webhook" }>;
 const kinds = Object.keys(resourceForms) as readonly ResourceKind[];
 const queuePattern: IdPattern = `${accountPattern}/queueServices/default/queues/*`;
 
-/** Letter case does not count, as with the service. Refusal: InvalidSetting. */
+/** Case-insensitive, as in the service. Refusal: InvalidSetting. */
 export function checkEndpointType(value: unknown, field: string): Destination["kind"] {
   const lower = typeof value === "string" ? value.toLowerCase() : null;
   if (lower === "webhook") return "webhook";
@@ -43,9 +42,9 @@ export function checkEndpointType(value: unknown, field: string): Destination["k
 }
 
 export interface Allowed {
-  /** Where several events may go in one request. */
+  /** Kinds that take several events in one request. */
   readonly batches: boolean;
-  /** Where events have headers, or properties beside them. */
+  /** Kinds with headers, or properties. */
   readonly headers: boolean;
 }
 
@@ -79,7 +78,7 @@ export function checkResourceMembers(kind: ResourceKind, value: unknown, field: 
   return members;
 }
 
-/** An empty list, or one event, says nothing and is written back by clients that read it. */
+/** An empty list, or one event, means nothing and is written back by clients that read it. */
 function refuseGiven(members: Members, target: string, why: string): void {
   const value = members[target.slice(target.lastIndexOf(".") + 1)] ?? null;
   if (value === null || value === 1 || (Array.isArray(value) && value.length === 0)) return;
@@ -117,7 +116,7 @@ function checkKnown(
   throw refuseUnknown({ what, name, section, target, azure });
 }
 
-/** Tells what there is, too: most often a name was misspelt, or another group meant. */
+/** Also lists what there is: usually a name was misspelt, or another group meant. */
 export function refuseUnknown({
   what,
   name,
@@ -139,7 +138,7 @@ export function refuseUnknown({
   });
 }
 
-/** The queue stands by itself, or at the end of the resource id, as the Azure CLI has it. */
+/** The queue is given by itself, or at the end of the resource id, as in the Azure CLI. */
 function checkQueue(
   members: Members,
   field: string,
@@ -178,7 +177,7 @@ function checkTtl({ queueMessageTimeToLiveInSeconds: value }: Members, field: st
   throw refuseValue({ field: `${field}.queueMessageTimeToLiveInSeconds`, value, allowed });
 }
 
-/** What `properties` of the destination begins with. */
+/** The first members of a destination's `properties`. */
 export function renderResource(destination: Resource): object {
   const { resourceId } = destination;
   if (destination.kind !== "storageQueue") return { resourceId };

@@ -1,13 +1,13 @@
-// Members of a topic or domain that mean something in Azure and nothing in a broker of one's own:
-// its tier, its identity, where its data may be kept. They are checked, kept and shown as they were
-// written, so that tools which compare what they wrote with what they read find no difference.
+// Members of a topic or domain that have a meaning in Azure and no effect here: its tier, its
+// identity, its data residency. They are checked, stored and shown as written, so that tools that
+// compare find no difference.
 
 import { createHash } from "node:crypto";
 import { listed } from "../../core/text/setting-kinds.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import type { AzureTraits, TopicIdentity } from "../../core/topic.ts";
 
-/** Beside the properties of the resource. */
+/** Besides the properties of the resource. */
 export const traitsAround = ["sku", "identity", "kind", "extendedLocation"];
 
 /** Within them. */
@@ -28,8 +28,7 @@ const checks: Readonly<Record<keyof AzureTraits, Check>> = {
 };
 
 /**
- * The stored ones with the given members in their place; null takes the default.
- * Refusal: InvalidSetting.
+ * The stored ones with the given members replaced; null takes the default. Refusal: InvalidSetting.
  */
 export function checkTraits(around: Members, inside: Members, stored: AzureTraits): AzureTraits {
   const traits: Record<string, unknown> = { ...stored };
@@ -66,7 +65,7 @@ function checkSku(value: unknown, field: string): unknown {
 
 const identityTypes = ["None", "SystemAssigned", "UserAssigned", "SystemAssigned, UserAssigned"];
 
-/** The ids of principals are the directory's to say, and so are not taken from clients. */
+/** The ids of principals come from the directory, and so are not accepted from clients. */
 function checkIdentity(value: unknown, field: string): TopicIdentity {
   const known = ["type", "principalId", "tenantId", "userAssignedIdentities"];
   const { type, userAssignedIdentities } = checkMembers(value, field, known);
@@ -98,7 +97,7 @@ export function renderTraitsInside(traits: AzureTraits): object {
   };
 }
 
-/** In Azure the directory gives each identity its ids; ours follow from the resource's. */
+/** In Azure the directory assigns the ids of an identity; ours are derived from the resource. */
 function renderIdentity({ type, users }: TopicIdentity, id: string, tenantId: string): object {
   const isSystem = type.startsWith("SystemAssigned");
   const ids = (user: string) => ({

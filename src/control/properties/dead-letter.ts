@@ -1,6 +1,6 @@
-// Where a subscription's dead letters go, as someone wrote it in Event Grid's own property names
-// (L-2), and as it is shown. The account must be one that the operator has told us how to reach;
-// whether the container is there is seen when the first blob comes.
+// The dead-letter destination of a subscription, in Event Grid's own property names (L-2): read and
+// shown. The account must be in the configuration file; whether the container exists is seen with
+// the first blob.
 
 import type { AzureResources } from "../../core/azure/resources.ts";
 import {
@@ -52,7 +52,7 @@ export function checkDeadLetter(
   return { kind: "blob", resourceId, container, ...(identity !== null && { identity }) };
 }
 
-/** It stands by itself, or at the end of the resource id; where it stands twice, it is the same. */
+/** It is given by itself, or at the end of the resource id; if both, they must be the same. */
 function checkContainer(value: unknown, inside: string, atEnd: string | null): string {
   const given = value ?? atEnd;
   const isSame = atEnd === null || given === atEnd;
@@ -64,7 +64,7 @@ function checkContainer(value: unknown, inside: string, atEnd: string | null): s
   });
 }
 
-/** The members of the properties that tell of it. */
+/** Its members in `properties`. */
 export function renderDeadLetter(deadLetter: DeadLetterDestination | null): object {
   if (deadLetter === null) return renderEither(deadLetterForms, null, undefined);
   const { resourceId, container, identity } = deadLetter;

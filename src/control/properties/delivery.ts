@@ -1,6 +1,5 @@
-// Where a subscription's events go and how they travel, as someone wrote it: the destination, and
-// the batches and headers that are written with it. Destinations that are named by a resource id
-// are told in azure-destination.ts.
+// The destination of a subscription, with its batches and headers. Destinations with a resource id
+// are in azure-destination.ts.
 
 import {
   type AzureResources,
@@ -31,7 +30,7 @@ export interface SendingContext {
 
 export type Sending = Pick<SubscriptionTerms, "destination" | "batch" | "headers">;
 
-/** Webhooks that Entra ID guards. */
+/** Webhooks protected by Entra ID. */
 const notAvailable = ["azureActiveDirectoryTenantId", "azureActiveDirectoryApplicationIdOrUri"];
 
 /** Refusal: InvalidSetting, naming the field. */
@@ -89,13 +88,13 @@ function checkWebHook(properties: unknown, inside: string, context: SendingConte
   };
 }
 
-/** Ours is 1.2 whatever is asked for, and so at least what is asked for. */
+/** Ours is always 1.2 or later, and so at least what is asked for. */
 function checkTlsVersion(value: unknown, field: string): void {
   if ((value ?? null) === null || ["1.0", "1.1", "1.2"].includes(value as string)) return;
   throw refuseValue({ field, value, allowed: "1.0, 1.1 or 1.2" });
 }
 
-/** The URL is told by its shape alone: its query often is a secret. */
+/** The URL is described only by its type: its query is often a secret. */
 function checkUrl(
   { endpointUrl, endpointBaseUrl }: Members,
   field: string,
@@ -112,7 +111,7 @@ function checkUrl(
   throw refuseValue({ field: `${field}.endpointUrl`, value: endpointUrl, allowed, secret: true });
 }
 
-/** How the service shows a destination that does not ask for batches. */
+/** How the service shows a destination without batches. */
 const noBatchShown: BatchPolicy = { maxEvents: 1, preferredBytes: 64 * 1024 };
 
 function checkBatch(
@@ -125,7 +124,7 @@ function checkBatch(
   return isShown ? null : batch;
 }
 
-/** The command line of Azure changes a destination without saying what its headers were. */
+/** Azure's command line changes a destination without sending its headers. */
 function checkAttributes(
   kind: Destination["kind"],
   members: Members,
@@ -141,7 +140,7 @@ function checkAttributes(
   return headers;
 }
 
-/** The members of the properties that tell of it. */
+/** Its members in `properties`. */
 export function renderSending({ destination, batch, headers }: Sending): object {
   const { kind } = destination;
   const { maxEvents, preferredBytes } = batch ?? noBatchShown;

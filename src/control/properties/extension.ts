@@ -1,6 +1,6 @@
-// Our own settings of a subscription, which travel in Azure's shape under `properties.posthorn`.
-// Microsoft's clients cannot know the member: a write without it keeps what is in force, and an
-// answer has it only when something in it is set. `null` clears it.
+// Posthorn's own settings of a subscription, under `properties.posthorn`. Microsoft's clients do
+// not know the member: a write without it changes nothing, and an answer has it only when something
+// in it is set. `null` clears it.
 
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import { Refusal } from "../../core/refusal.ts";
@@ -13,18 +13,18 @@ export type Extension = Pick<SubscriptionTerms, "splitOnFailure" | "signing">;
 
 const plainExtension: Extension = { splitOnFailure: false, signing: [] };
 
-/** In our answers, and so in what clients write back; changed by routes of their own. */
+/** In our answers, and so in what clients write back; changed through routes of their own. */
 const readOnly = ["flow"];
 
 export interface ExtensionContext {
   readonly profile: ProfileName;
   readonly stored: SubscriptionTerms | null;
-  /** Whether the members that are left out stay as they are stored, or take their default. */
+  /** Whether members that are left out keep their value, or take their default. */
   readonly keepsRest: boolean;
   readonly makeKey?: (() => string) | undefined;
 }
 
-/** `value`: undefined when the member is not there at all. Refusal: InvalidSetting. */
+/** `value`: undefined when the member is missing. Refusal: InvalidSetting. */
 export function checkExtension(
   value: unknown,
   field: string,

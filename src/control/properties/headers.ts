@@ -1,7 +1,6 @@
-// The delivery attributes of a destination: headers that go with every delivery, as a fixed text or
-// as what stands at a path in the event (C-1). A secret text is never shown; whoever writes back
-// what they read writes `Hidden`, or nothing, and so keeps it.
-// Imitates https://learn.microsoft.com/azure/event-grid/delivery-properties.
+// The delivery attributes of a destination: headers of every delivery, with a fixed value or a
+// value from the event (C-1). A secret value is never shown; writing back `Hidden`, or nothing,
+// keeps it. Imitates https://learn.microsoft.com/azure/event-grid/delivery-properties.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { DeliveryHeader, Destination } from "../../core/subscription.ts";
@@ -17,7 +16,7 @@ const nameRule = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
  * The service reserves what begins with `aeg-`. *Differs:* its list of forbidden names is not
- * published; ours has what describes the body or the connection, which only we know.
+ * published; ours has those that describe the body or the connection.
  */
 const reservedNames = [
   "__proto__",
@@ -35,7 +34,7 @@ const reservedNames = [
   "upgrade",
 ];
 
-/** What is shown in the place of a secret. */
+/** Shown instead of a secret. */
 const hidden = "Hidden";
 
 type Static = Extract<DeliveryHeader, { kind: "static" }>;
@@ -112,7 +111,7 @@ function isSecretNamed(header: DeliveryHeader, name: string): header is Static {
   );
 }
 
-/** What a header can carry as it is: line ends above all could smuggle in another header. */
+/** What a header can contain: line ends above all could inject another header. */
 function checkStatic(name: string, value: unknown, inside: string, isSecret: boolean): Static {
   const isFine =
     typeof value === "string" && /^[ -~]*$/.test(value) && value.length <= valueBytesMax;
@@ -129,7 +128,7 @@ function checkSource(value: unknown, field: string): string {
 }
 
 /**
- * Names that Service Bus gives a meaning (wire names in egress/azure/bus-message.ts). An id that is
+ * Names with a meaning in Service Bus (wire names in egress/azure/bus-message.ts). An id that is
  * the same for every event would make each a duplicate of the first. Refusal: InvalidSetting.
  */
 export function checkBusProperties(

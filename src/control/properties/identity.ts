@@ -1,14 +1,14 @@
-// Destinations that are written with an identity: in Azure the topic's own, with which the service
-// sends. They have a member of their own beside the plain one, and at most one of the two is said.
+// Destinations with an identity: in Azure the topic's own, with which the service sends. They have
+// a separate member, and only one of the two may be given.
 //
-// *Differs:* the identity is kept and shown, and decides nothing. What a resource is reached with,
-// the operator has said in the configuration file.
+// *Differs:* the identity is stored and shown, and has no effect. The credentials of a resource are
+// in the configuration file.
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Destination, Identity } from "../../core/subscription.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 
-/** The two members in which one and the same thing may be said. */
+/** The two members for the same thing. */
 export interface Forms {
   readonly plain: string;
   readonly identified: string;
@@ -24,7 +24,7 @@ export const deadLetterForms: Forms = {
   identified: "deadLetterWithResourceIdentity",
 };
 
-/** What was written, and where it stands. */
+/** What was written, and where. */
 export interface Written {
   readonly value: unknown;
   readonly field: string;
@@ -32,7 +32,7 @@ export interface Written {
   readonly identity: Identity | null;
 }
 
-/** Refusal: InvalidSetting, when both are said or the identity is none. */
+/** Refusal: InvalidSetting, when both are given or the identity is invalid. */
 export function eitherOf(members: Members, field: string, { plain, identified }: Forms): Written {
   const { [plain]: value, [identified]: given } = members;
   if ((given ?? null) === null) return { value, field: `${field}.${plain}`, identity: null };
@@ -68,7 +68,7 @@ function checkIdentity(value: unknown, field: string): Identity {
   });
 }
 
-/** Whoever answers a post does not ask who the service is in this way. Refusal: InvalidSetting. */
+/** Destinations that take posts have no identity. Refusal: InvalidSetting. */
 export function withIdentity(
   destination: Destination,
   identity: Identity,
@@ -82,7 +82,7 @@ export function withIdentity(
   throw refuseValue({ field: target, value: destination.kind, allowed });
 }
 
-/** The member in which it is shown; the other one is absent, and so are both for nothing. */
+/** The member in which it is shown; the other one is absent, and both if there is none. */
 export function renderEither(
   { plain, identified }: Forms,
   value: object | null,

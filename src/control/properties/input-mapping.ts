@@ -1,5 +1,5 @@
 // The input schema mapping of a topic or domain, from and to the shape of Azure Resource Manager.
-// Clients send all six members, empty ones among them; so an empty one counts as left out.
+// Clients send all six members, also empty ones; so an empty one counts as left out.
 
 import type { InputSchema } from "../../core/event.ts";
 import { Refusal } from "../../core/refusal.ts";

@@ -1,6 +1,5 @@
-// The secrets that deliveries are signed with, as someone wrote them under `posthorn.signing`, and
-// as they are shown: hidden, but by the routes made for it (api/signing.ts). Whoever writes back
-// what they read writes `Hidden`, and so keeps what is there.
+// The signing secrets under `posthorn.signing`: read, and shown as `Hidden` except by the routes
+// made for it (api/signing.ts). Writing back `Hidden` keeps a secret.
 
 import {
   isSigningSecret,
@@ -17,12 +16,12 @@ import { isAskable, type SubscriptionTerms } from "../../core/subscription.ts";
 import { isoInstant, parseInstant } from "../../core/text/time.ts";
 import { checkMembers, refuseValue } from "../../core/text/wording.ts";
 
-/** What is shown in the place of a secret. */
+/** Shown instead of a secret. */
 const hidden = "Hidden";
 
 export interface SigningContext {
   readonly stored: Signing;
-  /** 32 random bytes in base64. Without it secrets cannot be made, and have to be written. */
+  /** 32 random bytes in base64. Without it secrets cannot be generated, and have to be given. */
   readonly makeKey?: (() => string) | undefined;
 }
 
@@ -30,7 +29,7 @@ export function makeSecret(makeKey: () => string): string {
   return secretPrefix + makeKey();
 }
 
-/** Without `secrets`, those that are stored stay, or the first is made. Refusal: InvalidSetting. */
+/** Without `secrets`, the stored ones stay, or the first is generated. Refusal: InvalidSetting. */
 export function checkSigning(
   value: unknown,
   field: string,
@@ -76,7 +75,7 @@ function checkOne(value: unknown, field: string, stored: SigningSecret | undefin
   return { secret: checkSecret(secret, `${field}.secret`), expiresAt: end };
 }
 
-/** Refusal: InvalidSetting, without a word of the secret. */
+/** Refusal: InvalidSetting, which does not repeat the secret. */
 export function checkSecret(value: unknown, field: string): string {
   if (isSigningSecret(value)) return value;
   const { min, max } = signingKeyBytes;

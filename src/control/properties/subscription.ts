@@ -1,7 +1,7 @@
-// A subscription as someone wrote it, in Event Grid's own property names, checked member by member
-// and turned into a record. What is unknown, out of range, not available yet or without effect
-// under the topic's profile is refused: a setting that does nothing is a surprise kept for later.
-// Only what clients send because they have read it is taken and has no effect.
+// A subscription in Event Grid's own property names, checked member by member. What is unknown, out
+// of range, not supported or without effect under the topic's profile is refused: a setting without
+// effect is a surprise later. Only what clients send because they have read it is accepted without
+// effect.
 
 import type { AzureResources } from "../../core/azure/resources.ts";
 import { unusedUnder, usualRetryPolicy, whyUnused } from "../../core/delivery/allowance.ts";
@@ -27,21 +27,21 @@ import { checkExtension } from "./extension.ts";
 import { deadLetterForms, deliveryForms, eitherOf } from "./identity.ts";
 import { refuseUnsignable } from "./signing.ts";
 
-/** What the terms are checked against. */
+/** What the settings are checked against. */
 export interface TermsContext {
   readonly profile: ProfileName;
   readonly inputSchema: InputSchema;
-  /** What destinations may be named by their resource ids. */
+  /** Which resource ids destinations may have. */
   readonly azure: AzureResources;
-  /** What the batching setting takes that is not given (B-4). */
+  /** The default of the batching setting that is not given (B-4). */
   readonly batchDefaults: BatchPolicy;
-  /** What is in force: secrets that a client cannot read, it need not write again. */
+  /** The current one: secrets that a client cannot read need not be written again. */
   readonly stored: SubscriptionTerms | null;
-  /** Whether the members that are left out stay as they are stored, or take their default. */
+  /** Whether members that are left out keep their value, or take their default. */
   readonly keepsRest: boolean;
-  /** Null: an expiration that has passed is fine, as it is in a file that is read again. */
+  /** Null: a past expiration is allowed, as in a file that is read again. */
   readonly now: Instant | null;
-  /** Makes what is to be secret; without it, it has to be written. */
+  /** Generates secrets; without it they have to be given. */
   readonly makeKey?: () => string;
 }
 
@@ -51,7 +51,7 @@ const readOnly = ["topic", "provisioningState"];
 const labelsMax = 100;
 const labelCharactersMax = 256;
 
-/** Refusal: InvalidSetting, naming the field by the path that begins with `field`. */
+/** Refusal: InvalidSetting, naming the field by a path that begins with `field`. */
 export function checkTerms(
   value: unknown,
   field: string,
@@ -96,13 +96,13 @@ export function checkTerms(
   return terms;
 }
 
-/** What may stand in the place of a member, with an identity around it. */
+/** The alternative to a member, with an identity around it. */
 const withIdentity: Readonly<Record<string, string>> = {
   destination: "deliveryWithResourceIdentity",
   deadLetterDestination: "deadLetterWithResourceIdentity",
 };
 
-/** Of what is said now: what was said before the topic got its profile stays as it is. */
+/** Only for what is given now: what was written before the topic got its profile stays. */
 function refuseUnused(
   terms: SubscriptionTerms,
   {
@@ -164,7 +164,7 @@ function checkExpiration(
   const allowed = "an ISO 8601 instant such as 2030-01-01T00:00:00Z";
   if (typeof value !== "string") throw refuseValue({ field, value, allowed });
   const at = parseInstant(/T[^Z+-]*$/i.test(value) ? `${value}Z` : value, field);
-  // Whoever writes back what they read need not know what time it is.
+  // Clients that write back what they read need not check the time.
   if (now === null || at > now || at === stored?.expiresAt) return at;
   const words = `${field} must be in the future, and is ${isoInstant(at)}`;
   throw new Refusal("InvalidSetting", `Invalid expiration time: ${words}`, { target: field });

@@ -1,4 +1,4 @@
-// Tags of a resource as someone wrote them, within Azure's limits.
+// Tags of a resource, within Azure's limits.
 
 import { type Members, refuseValue } from "../../core/text/wording.ts";
 

@@ -1,8 +1,8 @@
-// A topic or domain as someone wrote it, in Event Grid's own property names, checked member by
-// member. The same members stand in a request's `properties` and in the configuration file.
+// A topic or domain in Event Grid's own property names, checked member by member. A request's
+// `properties` and the configuration file have the same members.
 //
-// What clients send because it is in what they read (the endpoint, private connections) is taken
-// and has no effect. What they chose and has none here is kept by azure-traits.ts.
+// Read-only members that clients send back (the endpoint, private connections) are accepted without
+// effect. Settings without effect here are kept by azure-traits.ts.
 
 import { type ProfileName, profileNames } from "../../core/delivery/profile.ts";
 import type { InputSchema } from "../../core/event.ts";
@@ -14,7 +14,7 @@ import { checkMembers, type Members, refuseValue } from "../../core/text/wording
 import { type DomainTerms, plainTopic, type TopicDraft } from "../../core/topic.ts";
 import { checkInputMapping } from "./input-mapping.ts";
 
-/** What the owner of a topic can choose. */
+/** The settings of a topic. */
 export type TopicTerms = Pick<
   TopicDraft,
   | "inputSchema"
@@ -33,7 +33,7 @@ const newDomain: DomainTerms = {
   topics: [],
 };
 
-/** What a topic or domain has about which nothing was said. */
+/** The defaults of a topic or domain. */
 export function newTerms(kind: TopicDraft["kind"]): TopicTerms {
   return { ...plainTopic, domain: kind === "domain" ? newDomain : null };
 }
@@ -45,12 +45,12 @@ const freeMembers = [
   "disableLocalAuth",
   "publicNetworkAccess",
   "inboundIpRules",
-  /** Our own: in the file as they are, and under `posthorn` in Azure's shape. */
+  /** Posthorn's own: in the file directly, and under `posthorn` in Azure's shape. */
   "port",
   "profile",
 ];
 
-/** Those of them that Azure's clients cannot know. */
+/** Those of them that Azure's clients do not know. */
 const ownMembers = ["port", "profile"];
 
 const domainMembers = [
@@ -63,7 +63,7 @@ export function topicMembers(kind: TopicDraft["kind"]): readonly string[] {
   return [...fixedMembers, ...freeMembers, ...(kind === "domain" ? domainMembers : [])];
 }
 
-/** Taken from Azure's clients without effect. */
+/** Accepted without effect. */
 export const unusedMembers = [
   "provisioningState",
   "endpoint",
@@ -74,8 +74,8 @@ export const unusedMembers = [
 ];
 
 /**
- * The members with those of `posthorn` beside them, which is where our own travel. Without it they
- * stay as they are; as null it takes the defaults of all. Refusal: InvalidSetting.
+ * The members with those of `posthorn` merged in. Without it they do not change; null resets all of
+ * them. Refusal: InvalidSetting.
  */
 export function withOwnMembers({ posthorn, ...members }: Members, field: string): Members {
   if (posthorn === undefined) return members;
@@ -97,8 +97,8 @@ const inboundIpRulesMax = 128;
 const portRange: Range = { min: 1, max: 65_535 };
 
 /**
- * The terms with the given members in the place of the base's. A member that is null takes the
- * default. Refusal: InvalidSetting, naming the field.
+ * The settings with the given members replaced. A member that is null takes the default. Refusal:
+ * InvalidSetting, naming the field.
  */
 export function checkTopic(
   members: Members,
@@ -107,7 +107,7 @@ export function checkTopic(
 ): TopicTerms {
   const at = (name: string) => [members[name] ?? null, `${field}.${name}`] as const;
   const plain = newTerms(kind);
-  /** What is said, what is not said, and what is said to be as usual. */
+  /** What is given, what is left out, and what is given as its default. */
   const take = <T>(name: string, old: T, usual: T, check: (value: unknown, field: string) => T) => {
     if (!(name in members)) return old;
     const [value, target] = at(name);
@@ -151,7 +151,7 @@ export function refuseFixed(members: Members, field: string): void {
   }
 }
 
-/** Letter case does not count. */
+/** Case-insensitive. */
 export function checkInputSchema(value: unknown, field: string): InputSchema {
   const schemas = Object.keys(deliverySchemasOf) as InputSchema[];
   const lower = typeof value === "string" ? value.toLowerCase() : null;
@@ -207,7 +207,7 @@ function isIpMask(text: string): boolean {
   return isAddress && Number(bits) <= (isV6 ? 128 : 32);
 }
 
-/** What a request header can carry without being changed on the way. */
+/** What a request header can carry unchanged. */
 const keyRule = /^[\x21-\x7e]{1,256}$/;
 
 /** Null: none was given. Refusal: InvalidSetting, which does not repeat the key. */

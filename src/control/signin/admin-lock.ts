@@ -1,27 +1,26 @@
-// The lock on the desk: routes that change or show what a broker keeps are for whoever holds the
-// admin key, a token issued for it, or a session of the portal.
+// The lock on admin routes: routes that change or show what a broker has need the admin key, a
+// token issued for it, or a session of the portal.
 //
-// A browser is led astray more easily than a script: a page from elsewhere can make it send a
-// request of ours, or call us by a name of its own. So what comes without a bearer token must have
-// been meant for us (`whyAstray`).
+// A browser can be misused: a page of another site can make it send requests to us, or reach us by
+// a name of its own. So requests without a bearer token are checked for that (`whyAstray`).
 
 import { isFromThisMachine, whyAstray } from "../../core/foreign-page.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { judgedBy, type RequestHead, type Route, verdictOf } from "../../core/request.ts";
 
-/** Null when a bearer token is worth the admin key, else why not, as a sentence. */
+/** Null when a bearer token counts as the admin key, otherwise why not, as a sentence. */
 export type AdminCheck = (token: string) => Promise<string | null>;
 
 export interface AdminLock {
-  /** Null: nobody is asked for a key. */
+  /** Null: no key is required. */
   readonly check: AdminCheck | null;
   /** Whether the request comes from a browser that has signed in. */
   readonly isSignedIn?: (head: RequestHead) => boolean;
-  /** Whether we listen on this machine's own addresses alone. */
+  /** Whether we listen on loopback only. */
   readonly isLocal?: boolean;
 }
 
-/** The same routes, for admins alone. */
+/** The same routes, for admins only. */
 export function requireAdmin(routes: readonly Route[], lock: AdminLock): Route[] {
   return locked(routes, (head) => checkAdmin(head, lock));
 }

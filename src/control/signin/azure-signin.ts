@@ -1,11 +1,11 @@
 // Signing in as the Azure CLI and the SDKs do it: they ask the resource manager where to sign in,
-// ask there for the token endpoint, and change a secret for a token. The secret is the admin key,
-// whatever the user or application is called.
+// ask there for the token endpoint, and exchange a secret for a token. The secret is the admin key,
+// whatever the name of the user or application.
 //
 // The authority that `az` is given ends in `/adfs` because for any other unknown host the sign-in
 // library first asks Microsoft whether it is one of theirs. Credentials of the SDKs are told to
-// leave that question out, and ask under the id of a tenant, which may be any. All URLs are as the
-// client called us. Deliberately absent: signing in with a browser, refresh tokens.
+// leave that question out, and ask under the id of a tenant, which may be any. All URLs have the
+// host that the client used. Deliberately absent: signing in with a browser, refresh tokens.
 
 import type { Log } from "../../core/ports.ts";
 import type { Reply, Request, Route } from "../../core/request.ts";
@@ -13,7 +13,7 @@ import { baseUrlOf } from "../../core/request.ts";
 import { shownAs } from "../../core/text/wording.ts";
 import { type AdminLock, requireAdmin } from "./admin-lock.ts";
 
-/** The one tenant there is. */
+/** The only tenant. */
 export const tenantId = "00000000-0000-0000-0000-000000000001";
 
 export interface SigninDeps {
@@ -24,7 +24,7 @@ export interface SigninDeps {
     claims: Readonly<Record<string, string>>,
   ) => Promise<string>;
   readonly tokenLifeMs: number;
-  /** Who may see what is for admins. */
+  /** Who may see admin routes. */
   readonly lock: AdminLock;
   readonly log: Log;
 }
@@ -44,7 +44,7 @@ export function signinRoutes(deps: SigninDeps): Route[] {
     { method: "GET", path: `/adfs${wellKnown}`, handle: discovery },
     // Where the tenant is not a GUID, the CLI looks for it here.
     { method: "GET", path: `/adfs/adfs${wellKnown}`, handle: discovery },
-    // Our tokens are for ourselves: there is no public key to check them with.
+    // Our tokens are for ourselves: there is no public key.
     { method: "GET", path: "/adfs/discovery/keys", handle: noKeys },
     { method: "POST", path: "/adfs/oauth2/token", handle: (asked) => grant(deps, asked) },
     { method: "GET", path: `/:tenant/v2.0${wellKnown}`, handle: tenantDiscovery },
@@ -66,7 +66,7 @@ const tenant = {
   tenantCategory: "Home",
 };
 
-/** What two generations of the CLI read from a cloud, as one: neither minds the other's members. */
+/** What two generations of the CLI read from a cloud, as one: each ignores the other's members. */
 function endpointsOf(base: string) {
   return {
     name: "Posthorn",
@@ -89,7 +89,7 @@ function endpointsOf(base: string) {
     media: base,
     sqlManagement: base,
     vmImageAliasDoc: base,
-    // Nothing of these is here, and the CLI insists on a text for each.
+    // None of these exist, and the CLI requires a text for each.
     suffixes: {
       storage: "localhost",
       keyVaultDns: ".localhost",
@@ -110,7 +110,7 @@ function openidOf(base: string) {
   };
 }
 
-/** As Entra ID describes itself to those who sign in under a tenant. */
+/** As Entra ID describes itself to clients that sign in under a tenant. */
 function tenantOpenidOf(base: string, tenant: string) {
   const authority = `${base}/${encodeURIComponent(tenant)}`;
   return {
@@ -179,7 +179,7 @@ function clientOf({ headers }: Request, form: URLSearchParams) {
   return { client, secret: rest.join(":") };
 }
 
-/** Keys are often base64, and its plus sign is a blank to a form when nobody has encoded it. */
+/** Keys are often base64, and an unencoded plus sign is a blank in a form. */
 function isKey({ isAdminKey }: SigninDeps, secret: string): boolean {
   return isAdminKey(secret) || isAdminKey(secret.replaceAll(" ", "+"));
 }
@@ -215,7 +215,7 @@ function resourceOf(form: URLSearchParams): string | null {
   return form.get("resource") || scope?.replace(/\/+\.default$/, "") || null;
 }
 
-/** Names are anything that somebody sent. */
+/** Names may be anything that a client sends. */
 function told(name: string): string {
   return name.slice(0, 100);
 }

@@ -1,9 +1,8 @@
-// The door of the portal: a link that is good once, or the admin key, is changed for a cookie.
+// Signing in to the portal: a link that works once, or the admin key, is exchanged for a cookie.
 //
-// The cookie is http-only and goes nowhere but here (SameSite=Strict); its name holds the port,
-// because a browser gives all brokers on one machine the same cookies. The answer to a link is a
-// page that leads on, not a redirect: a browser that was sent here by a page from elsewhere would
-// not send the new cookie along.
+// The cookie is HttpOnly and SameSite=Strict; its name contains the port, because a browser sends
+// the same cookies to all brokers on one machine. The answer to a link is a page that forwards, not
+// a redirect: a browser that came from another site would not send the new cookie with it.
 
 import { hash } from "node:crypto";
 import { whyAstray } from "../../core/foreign-page.ts";
@@ -24,13 +23,13 @@ export interface SessionDeps {
   readonly sessions: SessionKeeper;
   readonly lifeMs: number;
   readonly isAdminKey: (key: string) => boolean;
-  /** False: nobody is asked for a key, and there is nothing to sign in to. */
+  /** False: no key is required, and there is nothing to sign in to. */
   readonly auth: boolean;
   readonly isLocal: boolean;
   readonly log: Log;
 }
 
-/** Where a link leads that the broker prints. */
+/** The target of a link that the broker prints. */
 export function linkOf({ sessions, auth }: SessionDeps, baseUrl: string): string {
   return auth ? `${baseUrl}/signin?token=${sessions.invite()}` : `${baseUrl}/`;
 }
@@ -130,7 +129,7 @@ button:hover{background:#115ea3}
 code{font-family:Consolas,monospace}
 `;
 
-/** These pages have one style and nothing else: no script, no picture, nobody's frame. */
+/** These pages have one style and nothing else: no script, no image, no frame. */
 const pageHeaders = {
   "content-security-policy":
     `default-src 'none'; style-src 'sha256-${hash("sha256", style, "base64")}'; ` +
