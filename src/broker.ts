@@ -101,7 +101,7 @@ async function openDoors(
 ): Promise<Doors> {
   const { environment, rooms, stack } = site;
   const { openLog: log, ids } = environment;
-  const certificates = certificatesOf(config);
+  const certificates = certificatesOf(config, (name) => rooms.catalog().topic(name) !== undefined);
   const listeners = stack.adopt(
     await openListeners({
       ...{ http: config.http, https: config.https, certificates, routes, log, ids },
@@ -136,6 +136,11 @@ async function welcome(
   const { rooms, control, doors } = site;
   const { openLog: log } = site.environment;
   const baseUrl = doors.http ?? doors.https ?? "http://localhost";
+  if (config.rows.some(({ name, from }) => name === "admin-key" && from === "option")) {
+    const words = "Every user of this machine can read it in the list of processes";
+    const remedy = "use the environment (POSTHORN_ADMIN_KEY), the file, or admin.key";
+    log.fact("warn", "setting.visible", { name: "admin-key", why: `${words}; ${remedy}.` });
+  }
   for (const key of config.idleKeys) log.fact("warn", "setting.idle", { ...key });
   logUnusedSettings(rooms.catalog(), config.profile, log);
   await rooms.resume({ baseUrl });
@@ -145,7 +150,10 @@ async function welcome(
   log.announce("broker.started", started, greet({ ...started, version: versionOf(), topics }));
 }
 
-function certificatesOf({ tlsCertFile, tlsKeyFile, tlsNames, dataFolder, https }: Config) {
+function certificatesOf(
+  { tlsCertFile, tlsKeyFile, tlsNames, dataFolder, https }: Config,
+  isTopic: (name: string) => boolean,
+) {
   if (tlsCertFile !== null && tlsKeyFile !== null) {
     return givenCertificates({ certFile: tlsCertFile, keyFile: tlsKeyFile });
   }
@@ -156,5 +164,5 @@ function certificatesOf({ tlsCertFile, tlsKeyFile, tlsNames, dataFolder, https }
     ...(isHostName(machine) ? [machine] : []),
     ...(tlsNames ?? []),
   ];
-  return keptCertificates({ folder: resolve(dataFolder), hosts });
+  return keptCertificates({ folder: resolve(dataFolder), hosts, isTopic });
 }

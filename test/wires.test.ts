@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,7 +54,10 @@ const subscriptions = "/subscriptions?api-version=2022-12-01";
 test("the certificate has the machine's own name, and those that a setting adds", async (t) => {
   const folder = openFolder(t);
   const names = ["--tls-names", "EventGridModule,192.0.2.7", "--tls-names", "2001:db8::7"];
-  const program = await start(t, ["--data", folder, ...https, ...names]);
+  const config = join(folder, "config.json");
+  writeFileSync(config, JSON.stringify({ topics: { orders: { key1: "key" } } }));
+  const args = ["--data", folder, "--config", config, ...https, ...names];
+  const program = await start(t, args);
   const { https: url, ca } = startedOf(program);
   for (const servername of ["eventgridmodule", hostname(), "orders.eventgridmodule"]) {
     const socket = connect({
@@ -65,6 +68,14 @@ test("the certificate has the machine's own name, and those that a setting adds"
     assert.ok(socket.authorized, servername);
     socket.destroy();
   }
+  // No topic is called so, and no certificate is made for it.
+  const port = Number(new URL(String(url)).port);
+  const stranger = connect({
+    ...{ host: "127.0.0.1", port, servername: "nobody.eventgridmodule" },
+    ca: readFileSync(String(ca), "utf8"),
+  });
+  const [{ code }] = (await once(stranger, "error")) as [Error & { code?: string }];
+  assert.equal(code, "ERR_TLS_CERT_ALTNAME_INVALID");
   const certificate = new X509Certificate(readFileSync(join(folder, "server.pem")));
   for (const address of ["192.0.2.7", "2001:db8::7"]) assert.ok(certificate.checkIP(address));
 });
@@ -114,15 +125,22 @@ test("the control plane is for the admin key and for tokens issued for it", asyn
   assert.doesNotMatch(JSON.stringify(program.facts), new RegExp(RegExp.escape(key)));
 });
 
-test("a given admin key counts and is written nowhere", async (t) => {
+test("a given admin key counts and is written nowhere; as an option it is warned of", async (t) => {
   const folder = openFolder(t);
-  const args = ["--data", folder, "--store", "memory", "--admin-key", "of-my-own"];
-  const { url } = await start(t, args);
+  const args = ["--data", folder, "--store", "memory"];
+  const { url, told } = await start(t, [...args, "--admin-key", "of-my-own"]);
+  await told("setting.visible");
   const see = (key: string) =>
     fetch(`${url}${subscriptions}`, { headers: { authorization: `Bearer ${key}` } });
   assert.equal((await see("of-my-own")).status, 200);
   assert.equal((await see("another")).status, 401);
   assert.throws(() => statSync(join(folder, "admin.key")), { code: "ENOENT" });
+  const other = openFolder(t);
+  const quiet = await startProgram(["--data", other, "--store", "memory"], {
+    POSTHORN_ADMIN_KEY: "of-my-own",
+  });
+  await quiet.end("SIGTERM");
+  assert.ok(quiet.facts.every(({ fact }) => fact !== "setting.visible"));
 });
 
 test("with auth off nobody is asked for anything, and any secret signs in", async (t) => {

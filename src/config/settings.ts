@@ -129,7 +129,8 @@ export const settings = {
     example: "c29tZXRoaW5nIGxvbmcgYW5kIHJhbmRvbQ==",
     about:
       "The key of the control plane, and the secret to sign in with. Without it one is created " +
-      "once and kept in the data folder as `admin.key`.",
+      "once and kept in the data folder as `admin.key`. As an option it can be seen in the list " +
+      "of processes: prefer the environment or the file.",
     isSecret: true,
   }),
   entraIssuer: setting({

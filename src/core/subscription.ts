@@ -115,6 +115,8 @@ export interface SubscriptionDraft extends SubscriptionTerms, FlowState {
    * kept in any case: it is stored only in order to be shown.
    */
   readonly isPersisted?: boolean | null;
+  /** Whether that API wrote it last; only then may the module's keys read its URL in full. */
+  readonly isModuleMade?: boolean;
   readonly origin: Origin;
 }
 

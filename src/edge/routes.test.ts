@@ -553,3 +553,45 @@ test("the module's keys and the admin's open its API, and nothing else does", as
   const old = await asking({ "aeg-sas-key": "module-key" }, { "api-version": "2018-01-01" });
   assert.deepEqual([old.status, old.body.error.details.code], [400, "InvalidApiVersion"]);
 });
+
+test("the module's keys do not read the query of a URL that was written elsewhere", async () => {
+  const module = await openModule();
+  await module.good("PUT", "/topics/t1");
+  const put = async (name: string) =>
+    await module.good("PUT", `/topics/t1/eventSubscriptions/${name}`, webHook());
+  await put("ours");
+  await put("taken-over");
+  const elsewhere: SubscriptionDraft = {
+    ...plainSubscription,
+    topic: "t1",
+    name: "theirs",
+    destination: { kind: "webhook", url },
+    origin: "api",
+  };
+  await module.store.putSubscription(elsewhere);
+  await module.store.putSubscription({ ...elsewhere, name: "taken-over" });
+  await module.refresh();
+  const urls = async (headers?: Record<string, string>) => {
+    const path = "/topics/t1/eventSubscriptions";
+    const listed = (await module.good("GET", path, undefined, headers)) as { name: string }[];
+    return await Promise.all(
+      listed.map(async ({ name }) => {
+        const one = await module.good("GET", `${path}/${name}`, undefined, headers);
+        const shown = listed.find((each) => each.name === name);
+        assert.deepEqual(shown, one);
+        return [name, one.properties.destination.properties.endpointUrl];
+      }),
+    );
+  };
+  const bare = "http://subscriber.test/hook";
+  assert.deepEqual(
+    new Map((await urls()) as [string, string][]),
+    new Map([
+      ["ours", url],
+      ["taken-over", bare],
+      ["theirs", bare],
+    ]),
+  );
+  const admin = await urls({ authorization: "Bearer admin" });
+  assert.deepEqual(new Set(admin.map(([, shown]) => shown)), new Set([url]));
+});

@@ -49,10 +49,11 @@ export function moduleRoutes(deps: ModuleDeps, lock: ModuleLock): readonly Route
   const at = (
     method: Route["method"],
     path: string,
-    act: (deps: ModuleDeps, request: Request) => Promise<Reply> | Reply,
+    act: (deps: ModuleDeps, request: Request, isAdmin: boolean) => Promise<Reply> | Reply,
   ): Route => {
-    const open: Route = { method, path, handle: (request) => act(deps, request) };
-    const [locked = open] = requireAdmin([open], lock);
+    const open: Route = { method, path, handle: (request) => act(deps, request, false) };
+    const all: Route = { ...open, handle: (request) => act(deps, request, true) };
+    const [locked = all] = requireAdmin([all], lock);
     const judge = async (head: RequestHead): Promise<Verdict> => {
       checkModuleVersion(head);
       const key = sasKeyIn(head);
@@ -184,18 +185,29 @@ function tellDeleted(deps: ModuleDeps, subscription: Subscription, topic?: Topic
   if (subscription.handshake !== null) deps.handshakes.tellDeleted(subscription, topic);
 }
 
-function listSubscriptions(deps: ModuleDeps, request: Request): Reply {
+/**
+ * The query of a webhook's URL is often a secret of whoever made the subscription (`?code=`), and
+ * the module's keys are not for those made elsewhere.
+ */
+function shownTo(isAdmin: boolean, subscription: Subscription): Subscription {
+  const { destination } = subscription;
+  if (isAdmin || subscription.isModuleMade || destination.kind !== "webhook") return subscription;
+  const [url = ""] = destination.url.split("?", 1);
+  return { ...subscription, destination: { ...destination, url } };
+}
+
+function listSubscriptions(deps: ModuleDeps, request: Request, isAdmin: boolean): Reply {
   const topic = needTopic(deps.catalog(), request);
   const ofTopic = deps.catalog().subscriptions.filter((one) => isSameName(one.topic, topic.name));
   return reply(
     200,
-    ofTopic.map((one) => renderModuleSubscription(one, topic)),
+    ofTopic.map((one) => renderModuleSubscription(shownTo(isAdmin, one), topic)),
   );
 }
 
-function getSubscription(deps: ModuleDeps, request: Request): Reply {
+function getSubscription(deps: ModuleDeps, request: Request, isAdmin: boolean): Reply {
   const { topic, subscription } = needSubscription(deps.catalog(), request);
-  return reply(200, renderModuleSubscription(subscription, topic));
+  return reply(200, renderModuleSubscription(shownTo(isAdmin, subscription), topic));
 }
 
 async function putSubscription(deps: ModuleDeps, request: Request): Promise<Reply> {
@@ -215,6 +227,7 @@ async function putSubscription(deps: ModuleDeps, request: Request): Promise<Repl
       ...(old !== undefined && courseOf(old)),
       ...asked.terms,
       isPersisted: asked.isPersisted,
+      isModuleMade: true,
       topic: at.name,
       name: old?.name ?? name,
       isActive: true,

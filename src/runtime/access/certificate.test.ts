@@ -81,6 +81,16 @@ test("later starts show the same certificate", async (t) => {
 
 test("a topic's host name gets a certificate of its own, and other names do not", async (t) => {
   const folder = openFolder(t);
+  const asked: string[] = [];
+  const isTopic = (name: string) => {
+    asked.push(name);
+    return name === "orders";
+  };
+  const guarded = (await keptCertificates({ folder, isTopic }).identity()).forName;
+  assert.equal(await guarded?.("nobodys.localhost"), null);
+  assert.notEqual(await guarded?.("orders.localhost"), null);
+  assert.equal(await guarded?.("orders.example"), null);
+  assert.deepEqual(asked, ["nobodys", "orders"]);
   const { forName } = await keptCertificates({ folder }).identity();
   const ca = readFileSync(join(folder, "ca.pem"), "utf8");
   const own = await forName?.("orders.localhost");

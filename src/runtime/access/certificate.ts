@@ -78,9 +78,11 @@ export function keptCertificates(options: {
   readonly folder: string;
   /** Names and addresses beside those of this machine. */
   readonly hosts?: readonly string[];
+  /** Whether a topic has this name; others get no certificate of their own. Default: all do. */
+  readonly isTopic?: (name: string) => boolean;
   readonly now?: () => number;
 }): Certificates {
-  const { folder, now = Date.now } = options;
+  const { folder, isTopic = () => true, now = Date.now } = options;
   const hosts = [...new Set([...ownHosts, ...(options.hosts ?? [])])];
   const caFile = join(folder, "ca.pem");
   return {
@@ -91,7 +93,8 @@ export function keptCertificates(options: {
       const path = join(folder, "server.pem");
       const kept = parsed(readKept(path));
       const forName = async (name: string) => {
-        if (!isOfTopic(name, hosts)) return null;
+        const topic = topicIn(name, hosts);
+        if (topic === null || !isTopic(topic)) return null;
         return identityOf(await issue({ authority, key, hosts: [name], now: now() }), key);
       };
       if (kept !== null && isGood(kept, { authority, key, hosts, now: now() })) {
@@ -108,9 +111,9 @@ export function keptCertificates(options: {
  * A topic's own name under one of the broker's: `orders.localhost`. Most clients want two dots
  * behind the star of a certificate, so each of these gets its own.
  */
-function isOfTopic(name: string, hosts: readonly string[]): boolean {
-  const [, host] = /^[a-z0-9-]{1,63}\.(.+)$/.exec(name) ?? [];
-  return host !== undefined && isIP(host) === 0 && hosts.includes(host);
+function topicIn(name: string, hosts: readonly string[]): string | null {
+  const [, topic = "", host = ""] = /^([a-z0-9-]{1,63})\.(.+)$/.exec(name) ?? [];
+  return isIP(host) === 0 && hosts.includes(host) ? topic : null;
 }
 
 interface Authority {

@@ -14,7 +14,7 @@ import { type TestContext, test } from "node:test";
 import { connect as connectSecurely } from "node:tls";
 import type { Request, Route } from "../../core/request.ts";
 import { keptCertificates } from "../access/certificate.ts";
-import { remoteOf } from "./connections.ts";
+import { openNames, remoteOf } from "./connections.ts";
 import { type ListenOptions, listen } from "./listener.ts";
 
 const file = (name: string) =>
@@ -168,6 +168,24 @@ test("a request under way over TLS is answered while the listener closes", async
   const [socket] = await Promise.all([once(asked, "response"), listener.close(), asked.end("b")]);
   const [heard] = socket as [NodeJS.ReadableStream];
   assert.equal((JSON.parse(await text(heard)) as { body: string }).body, "ab");
+});
+
+test("names that are not ours take up no room, and may become ours", async () => {
+  const ours = new Set<string>();
+  let asked = 0;
+  const find = openNames({
+    ...tls,
+    async forName(name) {
+      asked += 1;
+      return ours.has(name) ? tls : null;
+    },
+  });
+  // More than are remembered.
+  for (let index = 0; index < 1_500; index++) assert.equal(await find(`n${index}`), undefined);
+  ours.add("n0");
+  assert.notEqual(await find("n0"), undefined);
+  assert.notEqual(await find("n0"), undefined);
+  assert.equal(asked, 1_501);
 });
 
 test("a new certificate is shown from the next connection on", async (t) => {

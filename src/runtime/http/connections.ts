@@ -80,8 +80,9 @@ export function openNames(
     if (found !== undefined || known.size >= namesMax) return found ?? Promise.resolve(undefined);
     const finding = find(name);
     known.set(name, finding);
-    // What went wrong once may go well the next time.
-    finding.catch(() => known.delete(name));
+    // What went wrong once may go well the next time, and a name that is not ours may become so.
+    const forget = () => known.delete(name);
+    finding.then((context) => context === undefined && forget(), forget);
     return finding;
   };
 }
