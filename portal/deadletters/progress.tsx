@@ -1,13 +1,14 @@
 // Running and recently ended redrives, with their progress.
 
 import { Badge, Button, makeStyles, ProgressBar, tokens } from "@fluentui/react-components";
+import { useEffect, useState } from "react";
 import type { RedriveView } from "../../src/core/api/views.ts";
 import { apiPath, ask } from "../api.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { useLive } from "../live.ts";
 import { Card } from "../parts/page.tsx";
 import { When } from "../parts/texts.tsx";
-import { sayCount } from "../words.ts";
+import { sayCount, sayMany } from "../words.ts";
 
 const useStyles = makeStyles({
   list: { listStyleType: "none", margin: 0, padding: 0, display: "grid", gap: "12px" },
@@ -32,6 +33,27 @@ const colors = {
 } as const;
 
 const shownMax = 5;
+
+/** The answer follows a redrive: what came of it is shown when it has ended. */
+export function useRedriveEnd(redrives: readonly RedriveView[]): (id: string) => void {
+  const say = useSay();
+  const { redrives: live } = useLive();
+  const [followed, follow] = useState<string | null>(null);
+  const ended = [...live, ...redrives].find(
+    ({ id, state }) => id === followed && state !== "running",
+  );
+  useEffect(() => {
+    if (ended === undefined) return;
+    const { sent, failed, skipped } = ended;
+    const rest = [
+      ...(failed > 0 ? [`${sayCount(failed)} failed`] : []),
+      ...(skipped > 0 ? [`${sayCount(skipped)} skipped`] : []),
+    ].join(", ");
+    say.done(`${sayMany(sent, "dead letter")} sent again`, rest === "" ? undefined : rest);
+    follow(null);
+  }, [ended, say]);
+  return follow;
+}
 
 export function RedriveList({ redrives }: { readonly redrives: readonly RedriveView[] }) {
   const styles = useStyles();

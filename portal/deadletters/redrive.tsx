@@ -31,7 +31,7 @@ export function RedriveDialog({
 }: {
   readonly order: Pick<RedriveOrder, "ids" | "query">;
   readonly onClose: () => void;
-  readonly onStarted: () => void;
+  readonly onStarted: (redrive: RedriveView) => void;
 }) {
   const styles = useStyles();
   const say = useSay();
@@ -56,9 +56,10 @@ export function RedriveDialog({
     void run(async () => setTried(await ask<RedriveView>("POST", path, whole(true))));
   const start = () =>
     void run(async () => {
-      const { total } = await ask<RedriveView>("POST", path, whole(false));
-      say.done(`${sayMany(total, "letter")} being sent again`);
-      onStarted();
+      const started = await ask<RedriveView>("POST", path, whole(false));
+      // How many there are is not known yet: they are still being read.
+      say.note("The dead letters are being sent again");
+      onStarted(started);
     });
   return (
     <FormDialog

@@ -3,18 +3,18 @@
 
 import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useMemo, useState } from "react";
-import type { FilterVerdict, TopicView } from "../../src/core/api/views.ts";
+import type { FilterVerdict, Story, TopicView } from "../../src/core/api/views.ts";
 import type { InputSchema } from "../../src/core/event.ts";
 import { publishLimits } from "../../src/core/schema/limits.ts";
 import { readEvents } from "../../src/core/schema/read.ts";
-import { apiPath, ask, Refused, send } from "../api.ts";
+import { apiPath, ask, Refused, send, useAsked } from "../api.ts";
 import { listKeys } from "../arm.ts";
-import { useLive, useNow } from "../live.ts";
+import { useLive, useNow, useTick } from "../live.ts";
 import { AreaField, Form, useOrder } from "../parts/form.tsx";
 import { To } from "../parts/link.tsx";
 import { Card, Empty, Note } from "../parts/page.tsx";
 import { Rows } from "../parts/table.tsx";
-import { Long, When } from "../parts/texts.tsx";
+import { Long, StateBadge } from "../parts/texts.tsx";
 import { Verdicts } from "../parts/verdicts.tsx";
 import { eventPath, pathTo } from "../route.ts";
 import { exampleEvent } from "../snippets.ts";
@@ -94,11 +94,10 @@ export function Publish({ topic }: { readonly topic: TopicView }) {
   );
 }
 
-/** The answers of the endpoints, as they come. */
+/** Of many events published together, those that are followed. */
+const followedMax = 5;
+
 function Came({ topic, sent }: { readonly topic: TopicView; readonly sent: readonly Sent[] }) {
-  const { attempts } = useLive();
-  const ids = new Set(sent.map(({ id }) => id));
-  const own = attempts.filter((each) => each.topic === topic.name && ids.has(each.eventId));
   const latest = sent[0]?.id ?? "";
   return (
     <Card title="Result">
@@ -106,28 +105,46 @@ function Came({ topic, sent }: { readonly topic: TopicView; readonly sent: reado
         <To to={pathTo(["deliveries"], { id: latest })}>The story of {latest}</To>
         {topic.subscriptions === 0 && " The topic has no subscriptions, so it is not delivered."}
       </Note>
-      {own.length > 0 && (
-        <Rows
-          label="Attempts"
-          rows={own}
-          keyOf={(each) => `${each.event} ${each.subscription} ${each.stage} ${each.number}`}
-          columns={[
-            { title: "Time", width: "90px", show: ({ at }) => <When at={at} /> },
-            {
-              title: "Event",
-              show: ({ event, eventId }) => (
-                <To to={eventPath(event)}>
-                  <Long>{eventId}</Long>
-                </To>
-              ),
-            },
-            { title: "Subscription", show: ({ subscription }) => <Long>{subscription}</Long> },
-            { title: "Outcome", width: "110px", show: ({ outcome }) => outcome },
-            { title: "In words", isWideOnly: true, show: ({ words }) => <Long>{words}</Long> },
-          ]}
-        />
-      )}
+      {sent.slice(0, followedMax).map(({ id }) => (
+        <Deliveries key={id} id={id} />
+      ))}
     </Card>
+  );
+}
+
+/** What becomes of an event at each subscription, as it happens. */
+function Deliveries({ id }: { readonly id: string }) {
+  const tick = useTick(["published", "attempt", "ended"], 500);
+  // Not there at once: stories are written beside the publish.
+  const { value: story } = useAsked<Story>(apiPath(["events", id]), tick);
+  if (story === undefined || story.deliveryStories.length === 0) return null;
+  return (
+    <Rows
+      label={`Deliveries of ${id}`}
+      rows={story.deliveryStories}
+      keyOf={({ subscription }) => subscription}
+      columns={[
+        {
+          title: "Subscription",
+          show: ({ subscription }) => (
+            <To to={eventPath(story.event)}>
+              <Long>{subscription}</Long>
+            </To>
+          ),
+        },
+        { title: "State", width: "130px", show: ({ state }) => <StateBadge state={state} /> },
+        {
+          title: "Last attempt",
+          width: "130px",
+          show: ({ attempts }) => attempts.at(-1)?.outcome ?? "none yet",
+        },
+        {
+          title: "In words",
+          isWideOnly: true,
+          show: ({ attempts, held }) => <Long>{attempts.at(-1)?.words ?? held ?? ""}</Long>,
+        },
+      ]}
+    />
   );
 }
 

@@ -10,7 +10,7 @@ import type {
 } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
-import { RedriveList } from "../deadletters/progress.tsx";
+import { RedriveList, useRedriveEnd } from "../deadletters/progress.tsx";
 import { Reading } from "../deadletters/reading.tsx";
 import { RedriveDialog } from "../deadletters/redrive.tsx";
 import { useTick } from "../live.ts";
@@ -76,6 +76,7 @@ export function DeadLettersPage({ query }: PageProps) {
   const redrives = useAsked<Page<RedriveView>>(apiPath(["redrives"]), useTick(["redrive"], 2_000));
   const count = groups.value?.reduce((sum, group) => sum + group.count, 0) ?? 0;
   useEffect(() => setMany(count > fewMax), [count]);
+  const follow = useRedriveEnd(redrives.value?.value ?? []);
   const isFiltered = Object.keys(filter).length > 0;
   return (
     <>
@@ -94,7 +95,7 @@ export function DeadLettersPage({ query }: PageProps) {
         </Answer>
       </Card>
       {(letters.value?.value.length ?? 0) > 0 && (
-        <Letters asked={letters} filter={filter} after={after} reading={query.get("letter")} />
+        <Letters {...{ asked: letters, filter, after, follow }} reading={query.get("letter")} />
       )}
     </>
   );
@@ -167,11 +168,13 @@ function Letters({
   filter,
   after,
   reading,
+  follow,
 }: {
   readonly asked: ReturnType<typeof useAsked<Page<DeadLetterView>>>;
   readonly filter: LetterFilter;
   readonly after: string | null;
   readonly reading: string | null;
+  readonly follow: (redrive: string) => void;
 }) {
   const styles = useStyles();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -282,7 +285,8 @@ function Letters({
         <RedriveDialog
           order={chosen.size > 0 ? { ids: [...chosen] } : { query: filter }}
           onClose={() => setRedriving(false)}
-          onStarted={() => {
+          onStarted={({ id }) => {
+            follow(id);
             setChosen(new Set());
             setRedriving(false);
           }}

@@ -28,14 +28,18 @@ export function Verdicts({ verdicts }: { readonly verdicts: readonly FilterVerdi
   const styles = useStyles();
   return (
     <ul className={styles.list}>
-      {verdicts.map(({ subscription, matches, clauses }, index) => (
+      {verdicts.map(({ subscription, matches, held, clauses }, index) => (
         <li key={subscription ?? index}>
           <div className={styles.head}>
-            <Badge appearance="tint" color={matches ? "success" : "danger"}>
-              {matches ? "matches" : "does not match"}
+            <Badge
+              appearance="tint"
+              color={!matches ? "danger" : held === null ? "success" : "warning"}
+            >
+              {!matches ? "does not match" : held === null ? "matches" : "matches, gets nothing"}
             </Badge>
             {subscription !== null && <span className={styles.name}>{subscription}</span>}
           </div>
+          {held !== null && <div>Nothing is sent to it: {held}.</div>}
           <ul className={styles.clauses}>
             {clauses.map(({ clause, holds, because }) => (
               <li key={clause} className={styles.clause}>

@@ -84,6 +84,7 @@ export function journeys(browser: () => Browser): void {
     await sees(page, /1 letter would be sent/);
     await clickButton(page, "Send them");
     await sees(page, "1 of 1 sent");
+    await sees(page, "1 dead letter sent again");
     await stage.ask("POST", "/clock", { advance: "PT1S" });
     await page.goto(`${stage.url}/portal/deliveries/unlucky`);
     await sees(page, /: delivered with attempt/);
@@ -343,6 +344,35 @@ export function journeys(browser: () => Browser): void {
     await page.goto(`${stage.url}/portal/endpoints?endpoint=${endpoint}`);
     const failures = page.getByText("Failures in a row").locator("xpath=following-sibling::*[1]");
     assert.ok(Number(await failures.first().textContent()) >= 10);
+  });
+
+  test("a test publish shows what becomes of it at every subscription", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    const names = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh"];
+    for (const name of names) await stage.subscribe("orders", name);
+    const page = await stage.visit(browser(), "/portal/topics/orders?tab=publish");
+    await clickButton(page, "Publish");
+    const results = page.getByRole("table", { name: /^Deliveries of/ });
+    for (const name of names) {
+      await results
+        .getByRole("row")
+        .filter({ hasText: name })
+        .getByText("delivered", { exact: true })
+        .waitFor();
+    }
+  });
+
+  test("whose handshake is not over gets nothing, and that is said", async (t) => {
+    const stage = await openStage(t, { handshake: "on" });
+    await stage.makeTopic("orders");
+    const properties = { endpointUrl: "http://127.0.0.1:1/hook" };
+    const destination = { endpointType: "WebHook", properties };
+    await stage.subscribe("orders", "nobody", { destination });
+    const page = await stage.visit(browser(), "/portal/topics/orders?tab=publish");
+    await clickButton(page, "Who would get it?");
+    await sees(page, "matches, gets nothing");
+    await sees(page, /its endpoint is still being asked whether it wants events/);
   });
 
   test("settings tell where each value came from", async (t) => {

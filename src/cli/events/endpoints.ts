@@ -82,10 +82,10 @@ export const explainFilters: Run = async (given, outside) => {
     ...(Object.keys(filter).length > 0 && { filter }),
   });
   const verdicts = (Array.isArray(body.value) ? body.value : []) as FilterVerdict[];
-  const rows = verdicts.flatMap(({ subscription, matches, clauses }) =>
+  const rows = verdicts.flatMap(({ subscription, matches, held, clauses }) =>
     (clauses.length === 0 ? [null] : clauses).map((each) => ({
       Subscription: subscription ?? "(given)",
-      Matches: matches ? "yes" : "no",
+      Matches: matches ? (held === null ? "yes" : `yes, but ${held}`) : "no",
       Clause: each?.clause ?? "no clause",
       Holds: each === null ? "" : each.holds ? "yes" : "no",
       Because: each?.because ?? "",

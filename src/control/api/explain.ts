@@ -4,6 +4,7 @@
 import type { ExplainFilters } from "../../core/api/orders.ts";
 import type { FilterVerdict } from "../../core/api/views.ts";
 import type { EventFields } from "../../core/event.ts";
+import { whyNothingIsSent } from "../../core/handshake/handshake.ts";
 import type { Clock } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { explainFilter } from "../../core/routing/filter/explain.ts";
@@ -36,11 +37,10 @@ function explain(
   const topic = namedTopic(catalog, name);
   const read = readOne(topic, event, deps.clock.now());
   const domainTopic = given.domainTopic ?? read.domainTopic ?? "";
-  const verdict = (of: string | null, wanted: Filter) => ({
-    subscription: of,
-    ...explainFilter(wanted, read.fields),
-  });
-  if (filter !== undefined) return [verdict(null, parseFilter(filter, "filter"))];
+  const verdict = (wanted: Filter) => explainFilter(wanted, read.fields);
+  if (filter !== undefined) {
+    return [{ subscription: null, ...verdict(parseFilter(filter, "filter")), held: null }];
+  }
   const asked = catalog.subscriptions.filter(
     (each) =>
       isSameName(each.topic, topic.name) &&
@@ -51,7 +51,9 @@ function explain(
     const words = `There is no subscription ${shownAs(subscription)} of ${shownAs(topic.name)}.`;
     throw new Refusal("NotFound", words);
   }
-  return asked.map((each) => verdict(each.name, each.filter));
+  return asked.map((each) => ({
+    ...{ subscription: each.name, ...verdict(each.filter), held: whyNothingIsSent(each) },
+  }));
 }
 
 interface Read {

@@ -232,6 +232,10 @@ export const FilterVerdict = named(
   object({
     subscription: about(orNull(text), "Null: the filter that was given."),
     matches: truth,
+    held: about(
+      orNull(text),
+      "Why it gets no events though they match: its handshake failed or is not over; in words.",
+    ),
     clauses: list(object({ clause: text, holds: truth, because: text })),
   }),
 );

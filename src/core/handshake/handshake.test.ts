@@ -16,6 +16,7 @@ import {
   nextStep,
   handshakeRules as rules,
   termsAsked,
+  whyNothingIsSent,
 } from "./handshake.ts";
 import type { Finding } from "./question.ts";
 
@@ -198,5 +199,19 @@ test("a subscription without a handshake, or with one decided, is left alone", (
   for (const state of ["Succeeded", "Failed"] as const) assert.ok(!isOpen(state));
   for (const state of ["Creating", "Updating", "AwaitingManualAction"] as const) {
     assert.ok(isOpen(state));
+  }
+});
+
+test("who gets nothing is told why", () => {
+  const table = [
+    [{ isActive: true, state: "Updating" }, null],
+    [{ isActive: false, state: "Failed" }, /did not agree/],
+    [{ isActive: false, state: "AwaitingManualAction" }, /validation URL/],
+    [{ isActive: false, state: "Creating" }, /still being asked/],
+  ] as const;
+  for (const [subscription, words] of table) {
+    const why = whyNothingIsSent(subscription);
+    if (words === null) assert.equal(why, null);
+    else assert.match(why ?? "", words);
   }
 });

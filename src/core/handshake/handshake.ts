@@ -74,6 +74,19 @@ export function newHandshake(
   };
 }
 
+/** Why a subscription gets no events though they match; null: it does get them. */
+export function whyNothingIsSent({
+  isActive,
+  state,
+}: Pick<Subscription, "isActive" | "state">): string | null {
+  if (isActive) return null;
+  if (state === "Failed") return "its endpoint did not agree to get events";
+  if (state === "AwaitingManualAction") {
+    return "its endpoint has not agreed yet: its validation URL has to be opened";
+  }
+  return "its endpoint is still being asked whether it wants events";
+}
+
 /** Every `why` is a sentence for people, without secrets. */
 export type HandshakeDecision =
   | { readonly kind: "succeed"; readonly allowedRate: number | null; readonly why: string }
