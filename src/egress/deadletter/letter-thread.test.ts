@@ -18,6 +18,8 @@ test("blobs are parsed as they would be here, each to whoever asked", async (t) 
     assert.deepEqual(await heads[index], readRecords(text, "heads"));
     assert.deepEqual(await whole[index], readRecords(text, [0]));
   }
+  const many = JSON.stringify(Array.from({ length: 1_001 }, (_, index) => letter(`e${index}`)));
+  assert.deepEqual(await thread.parse(Buffer.from(many), "heads"), readRecords(many, "heads"));
   assert.deepEqual(await thread.parse(Buffer.from("no JSON"), "heads"), [
     { kind: "unreadable", index: 0, why: "The blob is not JSON." },
   ]);
