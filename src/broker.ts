@@ -1,5 +1,5 @@
-// The broker: lays the real ground (environment.ts), has the stack joined on it (wiring.ts), puts
-// the control beside them (routes.ts), and opens the doors; closes everything in reverse.
+// The broker: opens the real environment (environment.ts), joins the rooms on it (wiring.ts), adds
+// the control routes (routes.ts), and listens; closes everything in reverse.
 
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
@@ -24,13 +24,13 @@ export interface Broker {
   /** Where it listens; null where it does not. */
   readonly http: string | null;
   readonly https: string | null;
-  /** May be called twice. Sends under way may end until the signal aborts. */
+  /** May be called twice. Sends in flight may end until the signal aborts. */
   close(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * A broker on the real ground. `onCrash` is told of what only an end of the process can mend.
- * Refusal: InvalidSetting, naming the setting.
+ * A broker on the real environment. `onCrash` is called for errors that need a restart of the
+ * process. Refusal: InvalidSetting, naming the setting.
  */
 export async function openBroker(config: Config, outside: Outside): Promise<Broker> {
   await using stack = new AsyncDisposableStack();
@@ -61,7 +61,7 @@ export async function openBroker(config: Config, outside: Outside): Promise<Brok
   };
 }
 
-/** What the file declares is in force before the first event comes. */
+/** What the file declares is active before the first event comes. */
 async function declare(config: Config, { store, azure, openLog }: RealEnvironment): Promise<void> {
   const { topics, domains, storageAccounts, auth, profile } = config;
   if ((topics ?? domains ?? storageAccounts) === null) return;
@@ -72,7 +72,7 @@ async function declare(config: Config, { store, azure, openLog }: RealEnvironmen
   );
 }
 
-/** Beside everything else: nobody waits for it. */
+/** In the background: nothing waits for it. */
 function recollectMissing(
   environment: RealEnvironment,
   { catalog }: Rooms,
@@ -86,7 +86,7 @@ function recollectMissing(
 interface Doors {
   readonly http: string | null;
   readonly https: string | null;
-  /** The authority to trust; null where it is the operator's own business. */
+  /** The authority to trust; null if the operator has their own. */
   readonly ca: string | null;
 }
 
@@ -123,7 +123,7 @@ async function openDoors(
   return { http, https, ca: https && certificates.caFile };
 }
 
-/** Takes up what a restart interrupted, and says that we are there. */
+/** Continues what a restart interrupted, and announces the start. */
 async function welcome(
   config: Config,
   site: {

@@ -1,5 +1,5 @@
-// The real ground: everything a broker stands on, opened in order into the stack of its owner, who
-// closes it in reverse. Nothing is joined here; that is the house's business.
+// The real environment: everything a broker needs, opened in order into its owner's stack, which
+// closes it in reverse. The rooms are joined in wiring.ts.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -40,14 +40,14 @@ import type { Env } from "./runtime/telemetry/settings.ts";
 import { type OpenChronicle, type OpenStore, openChronicle, openStore } from "./stores.ts";
 import type { Environment } from "./wiring.ts";
 
-/** What the process brings along. */
+/** What the process passes in. */
 export interface Outside {
   readonly stdout: LogStream;
   readonly startedAt: number;
   /** Of the process: it names the collectors of OpenTelemetry. Without it there are none. */
   readonly env?: Env;
   readonly onCrash: (error: Error) => void;
-  /** Told of everything that is noted for stories, as it happens. */
+  /** Called with every note for stories, as it happens. */
   readonly onNote?: (note: StoryNote) => void;
 }
 
@@ -61,7 +61,7 @@ export interface RealEnvironment extends Environment {
   readonly missing: OpenChronicle["missing"];
   /** Null: time passes by itself. */
   readonly virtual: VirtualClock | null;
-  /** Where facts go without detours, and the announcement. */
+  /** The log itself, and the announcement. */
   readonly openLog: OpenLog;
   readonly openMeter: OpenMeter;
   readonly telemetry: Telemetry;
@@ -70,7 +70,7 @@ export interface RealEnvironment extends Environment {
   readonly tokens: Tokens;
 }
 
-/** Until it is closed by its owner, a broker has no time to lose. */
+/** The log level until the owner closes it. */
 export interface Ending {
   signal: AbortSignal;
 }
@@ -82,7 +82,7 @@ export async function openEnvironment(
   hands: {
     readonly stack: AsyncDisposableStack;
     readonly ending: Ending;
-    /** Of the house that is to stand here. */
+    /** The settings of the rooms that will run here. */
     readonly catalog: () => LiveCatalog;
   },
 ): Promise<RealEnvironment> {
@@ -160,7 +160,7 @@ function virtualClockOf(config: Config, startedAt: number): VirtualClock | null 
   return new VirtualClock({ startAt, patienceMs: config.clockPatienceMs });
 }
 
-/** The kind of the one memo that holds how far virtual time has come. */
+/** The kind of the one memo with the virtual time reached so far. */
 const clockMemo = { kind: "clock", key: "now" };
 
 /** The virtual clock never starts before what the store has seen. */
@@ -170,7 +170,7 @@ async function resumeClock(
   log: Log,
 ): Promise<void> {
   const kept = (await store.notes(clockMemo.kind)).map(({ record }) => instantIn(record));
-  // What came in while the store ran on the real clock has been seen as well.
+  // Events stored while the real clock was used count as well.
   const waiting = (await store.counts()).map(({ oldestAt }) => oldestAt);
   virtual.resume(Math.max(...kept, ...waiting, 0), async (at) => {
     try {
@@ -185,7 +185,7 @@ function instantIn(record: object): number {
   return "at" in record && typeof record.at === "number" ? record.at : 0;
 }
 
-/** The ways out: to endpoints, to dead letters, and for questions of our own. */
+/** The sinks: to endpoints, to dead letters, and for requests of our own. */
 function openSinks(
   config: Config,
   environment: Pick<RealEnvironment, "clock" | "ids" | "azure"> & { readonly activity: Activity },
@@ -207,7 +207,7 @@ function openSinks(
   const { ask } = stack.adopt(openAsk({ ...environment, ca, trust, policy }), (open) =>
     open.close(),
   );
-  // Also where there is no account: what waits for one that has been taken out is kept a while.
+  // Also without an account: dead letters for a removed one are kept for a while.
   const deadLetterSink = stack.adopt(
     openDeadLetters({ ...environment, accounts: azure.storageAccounts, policy }),
     (open) => open.close(),
@@ -215,7 +215,7 @@ function openSinks(
   return { sink, ask, deadLetterSink };
 }
 
-/** Where nobody is asked for it, it need not be found again. */
+/** Without authentication it need not be stored. */
 function adminKeyOf({ adminKey, auth, dataFolder }: Config): string {
   if (adminKey !== null || !auth) return adminKey ?? makeKey();
   return keepSecret(join(dataFolder, "admin.key"), makeKey);

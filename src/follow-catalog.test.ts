@@ -4,7 +4,7 @@ import type { RecordNames } from "./core/ports.ts";
 import { followCatalog } from "./follow-catalog.ts";
 import { VirtualClock } from "./runtime/clock/virtual.ts";
 
-/** A follower whose reads end when the test says so. */
+/** A follower whose reads end when the test decides. */
 function openFollower() {
   const clock = new VirtualClock({ startAt: 0, patienceMs: 1_000 });
   const facts: string[] = [];

@@ -1,6 +1,6 @@
-// Keeps up with the catalog of the store. What changes while a read is under way waits for the next
-// one, so that changes that come together share a read, and an older read never replaces a newer
-// one. A read that fails is made again: nobody would tell of those changes a second time.
+// Follows the catalog of the store. Changes during a read wait for the next one, so that changes
+// that come together share a read, and an older read never replaces a newer one. A failed read is
+// repeated: those changes are not announced a second time.
 
 import type { Clock, Log, RecordNames } from "./core/ports.ts";
 
@@ -9,16 +9,16 @@ export interface CatalogFollower {
   note(changed: RecordNames | null): void;
   /**
    * Resolves when every change noted before the call is in effect. Rejects when it cannot be read
-   * now; it is read later all the same.
+   * now; it is still read later.
    */
   refresh(): Promise<void>;
-  /** Nothing is read again after a failure. Resolves when no read is under way. */
+  /** Nothing is read again after a failure. Resolves when no read is in progress. */
   close(): Promise<void>;
 }
 
 const retryMs = 1_000;
 
-/** `read`: puts in effect what the store has of these records, or, for null, of all. */
+/** `read`: applies what the store has of these records, or, for null, of all. */
 export function followCatalog(
   read: (changed: RecordNames | null) => Promise<void>,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
@@ -27,7 +27,7 @@ export function followCatalog(
   const subscriptions = new Set<number>();
   let isAllNoted = false;
   let isClosed = false;
-  /** The read that is under way or was last made, and the one that comes after it. */
+  /** The current or last read, and the one that comes after it. */
   let latest = Promise.resolve();
   let next: Promise<void> | null = null;
   let callOff = () => {};
@@ -58,7 +58,7 @@ export function followCatalog(
   const begin = () => {
     if (next !== null) return next;
     next = latest.then(readNoted, readNoted);
-    // Whoever asked hears of a failure; nobody else need.
+    // Only the caller gets a failure.
     next.catch(() => {});
     latest = next;
     return next;

@@ -1,11 +1,11 @@
-// What a person reads who has just started a broker at a terminal: what is running, where to look,
-// and what to type next. Programs read the fact `broker.started` instead.
+// What the broker prints at a terminal: what is running, where to look, and what to type next.
+// Programs read the fact `broker.started` instead.
 
 export interface Greeting {
   readonly version: string;
   readonly http: string | null;
   readonly https: string | null;
-  /** The authority to trust; null where it is the operator's own business. */
+  /** The authority to trust; null if the operator has their own. */
   readonly ca: string | null;
   readonly data: string;
   readonly store: string;

@@ -8,7 +8,7 @@ import type { Config } from "./config/config.ts";
 import { Refusal } from "./core/refusal.ts";
 import { run, type World } from "./main.ts";
 
-/** A world in which nothing is open; a test says what its broker does. */
+/** A process without open resources; a test says what its broker does. */
 function openWorld(changes: Partial<World> & { isTTY?: boolean } = {}) {
   const out: string[] = [];
   const err: string[] = [];

@@ -1,11 +1,11 @@
 // The process: reads the configuration, opens the broker, waits for a signal, closes it. `run` is
-// the whole program on a world that is handed in, so that a test can start the very same thing;
-// `main` runs it on the real one. Nothing happens on import.
+// the whole program with its surroundings passed in, so that a test can start the same thing;
+// `main` runs it for real. Nothing happens on import.
 //
 // Here are the commands that are the process itself: serve, config, and those of
-// offline-commands.ts; all others are the hand's, in cli/. Exit codes: 0 when all is well or after
-// a signal; 2 for a command or setting that cannot be, in one line; 1 for anything else; 3 from the
-// hand for what is not there.
+// offline-commands.ts; all others are in cli/. Exit codes: 0 for success or after a signal; 2 for
+// an invalid command or setting, with one line; 1 for anything else; 3 from cli/ for a resource
+// that does not exist.
 
 import { randomUUID } from "node:crypto";
 import { createWriteStream, readFileSync } from "node:fs";
@@ -30,13 +30,13 @@ export interface Output {
 }
 
 export interface World {
-  /** What follows `posthorn`. */
+  /** The arguments after `posthorn`. */
   readonly args: readonly string[];
   readonly env: ConfigInput["env"];
   readonly readFile: ConfigInput["readFile"];
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Calls back for SIGTERM and SIGINT. The answer stops that. */
+  /** Calls back for SIGTERM and SIGINT. The result stops that. */
   readonly onSignal: (listener: (signal: string) => void) => () => void;
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
@@ -49,13 +49,13 @@ export interface World {
       readonly onCrash: (error: Error) => void;
     },
   ) => Promise<{ close(signal: AbortSignal): Promise<void> }>;
-  /** For commands that speak to a running broker. */
+  /** For commands that talk to a running broker. */
   readonly wire: Wire;
 }
 
 const configCommands = ["config list", "config doc"];
 
-/** Answers with the exit code. */
+/** Resolves with the exit code. */
 export async function run(world: World): Promise<number> {
   try {
     return await obey(world);
@@ -88,7 +88,7 @@ async function obey(world: World): Promise<number> {
       world.stdout.write(`${versionOf(world)}\n`);
       return 0;
     default: {
-      // Loaded when it is needed: a broker has no use for it.
+      // Loaded on demand: a broker does not need it.
       const { runCommand } = await import("./cli/run.ts");
       return await runCommand(world.args, outsideOf(world));
     }
@@ -97,7 +97,7 @@ async function obey(world: World): Promise<number> {
 
 const columnsDefault = 80;
 
-/** The world as the commands see it that speak to a running broker. */
+/** The surroundings of commands that talk to a running broker. */
 function outsideOf({ env, readFile, wire, stdout, stderr, onSignal, exit }: World): Outside {
   return {
     ...wire,
@@ -121,10 +121,12 @@ function outsideOf({ env, readFile, wire, stdout, stderr, onSignal, exit }: Worl
   };
 }
 
-/** What shells expect of a program that a second interrupt has ended. */
+/** The exit code that shells expect after a second interrupt. */
 const interruptedCode = 130;
 
-/** A terminal sends its interrupt to npm and to us, and npm passes it on: one wish, heard twice. */
+/**
+ * A terminal sends its interrupt to npm and to us, and npm passes it on: one keypress, two signals.
+ */
 const echoMsMax = 200;
 
 async function serve(world: World, config: Config): Promise<number> {
@@ -145,7 +147,7 @@ async function serve(world: World, config: Config): Promise<number> {
       onCrash: ended.resolve,
     });
     const crash = await ended.promise;
-    // What is left of a broker without its store could only wait; the next start makes it whole.
+    // Without its store a broker could only wait; a restart fixes it.
     if (crash !== null) throw crash;
     await closeWithin(config.stopGraceMs, broker);
     return 0;
@@ -196,7 +198,7 @@ function table(lines: readonly (readonly string[])[]): string {
   return rows.map((row) => `${row.trimEnd()}\n`).join("");
 }
 
-/** A refusal or an error of the system is one line; a bug brings its trace. */
+/** A refusal or a system error is one line; a bug prints its stack. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ("code" in error && error.code === "EADDRINUSE") {
@@ -211,9 +213,9 @@ function versionOf({ readFile }: World): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** The program on the real world. Ends the process. */
+/** The program for real. Ends the process. */
 export async function main(): Promise<void> {
-  // Whoever reads our output may stop reading; `posthorn help | head` is no error.
+  // The reader of our output may stop reading; `posthorn help | head` is no error.
   process.stdout.on("error", () => {});
   const code = await run({
     args: process.argv.slice(2),
@@ -228,7 +230,7 @@ export async function main(): Promise<void> {
       };
     },
     exit: (immediately) => process.exit(immediately),
-    // Not before it is needed: help and settings are to work in a broken house, too.
+    // Loaded on demand: help and settings must work in a broken installation, too.
     open: async (...given) => (await import("./broker.ts")).openBroker(...given),
     wire: {
       readInput: () => text(process.stdin),

@@ -1,5 +1,5 @@
-// The commands that need no running broker: doctor, which examines; restore, which puts a backup in
-// the place of a store; recover, which saves what can be read of a damaged one. main.ts runs them.
+// The commands that need no running broker: doctor, which checks; restore, which replaces a store
+// with a backup; recover, which saves what can be read of a damaged one. main.ts runs them.
 
 import { join } from "node:path";
 import type { ConfigInput } from "./config/config.ts";
@@ -20,7 +20,7 @@ const marks: Readonly<Record<Finding["state"], string>> = {
   problem: "PROBLEM ",
 };
 
-/** With the options of serve, whose settings it looks at. */
+/** With the options of serve, whose settings it checks. */
 export async function doctor(world: World, args: readonly string[], now: number): Promise<number> {
   const { form, rest } = takeForm(args, world.stdout.isTTY === true);
   const settings = rest.filter((arg) => arg !== "--deep");
@@ -97,12 +97,12 @@ function readArgs(world: World, args: readonly string[], known: readonly string[
   return { files, folder, flags };
 }
 
-// How the commands print that look at this machine: a table for people, JSON for programs, unless
-// -o says which. The other commands have more forms; these run also where no broker can.
+// Output of these commands: a table at a terminal, otherwise JSON, unless -o is given. The other
+// commands have more formats.
 
 export type Form = "table" | "json";
 
-/** The form, and the arguments without it. Refusal: InvalidSetting. */
+/** The format, and the arguments without it. Refusal: InvalidSetting. */
 export function takeForm(
   args: readonly string[],
   isTerminal: boolean,

@@ -1,5 +1,5 @@
-// What the settings mean to the rooms: values made from the configuration, one for each that asks.
-// Nothing is opened here, and nothing is read but our own version.
+// From settings to each room's options. Nothing is opened here, and nothing is read but our own
+// version.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ export function rulesOf(config: Config): RoomRules {
   };
 }
 
-/** What the one of two settings takes that a subscription does not give (B-4). */
+/** The default of the batching setting that a subscription does not give (B-4). */
 export function batchDefaultsOf(config: Config, usual: BatchPolicy = batchDefaults): BatchPolicy {
   const { defaultMaxEventsPerBatch: events, defaultPreferredBatchKilobytes: kilobytes } = config;
   return {
@@ -84,7 +84,7 @@ export function entraOf({ entraIssuer, entraAudiences, entraJwks }: Config) {
   return { issuer: entraIssuer, audiences: entraAudiences, jwks: entraJwks };
 }
 
-/** Beside a store in memory so much less is kept. */
+/** With a memory store, this much less is kept. */
 const memoryStoryBytesMax = 64 * 1_048_576;
 
 export function retentionOf({ store, storyKeptMs, storyBytesMax }: Config): Retention {
@@ -110,7 +110,7 @@ export function versionOf(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Undefined: every address may be connected to. Refusal: InvalidSetting. */
+/** Undefined: every address is allowed. Refusal: InvalidSetting. */
 export function egressPolicyOf(config: Config): EgressPolicy | undefined {
   const { egressBlocked, egressAllowed, http, https } = config;
   const isOpen = [http, https].some((at) => at !== null && !isLoopback(at.host));

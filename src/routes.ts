@@ -1,5 +1,4 @@
-// The control as a broker has it: every route that is not the way in, put together on the real
-// ground. Who may do what is decided here once, by a lock that all share.
+// All routes of a broker except publishing. Access is decided here once, by a lock that all share.
 
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
@@ -46,7 +45,7 @@ import type { Totals } from "./runtime/metrics/totals.ts";
 import { servedLimits, simulate } from "./whatif/simulate.ts";
 import type { Rooms } from "./wiring.ts";
 
-/** Built when the package is installed; see portal/build.ts. */
+/** Built at installation; see portal/build.ts. */
 const portalFolder = join(import.meta.dirname, "../portal/dist");
 
 export interface OpenRoutes {
@@ -62,7 +61,7 @@ interface Site {
   readonly stack: AsyncDisposableStack;
 }
 
-/** `stop`: answers that are held back are given when it aborts. */
+/** `stop`: delayed answers are sent when it aborts. */
 export function openRoutes(site: Site, stop: AbortSignal): OpenRoutes {
   const { config, environment, rooms } = site;
   const { virtual, tokens, openLog: log } = environment;
@@ -117,7 +116,7 @@ function endpointsOf({ environment, rooms }: Site) {
   return () => endpointViews({ ...rooms, ledger: environment.store, clock: environment.clock });
 }
 
-/** Everything that is measured, as of now. */
+/** All metrics, as of now. */
 function lookOf(site: Site) {
   const { environment, rooms } = site;
   const { store: ledger, clock } = environment;
@@ -177,7 +176,7 @@ function armGroundOf({ config, environment, rooms }: Site): ArmDeps {
   };
 }
 
-/** Sessions last as long as the data folder does, whatever the store. */
+/** Sessions last as long as the data folder, whatever the store. */
 function doorOf({ config, environment }: Site): SessionDeps {
   const { auth, dataFolder, http, https } = config;
   const path = auth ? join(dataFolder, "sessions.json") : null;

@@ -1,5 +1,5 @@
-// What a broker remembers with: the store of events, and the chronicle of what became of them; each
-// on a thread of its own, or in memory.
+// The store of events, and the chronicle with their stories; each on a thread of its own, or in
+// memory.
 
 import { join, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
@@ -17,14 +17,16 @@ import { MemoryChronicle } from "./store/story/memory.ts";
 import { openStoryThread } from "./store/story/thread.ts";
 import { openForgetful } from "./store/story/watchers.ts";
 
-/** How long a round of the store waits for company, and a refused publisher for its turn. */
+/**
+ * How long a round of the store waits for more operations, and a refused publisher for its retry.
+ */
 const gatherMs = 3;
 const retryAfterMs = 1_000;
-/** How long notes for stories are gathered, and so what a crash may lose of them. */
+/** How long notes for stories are collected, and so what a crash may lose of them. */
 const storyGatherMs = 250;
 
 export type OpenStore = WholeStore & {
-  /** Null: what is kept in memory cannot be backed up. */
+  /** Null: a memory store cannot be backed up. */
   readonly backups: BackupFolder | null;
   /** Why nothing can be written at present; null: as far as is known, it can. */
   readonly failure: string | null;
@@ -54,7 +56,7 @@ export async function openStore(
   const front = new FrontStore({
     ...deps,
     engine: measured(thread, deps.meter),
-    // A clock that stands still cannot end a wait for company.
+    // A clock that stands still cannot end that wait.
     gatherMs: config.clock === "virtual" ? 0 : gatherMs,
     waitingCharsMax: config.publishQueueBytesMax,
     waitMsMax: config.publishWaitMaxMs,
@@ -63,7 +65,7 @@ export async function openStore(
   return Object.assign(front, { backups });
 }
 
-/** The same engine; how long each round takes, and how much shares it, is measured. */
+/** The same engine, with the duration and size of each round measured. */
 function measured(engine: Engine, meter: Meter): Engine {
   const labels = {};
   return {

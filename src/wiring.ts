@@ -1,7 +1,6 @@
-// The floor plan: joins the rooms on whatever ground it is given, real (broker.ts) or simulated
-// (test/sim). Here is who knows whom: the catalog in force, the roster that serves it, the desk
-// that changes it, and the way in. What is real and what is not is decided by whoever lays the
-// ground.
+// Joins the rooms on a given environment, real (broker.ts) or simulated (test/sim). Here is who
+// knows whom: the catalog, the roster that serves it, the handshakes that change it, and
+// publishing.
 
 import { Expiry } from "./control/expiry.ts";
 import { Handshakes } from "./control/handshake/handshakes.ts";
@@ -29,18 +28,18 @@ import { followCatalog } from "./follow-catalog.ts";
 import { withNotices } from "./ingress/blob-notice.ts";
 import { publishRoutes, tellTurnedAway, topicRoutes } from "./ingress/publish.ts";
 
-/** Everything a broker stands on. */
+/** Everything a broker needs. */
 export interface Environment {
   readonly store: WholeStore;
   /** Why nothing can be written at present; without it, or null: it can. */
   readonly storeFailure?: () => string | null;
   readonly sink: Sink;
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
-  /** What the file says of Azure's resources; without it there are none. */
+  /** What the file says about Azure resources; without it there are none. */
   readonly azure?: AzureResources;
-  /** Without it endpoints are neither asked nor told anything beside events. */
+  /** Without it there are neither handshakes nor deletion notices. */
   readonly ask?: Ask;
-  /** Null when a bearer token may publish, else why not. Without it none may. */
+  /** Null when a bearer token may publish, otherwise why not. Without it none may. */
   readonly whyNoBearer?: (token: string) => Promise<string | null>;
   /** Whether it is a key of the IoT Edge module; without it there are none. */
   readonly isModuleKey?: (key: string) => boolean;
@@ -61,34 +60,34 @@ export interface RoomRules {
   readonly auth: boolean;
   readonly defaults: PolicyDefaults;
   readonly endpointSendsMax: number;
-  /** When endpoints count as sick; without it the usual rules. */
+  /** When endpoints count as unhealthy. Default: the usual rules. */
   readonly health?: HealthRules;
-  /** Null: every subscription is in force at once, and no endpoint is asked. */
+  /** Null: every subscription is active at once, without a handshake. */
   readonly handshake?: HandshakeRules | null;
 }
 
 export interface Rooms {
   readonly routes: readonly Route[];
-  /** For a port on which one topic alone is published to. */
+  /** For a topic's own port. */
   routesOf(topic: string): readonly Route[];
-  /** What was refused at the edge, if it was a publish. */
+  /** What was refused before routing, if it was a publish. */
   turnedAway(path: string, refusal: Refusal): void;
-  /** Tells of every change once it is in effect. */
+  /** Called with every change once it is in effect. */
   watch(listener: (change: CatalogChange) => void): void;
   readonly handshakes: HandshakePort;
   readonly operator: Operator;
   readonly switchboard: Switchboard;
   /** As it was last read. */
   catalog(): LiveCatalog;
-  /** How often each subscription's advanced filters were asked, since the start. */
+  /** How often each subscription's advanced filters were evaluated, since the start. */
   readonly evaluations: Evaluations;
-  /** Goes on with the handshakes that a restart interrupted, once we can be called. */
+  /** Continues the handshakes that a restart interrupted, once we can be reached. */
   resume(called: CallerUrl): Promise<void>;
   /** Resolves when every change of topics and subscriptions made before the call is in effect. */
   refresh(): Promise<void>;
   /** Null, or why publishes are not accepted. */
   whyNotReady(): string | null;
-  /** Refuses new publishes and lets sends under way end until the signal aborts. */
+  /** Refuses new publishes and lets sends in flight end until the signal aborts. */
   close(signal: AbortSignal): Promise<void>;
 }
 
@@ -111,7 +110,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     ...(rules.health !== undefined && { health: rules.health }),
     onDrained: (subscription) => operator.drained(subscription),
   });
-  /** What has expired is served no more, though it may still be in the catalog. */
+  /** What has expired is no longer served, though it may still be in the catalog. */
   const serve = (subscriptions: readonly Subscription[]) => {
     const { inForce, expired } = expiry.sift(subscriptions);
     for (const subscription of inForce) {

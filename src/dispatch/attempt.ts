@@ -1,5 +1,5 @@
-// One send of a batch and what it means: what is decided for each of its deliveries, and what that
-// is to the store. The deciding itself is a law (core/delivery/retry.ts).
+// The result of one send of a batch: the decision for each of its deliveries, and the settlement
+// for the store. The decision itself is made in core/delivery/retry.ts.
 
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Policy } from "../core/delivery/policy.ts";
@@ -16,7 +16,8 @@ export function settlementOf(
   now: Instant,
 ): Settlement {
   const named = { delivery: delivery.id, lease: delivery.lease };
-  // A dead letter tells of the subscriber, however often its store has been tried since.
+  // A dead letter is about the subscriber's last attempt, however often its store has been tried
+  // since.
   const isToSubscriber = attempt !== null && delivery.stage === "deliver";
   const last = isToSubscriber ? lastAttemptOf(attempt) : delivery.last;
   switch (decision.kind) {
@@ -49,9 +50,9 @@ function lastAttemptOf(attempt: Attempt): LastAttempt {
 export interface Times {
   readonly now: Instant;
   readonly sentAt: Instant;
-  /** How the endpoint was then, in words. */
+  /** The endpoint's health then, as text. */
   readonly health: string;
-  /** Its outcome came after we had stopped waiting for it (R-4). */
+  /** Its outcome came after the timeout (R-4). */
   readonly isLate: boolean;
 }
 
@@ -62,7 +63,7 @@ export interface End {
   readonly attempt: Attempt;
 }
 
-/** By which laws, and for whom, a batch is decided. */
+/** The rules by which a batch is decided. */
 export interface DecisionRules {
   readonly subscription: string;
   readonly policy: Policy;
@@ -70,7 +71,7 @@ export interface DecisionRules {
   readonly valve: Valve;
 }
 
-/** What becomes of each of a batch, which came to one outcome together (B-3). */
+/** The decision for each of a batch, which has one outcome (B-3). */
 export function decideBatch(
   batch: readonly Delivery[],
   outcome: Outcome,
@@ -78,7 +79,8 @@ export function decideBatch(
   { subscription, policy, chance, valve }: DecisionRules,
 ): End[] {
   const [first] = batch as [Delivery];
-  // One draw for the batch, so that what failed together is due together; none for a success.
+  // One random number for the batch, so that what failed together is due together; none for a
+  // success.
   const drawn = isSuccess(policy.profile, outcome)
     ? 0
     : chance.draw(`${subscription}/${first.id.event}/${first.attempts + 1}`);

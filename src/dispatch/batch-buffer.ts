@@ -1,7 +1,7 @@
 // What a dispatcher has leased and not yet sent, in the order it came, and cut into what goes out
 // in one request. Events of a batch that is to be halved (core/delivery/split.ts) are kept apart
-// from others: how large a batch each may travel in is remembered here, bounded, and by this
-// dispatcher alone; whatever is forgotten is halved anew.
+// from others: the largest batch for each is remembered here, for a limited number of events; for
+// others halving starts over.
 
 import { type BatchPolicy, formBatches } from "../core/delivery/batch.ts";
 import { halfOf, splitSizesMax, togetherMax } from "../core/delivery/split.ts";
@@ -39,7 +39,7 @@ export class BatchBuffer {
     return this.#take(this.#deliveries.length);
   }
 
-  /** What goes out in the next request, of at most so many events. */
+  /** The next request's deliveries, up to this many events. */
   takeBatch(most: number): Delivery[] {
     if (this.#batch === null) return this.#take(1);
     const [first] = formBatches(this.#deliveries, { policy: this.#batch, bytesOf: textBytes });
@@ -48,7 +48,7 @@ export class BatchBuffer {
     return this.#take(Math.min(first?.length ?? 0, together, most));
   }
 
-  /** One of the batch spoils it: when they are here again, they go out in halves. */
+  /** One of the batch is bad: when they are here again, they are sent in halves. */
   halve(batch: readonly Delivery[]): void {
     const size = halfOf(batch.length);
     for (const { id } of batch) {
@@ -61,7 +61,7 @@ export class BatchBuffer {
     }
   }
 
-  /** It is delivered, or we gave up. */
+  /** It is delivered or undeliverable. */
   clear({ id }: Delivery): void {
     if (this.#sizes.size > 0) this.#sizes.delete(id.event);
   }

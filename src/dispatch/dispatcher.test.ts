@@ -1,5 +1,5 @@
-// Dispatch seen from the endpoints: when requests come, how many, with what, and what is left in
-// the store.
+// Dispatch seen from the endpoints: when requests come, how many, with which content, and what is
+// left in the store.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -451,7 +451,7 @@ test("what was given up within a second is written in a blob or two (L-3)", asyn
   const scene = await openTestDispatchers();
   const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;
   const sub = await scene.subscribe({ deadLetter });
-  // The endpoint takes every other one, or it would soon be left alone.
+  // The endpoint accepts every other one, or it would soon be unhealthy.
   scene.behave(({ ids: [id] }) => (id?.startsWith("good") ? 200 : 400));
   for (const id of numbered(200)) {
     await scene.publish([id, `good ${id}`], [sub]);

@@ -8,16 +8,16 @@
 //              paused. Ends at the next due time, or when something has changed the plan: a wake
 //              from the store, a send that ended, the endpoint or the valve. A lost wake costs
 //              latency only, because the alarm for the next due time remains.
-//   closed     For good. What is in the buffer is given back; sends under way end by themselves.
+//   closed     For good. What is in the buffer is given back; sends in flight end by themselves.
 //
 // Sends go on beside all three: `#fill` starts them whenever there is something in the buffer and
 // room at the endpoint.
 //
-// The crash line: between a send and its settlement the endpoint has the event and we do not know
-// it; after a crash it is sent again (D-2). A settlement that the disk refuses is tried until it is
-// taken, or until the lease is over and someone else has it. A batch that is to go out again in
-// halves (core/delivery/split.ts) is given back first, and claimed like anything else: so a crash,
-// a pause or a stop between the halves costs the memory of how far it was halved, and nothing else.
+// On a crash between a send and its settlement, the event is sent again (D-2). A settlement that
+// the disk refuses is retried until it is accepted, or until the lease is over and someone else has
+// it. A batch that is to be sent again in halves (core/delivery/split.ts) is given back first, and
+// claimed like anything else: so a crash, a pause or a stop between the halves only loses how far
+// it was halved.
 
 import type { BatchPolicy } from "../core/delivery/batch.ts";
 import type { FlowState } from "../core/delivery/flow.ts";
@@ -53,7 +53,7 @@ import { Valve } from "./valve.ts";
 
 /** The longest a delivery waits in the buffer before it is given back. */
 const bufferMs = 60_000;
-/** What is left of a lease when its send ends at the latest: time enough to settle it. */
+/** What is left of a lease when its send ends at the latest: enough time to settle it. */
 const settleMs = 30_000;
 /** Event text in the buffer of one dispatcher. */
 const bufferCharsMax = 4 * 1024 * 1024;
@@ -83,14 +83,14 @@ export interface DispatcherOptions {
   readonly subscription: Subscription;
   readonly policy: Policy;
   readonly batch: BatchPolicy | null;
-  /** Null: there is nowhere to send to any more, and what waits is dropped. */
+  /** Null: there is no destination any more, and waiting deliveries are dropped. */
   readonly send: Send | null;
   readonly endpoint: Endpoint;
   readonly sendsMax: number;
   readonly deps: DispatchDeps;
   /** Running, paused or draining at the start; see `steer`. */
   readonly flowState: FlowState;
-  /** Called when a drain has come to its end: nothing is due any more. */
+  /** Called when a drain has ended: nothing is due any more. */
   readonly onDrained: () => void;
   /** Called once, when a bug of ours has stopped this dispatcher. */
   readonly onBroken: (error: unknown) => void;
@@ -107,20 +107,20 @@ export class Dispatcher {
   readonly #rules: DecisionRules;
   /** How many the store may still lease to our standing claim. */
   #standing = 0;
-  /** When something is due at the latest; null: nothing waits. At first nobody knows. */
+  /** When something is due at the latest; null: nothing waits. Unknown at first. */
   #nextDueAt: Instant | null = 0;
-  /** `#nextDueAt` may be the end of a lease of our own, which is nothing once it is settled. */
+  /** `#nextDueAt` may be the end of a lease of our own, which means nothing once it is settled. */
   #isDoubtful = false;
   /** The earliest due time of a wake that came during a claim, which may not have seen it. */
   #heardAt: Instant | null = null;
   /** How often it was held. */
   #holds = 0;
-  /** The turn of an unhealthy endpoint for which the expired have been cleared away. */
+  /** The probe turn of an unhealthy endpoint for which expired deliveries were already removed. */
   #clearedTurn: Instant | null = null;
   #isClosed = false;
-  /** Ends the rest under way. */
+  /** Ends the current rest. */
   #endRest: (() => void) | null = null;
-  /** Until when the rest under way was meant to be. */
+  /** When the current rest was planned to end. */
   #restsUntil: Instant = never;
   readonly #breakOff = new AbortController();
   /** From the endpoint, while we wait for it. */
@@ -161,13 +161,13 @@ export class Dispatcher {
     this.#reconsider();
   }
 
-  /** The subscription was paused, resumed or drained. Sends under way end as they would have. */
+  /** The subscription was paused, resumed or drained. Sends in flight are not affected. */
   steer(flowState: FlowState): void {
     this.#valve.set(flowState);
     this.#look();
   }
 
-  /** Gives back what is in the buffer and takes nothing until the answer is called. */
+  /** Gives back what is in the buffer and takes nothing until the result is called. */
   hold(): () => void {
     const release = this.#valve.hold();
     this.#holds += 1;
@@ -179,9 +179,9 @@ export class Dispatcher {
   }
 
   /**
-   * Someone wants an attempt now, also at an unhealthy endpoint: then ours is the send that tests
-   * it. What we know to be due may be gone by now, so whoever else waits there comes after us.
-   * `dueAt`: of what was made due. Answers whether the test was brought forward.
+   * An operator wants an attempt now, also at an unhealthy endpoint: then ours is the probe. What
+   * we know to be due may be gone by now, so other waiting dispatchers come after us. `dueAt`: of
+   * what was made due. Returns whether the probe was brought forward.
    */
   hasten(dueAt: Instant | null): boolean {
     const { endpoint, deps } = this.#options;
@@ -194,7 +194,7 @@ export class Dispatcher {
     return isTested;
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when nothing is in flight any more. */
   async close(): Promise<void> {
     if (!this.#isClosed) {
       this.#end();
@@ -206,7 +206,7 @@ export class Dispatcher {
     this.breakOff();
   }
 
-  /** Ends what is being sent: it is due again. */
+  /** Aborts sends in flight: their deliveries are due again. */
   breakOff(): void {
     this.#breakOff.abort();
   }
@@ -225,7 +225,7 @@ export class Dispatcher {
       const holds = this.#holds;
       try {
         const claim = await deps.store.claim(queue, plan);
-        // What was claimed before a hold may have been done away with in it.
+        // What was claimed before a hold may have been dropped during it.
         if (holds === this.#holds) this.#claimed(plan, claim);
         else this.#giveBack(claim);
       } catch (error) {
@@ -243,7 +243,7 @@ export class Dispatcher {
     const mine = this.#buffer.size + this.#underway.size;
     const isDoubtful = this.#isDoubtful && mine === 0;
     if (gate.kind === "closed") {
-      // A standing claim would go on bringing what cannot be sent.
+      // A standing claim would go on bringing deliveries that cannot be sent.
       const isToLook = this.#standing > 0 || isDoubtful;
       return isToLook ? this.#want(0, now) : Math.max(gate.until, dueAt);
     }
@@ -257,7 +257,8 @@ export class Dispatcher {
     const window = isProbe ? 1 : Math.min(this.#window, 2 * gate.atOnce);
     const ahead = Math.min(endpoint.ahead * (batch?.maxEvents ?? 1), this.#valve.ahead);
     const room = Math.min(window - mine, ahead - this.#buffer.size);
-    // A claim for every single place would be many; for half a window at a time they are few.
+    // Claiming for every single free place would be too often; for half a window at a time it is
+    // not.
     const isWorthIt = mine === 0 || room * 2 >= Math.min(window, ahead);
     const isWanted = isDue || isDoubtful || (this.#standing === 0 && !isProbe);
     if (room > 0 && isWorthIt && isWanted && this.#buffer.chars < bufferCharsMax) {
@@ -304,7 +305,7 @@ export class Dispatcher {
     cancel();
   }
 
-  /** While health holds sends back, a rest may end when it lets more of them go. */
+  /** While health limits sends, a rest may end when it allows more of them. */
   #waitForGate(): void {
     const { endpoint, deps } = this.#options;
     const gate = endpoint.gate(deps.clock.now());
@@ -312,15 +313,15 @@ export class Dispatcher {
     if (isLimited && !this.#isClosed) endpoint.wait(this.#onNudge);
   }
 
-  /** There may be room, or none any more: send what can be sent, then make another plan. */
+  /** There may be room, or no longer: send what can be sent, then plan again. */
   #look(): void {
     this.#fill();
     this.#reconsider();
   }
 
   /**
-   * Ends a rest for which there is another plan now. Most sends that end change nothing about it,
-   * and a new rest costs more than a plan.
+   * Ends a rest if the plan has changed. Most ended sends do not change it, and a new rest costs
+   * more than a plan.
    */
   #reconsider(): void {
     if (this.#endRest === null) return;
@@ -358,13 +359,13 @@ export class Dispatcher {
     }
     if (this.#buffer.size === 0) return;
     if (endpoint.gate(now).kind === "closed") {
-      // What has expired is given up even now; the rest waits on, and loses nothing.
+      // What has expired is settled even now; the rest goes on waiting, and loses nothing.
       const left = this.#buffer.takeAll().filter((delivery) => this.#isSendable(delivery, now));
       this.#underway.giveBack(left);
     } else if (endpoint.room(now) === 0) endpoint.wait(this.#onNudge);
   }
 
-  /** Whether it may be sent now; if not, it has been dealt with. */
+  /** Whether it may be sent now; if not, it has been handled. */
   #isSendable(delivery: Delivery, now: Instant): boolean {
     const { policy } = this.#options;
     if (delivery.leasedUntil - now < policy.profile.waitMs + settleMs) {
@@ -403,7 +404,7 @@ export class Dispatcher {
     const isDelivered = isSuccess(policy.profile, outcome);
     span?.end(now, attemptEnd(outcome, outcomeName(outcome, policy.profile), isDelivered));
     const times = { now, sentAt, health, isLate: false };
-    // What spoils a batch is an event in it: such an answer says nothing about the endpoint.
+    // A bad event spoils its batch: such an answer says nothing about the endpoint.
     const isHalved = this.#isHalved(batch, outcome);
     const isNeither = isBrokenOff || isHalved;
     endpoint.end(isNeither ? "unsent" : isDelivered ? "succeeded" : "failed", times);
@@ -446,7 +447,7 @@ export class Dispatcher {
     }
   }
 
-  /** R-4: a success after the wait takes back what has not been sent anew. */
+  /** R-4: a late success cancels the retry unless it has been sent already. */
   async #waitLate(
     batch: readonly Delivery[],
     late: Promise<Outcome | null>,

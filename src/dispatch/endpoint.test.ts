@@ -1,4 +1,4 @@
-// Who is nudged by an endpoint, and when: those who wait, in their order, and nobody else.
+// Who is nudged by an endpoint, and when: those that wait, in order, and nobody else.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,7 +1,7 @@
-// An endpoint as all its dispatchers see it: its health, how many sends to it are under way, and
-// how fast it lets us send. The laws of its health and its pace are in core/delivery/health.ts and
-// core/delivery/rate.ts; here their state is kept, and dispatchers that wait for a send are nudged.
-// An operator's order stands above the law: a closed endpoint gets nothing until it is opened.
+// An endpoint, shared by all its dispatchers: its health, the sends in flight, and its allowed
+// rate. The rules of health and rate are in core/delivery/health.ts and core/delivery/rate.ts; here
+// their state is kept, and dispatchers that wait for a send are nudged. An operator overrides the
+// rules: a closed endpoint gets nothing until it is opened.
 
 import {
   fold,
@@ -26,14 +26,14 @@ import type { Clock, Instant, Log } from "../core/ports.ts";
 import type { EndpointState } from "../core/steering.ts";
 
 export interface EndpointOptions {
-  /** What people call it: the URL without its query. */
+  /** Its name for people: the URL without its query. */
   readonly name: string;
-  /** Sends that may be under way together. */
+  /** Sends that may be in flight together. */
   readonly sendsMax: number;
-  /** Whether the profile leaves an unhealthy endpoint alone for a while (P-10). */
+  /** Whether the profile makes deliveries to an unhealthy endpoint wait (P-10). */
   readonly delayedDelivery: boolean;
   readonly rules?: HealthRules;
-  /** As it was remembered; healthy if absent. */
+  /** From before a restart; healthy if absent. */
   readonly health?: Health;
   /** Called when the kind of its health has changed. */
   readonly onHealth?: (health: Health) => void;
@@ -54,22 +54,22 @@ export class Endpoint {
   #health: Health;
   /** The latest last. */
   #changes: HealthChange[] = [];
-  /** As it was last shown in the log. */
+  /** As last logged. */
   #shownKind: HealthKind;
   #pace: Pace | null = null;
-  /** Whether an alarm is set for when the next send may go out. */
+  /** Whether an alarm is set for the next allowed send. */
   #isTurnAwaited = false;
   #sends = 0;
   /** In a row, whatever its health: for people. */
   #failures = 0;
-  /** Nudges of dispatchers that wait, in the order in which they began to. */
+  /** Nudges of waiting dispatchers, in order. */
   readonly #waiting = new Set<() => void>();
 
   constructor(options: EndpointOptions) {
     this.#options = options;
     this.#rules = options.rules ?? healthRules;
     this.#health = options.health ?? healthyStart;
-    // As many as it takes at least: how many they were is not kept over a restart.
+    // At least as many as make it unhealthy: the exact number is not kept over a restart.
     if (this.#health.kind === "unhealthy") this.#failures = this.#rules.failuresMax;
     this.#shownKind = this.#kind;
   }
@@ -78,7 +78,7 @@ export class Endpoint {
     return this.#options.closures?.get(this.#options.name) ?? null;
   }
 
-  /** How it is, in a few words. */
+  /** Its health, in a few words. */
   get words(): string {
     return this.#options.delayedDelivery ? healthSentence(this.#health) : "not watched";
   }
@@ -89,8 +89,8 @@ export class Endpoint {
   }
 
   /**
-   * While an unhealthy endpoint waits for the send that tests it (H-2): which turn that is, so that
-   * each turn differs from the next. Null otherwise.
+   * While an unhealthy endpoint waits for its probe (H-2): which probe that is, so that each
+   * differs from the next. Null otherwise.
    */
   probeTurn(now: Instant): Instant | null {
     const health = this.#health;
@@ -98,7 +98,7 @@ export class Endpoint {
     return health.kind === "unhealthy" && health.until <= now ? health.until : null;
   }
 
-  /** How many more sends may begin now; with a pace it is one at a time. */
+  /** How many more sends may begin now; with a rate it is one at a time. */
   room(now: Instant): number {
     const state = this.gate(now);
     if (state.kind === "closed") return 0;
@@ -106,12 +106,12 @@ export class Endpoint {
     return Math.max(0, Math.min(this.#options.sendsMax, state.atOnce) - this.#sends);
   }
 
-  /** How many sends to have ready beside those under way: no more than may soon go out. */
+  /** How many sends to have ready besides those in flight: no more than may soon be sent. */
   get ahead(): number {
     return this.#pace === null ? Number.POSITIVE_INFINITY : readyAhead(this.#pace);
   }
 
-  /** Requests a minute, as the endpoint allowed them; null: as fast as we can. */
+  /** Requests a minute, as the endpoint allowed them; null: no limit. */
   setRate(perMinute: number | null): void {
     this.#pace = changePace(this.#pace, perMinute);
   }
@@ -124,7 +124,7 @@ export class Endpoint {
     this.#awaitTurn(this.#pace, now);
   }
 
-  /** `unsent`: we broke it off ourselves, which says nothing about the endpoint. */
+  /** `unsent`: we aborted it ourselves, which says nothing about the endpoint. */
   end(result: "succeeded" | "failed" | "unsent", times: { now: Instant; sentAt: Instant }): void {
     this.#sends -= 1;
     if (result !== "unsent") this.#failures = result === "failed" ? this.#failures + 1 : 0;
@@ -132,7 +132,7 @@ export class Endpoint {
     this.#hear(result === "unsent" ? { kind: result } : { kind: result, at: now, sentAt }, now);
   }
 
-  /** A success that came after we had stopped waiting for it (R-4). */
+  /** A success that came after the timeout (R-4). */
   endLate({ now, sentAt }: { now: Instant; sentAt: Instant }): void {
     this.#failures = 0;
     this.#hear({ kind: "succeeded", at: now, sentAt }, now);
@@ -145,7 +145,7 @@ export class Endpoint {
 
   /**
    * For a dispatcher that cannot send or claim now: it is nudged once, when there is room for it or
-   * when the gate opens or closes. Whoever still waits then says so again.
+   * when the gate opens or closes. If it still has to wait then, it calls this again.
    */
   wait(nudge: () => void): void {
     this.#waiting.add(nudge);
@@ -162,7 +162,7 @@ export class Endpoint {
     for (const nudge of waiting) nudge();
   }
 
-  /** Those who have waited longest first, as long as there is room. */
+  /** Those that have waited longest first, as long as there is room. */
   #nudgeForRoom(now: Instant): void {
     let left = this.#waiting.size;
     for (const nudge of this.#waiting) {
@@ -183,7 +183,7 @@ export class Endpoint {
     };
   }
 
-  /** An operator has closed it. Sends under way end as they would have. */
+  /** An operator has closed it. Sends in flight are not aborted. */
   closed({ at, because }: Closure): void {
     this.#note(at, closureText("closed", because));
     this.nudgeAll();
@@ -199,7 +199,7 @@ export class Endpoint {
     this.nudgeAll();
   }
 
-  /** Someone wants a send now. Answers whether that has brought the next test forward. */
+  /** An operator wants a send now. Returns whether that has brought the next probe forward. */
   hasten(now: Instant): boolean {
     const health = this.#health;
     if (this.#closure !== null || health.kind !== "unhealthy" || health.until <= now) return false;
@@ -232,13 +232,13 @@ export class Endpoint {
     clock.after(Math.max(0, turnAt(pace) - now), () => {
       this.#isTurnAwaited = false;
       const rungAt = clock.now();
-      // More may have gone out within the same millisecond.
+      // More may have been sent within the same millisecond.
       if (this.#pace !== null && turnAt(this.#pace) > rungAt) this.#awaitTurn(this.#pace, rungAt);
       else this.#nudgeForRoom(rungAt);
     });
   }
 
-  /** Answers whether its kind of health has changed. */
+  /** Returns whether its kind of health has changed. */
   #fold(fact: HealthFact, now: Instant): boolean {
     if (!this.#options.delayedDelivery) return false;
     const before = this.#health;

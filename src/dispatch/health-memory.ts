@@ -1,8 +1,7 @@
-// What the broker remembers of unhealthy endpoints over a restart, so that one that is known to be
-// down is not sent everything that waits for it. A small record is written in the store when the
-// kind of an endpoint's health changes, beside the path of events: nobody waits for it, and only
-// the latest state of each endpoint is written. A crash may lose the last change; then the endpoint
-// is tried as it was remembered before.
+// Keeps unhealthy endpoints over a restart, so that one that is known to be down does not get its
+// whole backlog at once. A small record is written to the store when the kind of an endpoint's
+// health changes, in the background: nothing waits for it, and only the latest state of each
+// endpoint is written. A crash may lose the last change; then the state before it is used.
 
 import {
   type Health,
@@ -13,7 +12,7 @@ import {
 import type { Clock, Log } from "../core/ports.ts";
 import type { Memos } from "../core/steering.ts";
 
-/** Under which the store keeps it, by endpoint. */
+/** The kind of memo, by endpoint. */
 export const healthMemo = "endpoint.health";
 const retryMs = 1_000;
 
@@ -25,7 +24,7 @@ export interface HealthMemoryDeps {
 
 export class HealthMemory {
   readonly #deps: HealthMemoryDeps;
-  /** As it is in the store, or will be; healthy ones are not there. */
+  /** As in the store, or about to be; healthy ones are not stored. */
   readonly #remembered = new Map<string, Health>();
   /** Not yet written. */
   readonly #changed = new Set<string>();
@@ -62,7 +61,7 @@ export class HealthMemory {
     this.#write();
   }
 
-  /** Resolves when everything is written, or could not be. */
+  /** Resolves when everything is written, or has failed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#callOff?.();

@@ -1,6 +1,6 @@
-// What is counted and measured of one subscription's deliveries, under its own labels. Those of
-// what happens all the time are made once and kept: the meter knows them at sight, and an attempt
-// that succeeds costs a few additions.
+// What is counted and measured of one subscription's deliveries, under its own labels. Frequent
+// ones are made once and kept: the meter recognises them by identity, and a successful attempt
+// costs a few additions.
 
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Delivery, Instant, Meter } from "../core/ports.ts";
@@ -13,7 +13,7 @@ export class Measure {
   readonly #meter: Meter;
   readonly #topic: Labels;
   readonly #names: Labels;
-  /** As Azure Monitor calls them. */
+  /** Azure Monitor's names. */
   readonly #azure: Labels;
   /** Of attempts, by outcome; there are few. */
   readonly #attempts = new Map<string, Labels>();
@@ -78,7 +78,7 @@ export class Measure {
   }
 }
 
-/** Whose fault it was, as far as one can know. */
+/** The kind of error, as far as it is known. */
 function errorType(outcome: Outcome): string {
   if (outcome.kind === "noReply") return outcome.why === "timeout" ? "Timeout" : "NetworkError";
   return outcome.status >= 500 ? "ServerError" : "ClientError";

@@ -30,7 +30,7 @@ export class Report {
     this.#names = { topic: subscription.topic, subscription: subscription.name };
   }
 
-  /** `counts`: false when the settlement was ignored, and so whatever was decided with it. */
+  /** `counts`: false when the settlement was ignored, and the decision with it. */
   attempted(
     delivery: Delivery,
     attempt: Attempt,
@@ -69,7 +69,7 @@ export class Report {
     }
   }
 
-  /** Where it can be found: nothing else of it is left here. */
+  /** Where it can be found: nothing else of it is kept here. */
   #deadLettered({ event, reason }: Delivery, outcome: Outcome): void {
     const written = outcome.kind === "answered" ? outcome.written : undefined;
     const where = written && { container: written.container, blob: written.path };
@@ -77,7 +77,7 @@ export class Report {
     this.#log.fact("info", "delivery.deadLettered", { ...what, ...where });
   }
 
-  /** Given up when its attempt was due, so that the attempt was not made (R-6). */
+  /** It expired before its attempt was due, so that the attempt was not made (R-6). */
   expired(delivery: Delivery, decision: Decision, now: Instant): void {
     this.#ended(delivery, decision, { at: now, attempts: delivery.attempts });
     if (decision.kind !== "deadLetter" && decision.kind !== "drop") return;
@@ -86,7 +86,7 @@ export class Report {
     this.#noteEnd(delivery, now, { decision: kind, reason, words: explain(decision), nextDueAt });
   }
 
-  /** The dead-letter destination is gone: what waited for it is dropped. */
+  /** The dead-letter destination was removed: what waited for it is dropped. */
   stranded(delivery: Delivery, now: Instant): void {
     const reason = delivery.reason ?? "DeadLetterDestinationRemoved";
     this.#dropped(delivery, { attempts: delivery.attempts, reason, words: null });
@@ -105,7 +105,7 @@ export class Report {
     });
   }
 
-  /** A batch was answered with a code that is never retried, and goes out again in halves. */
+  /** A batch was answered with a code that is never retried, and is sent again in halves. */
   halved(batch: readonly Delivery[], outcome: Outcome): void {
     this.#measure.halved();
     this.#log.fact("info", "batch.halved", {
@@ -120,7 +120,7 @@ export class Report {
     this.#log.fact("warn", "store.failed", { verb, ...this.#names, error: String(error) });
   }
 
-  /** A bug of ours: this queue stands still until the broker is started again. */
+  /** A bug of ours: this queue stands still until the broker is restarted. */
   broken(error: unknown): void {
     const trace = error instanceof Error ? error.stack : String(error);
     this.#log.fact("error", "dispatcher.broken", { ...this.#names, error: trace });

@@ -1,4 +1,4 @@
-// Which dispatchers are on duty, and how they keep the pace that an endpoint has set.
+// Which dispatchers there are, and how they keep to an endpoint's rate.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const shaken = (allowedRate: number | null): Handshake => ({
   allowedRate,
 });
 
-/** A store that counts the claims made: a dispatcher that is replaced claims anew. */
+/** A store that counts claims: a replaced dispatcher claims again. */
 class CountedStore extends MemoryStore {
   claims = 0;
 

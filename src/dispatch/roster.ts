@@ -1,7 +1,7 @@
 // Keeps the dispatchers in line with the catalog: one for each queue of each active subscription.
-// When a subscription appears, changes or goes, the roster starts, replaces or stops its
-// dispatchers and no others. A replaced dispatcher takes nothing new; its sends under way end and
-// settle by themselves, while the new one is already at work. Here, too, is what operators have
+// When a subscription is created, changed or deleted, the roster starts, replaces or stops its
+// dispatchers and no others. A replaced dispatcher takes nothing new; its sends in flight end and
+// settle by themselves, while the new one already works. The roster also knows what operators have
 // closed.
 
 import type { BatchPolicy } from "../core/delivery/batch.ts";
@@ -26,27 +26,27 @@ import { HealthMemory } from "./health-memory.ts";
 export interface RosterOptions {
   readonly deps: DispatchDeps & { readonly store: Memos };
   readonly sink: Sink;
-  /** Where dead letters go; null where nothing can take them. */
+  /** Where dead letters go; null if there is no sink for them. */
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
   readonly profile: ProfileName;
   readonly defaults: PolicyDefaults;
-  /** Sends under way at one endpoint. */
+  /** Sends in flight at one endpoint. */
   readonly sendsMax: number;
   readonly health?: HealthRules;
-  /** Called when the drain of a subscription has come to its end. */
+  /** Called when the drain of a subscription has ended. */
   readonly onDrained?: (subscription: SubscriptionId) => void;
 }
 
-/** Dead letters of one subscription are gathered into few blobs (L-3). */
+/** Dead letters of one subscription are collected into few blobs (L-3). */
 const deadLetterBatch: BatchPolicy = { maxEvents: 1000, preferredBytes: 1024 * 1024 };
 const deadLetterSendsMax = 2;
 
-/** An endpoint and those who send there. */
+/** An endpoint and its senders. */
 interface SharedEndpoint {
   readonly key: string;
   readonly endpoint: Endpoint;
   users: number;
-  /** What it lets us send in a minute, by the subscriptions of which it has said so. */
+  /** The rates it allows, in requests a minute, by subscription. */
   readonly rates: Map<SubscriptionId, number>;
 }
 
@@ -67,7 +67,7 @@ export class Roster implements Switchboard {
   readonly #endpoints = new Map<string, SharedEndpoint>();
   readonly #closures = new Map<string, Closure>();
   readonly #healths: HealthMemory;
-  /** Stopped dispatchers whose last sends are still under way. */
+  /** Stopped dispatchers whose last sends are still in flight. */
   readonly #leaving = new Map<Dispatcher, Promise<void>>();
   #broken = 0;
 
@@ -88,8 +88,8 @@ export class Roster implements Switchboard {
   }
 
   /**
-   * Brings the dispatchers of one subscription in line with its record. That may have changed in
-   * ways that concern none of them: its handshake, its filter.
+   * Brings the dispatchers of one subscription in line with its record. Some changes do not concern
+   * them: its handshake, its filter.
    */
   put(subscription: Subscription, topicProfile: ProfileName | null): void {
     const { id, isActive } = subscription;
@@ -108,7 +108,7 @@ export class Roster implements Switchboard {
       this.#setRate(served);
       return;
     }
-    // Joined before the old ones leave: an endpoint that both send to keeps its health and pace.
+    // Joined before the old ones leave: an endpoint that both use keeps its health and rate.
     const shared = this.#join(subscription, profile);
     if (served !== undefined) this.#dismiss(served);
     const dispatchers = this.#start(subscription, profile, shared.endpoint);
@@ -160,13 +160,13 @@ export class Roster implements Switchboard {
     return this.#served.get(id)?.dispatchers.deliver.hasten(dueAt) ?? false;
   }
 
-  /** One for each query, and for each law that is followed there. */
+  /** One for each query, and with or without delayed delivery. */
   #named(name: string): readonly Endpoint[] {
     const all = [...this.#endpoints.values()].map(({ endpoint }) => endpoint);
     return all.filter((endpoint) => endpoint.look().name === name);
   }
 
-  /** Sends under way may end until the signal aborts; what is left then is due again. */
+  /** Sends in flight may end until the signal aborts; what is left then is due again. */
   async close(signal: AbortSignal): Promise<void> {
     const breakOff = () => {
       for (const dispatcher of this.#leaving.keys()) dispatcher.breakOff();
@@ -187,7 +187,8 @@ export class Roster implements Switchboard {
       return;
     }
     if (deliveries.length === 0) return;
-    // Leased to a dispatcher that has gone meanwhile. If this fails, the leases end by themselves.
+    // Leased to a dispatcher that was stopped meanwhile. If this fails, the leases end by
+    // themselves.
     this.#options.deps.store
       .settle(deliveries.map(({ id, lease }) => ({ kind: "back", delivery: id, lease })))
       .catch(() => {});
@@ -245,13 +246,13 @@ export class Roster implements Switchboard {
         endpoint: quietEndpoint(`dead letters of ${subscription.name}`, deps),
         batch: deadLetterBatch,
         sendsMax: deadLetterSendsMax,
-        // Dead letters are written whatever becomes of the rest.
+        // Dead letters are written even if the subscription is paused or its endpoint is unhealthy.
         flowState: runningFlow,
       }),
     };
   }
 
-  /** Shared by all subscriptions that send to the same place under the same law. */
+  /** Shared by all subscriptions that send to the same URL under the same rules. */
   #join({ destination }: Subscription, profile: ProfileName): SharedEndpoint {
     const { delayedDelivery } = profiles[profile];
     const key = `${delayedDelivery ? "delayed" : "plain"} ${endpointKeyOf(destination)}`;
@@ -278,7 +279,7 @@ export class Roster implements Switchboard {
     });
   }
 
-  /** With the last who sends there goes what is known of the endpoint. */
+  /** When its last sender leaves, the endpoint's state is dropped. */
   #leave({ subscription: { id }, shared }: Served): void {
     shared.users -= 1;
     if (shared.users === 0) {
@@ -297,15 +298,15 @@ export class Roster implements Switchboard {
   }
 }
 
-/** Of several rates the slowest holds. */
+/** Of several rates the slowest applies. */
 function keepPace({ endpoint, rates }: SharedEndpoint): void {
   endpoint.setRate(rates.size === 0 ? null : rates.values().reduce((a, b) => Math.min(a, b)));
 }
 
-/** What a dispatcher sees of a subscription. */
+/** What a dispatcher uses of a subscription. */
 function termsOf(subscription: Subscription): string {
   const { revision, state, handshake, filter, labels, expiresAt, origin, ...rest } = subscription;
-  // A dispatcher is steered to run another way, not replaced.
+  // For a pause or drain a dispatcher is steered, not replaced.
   const { flow, pauses, ...seen } = rest;
   return JSON.stringify(seen);
 }
@@ -315,7 +316,9 @@ function quietEndpoint(name: string, { clock, log }: DispatchDeps): Endpoint {
   return new Endpoint({ name, sendsMax: deadLetterSendsMax, delayedDelivery: false, clock, log });
 }
 
-/** P-12: headers that the profile does not know are not sent, though the subscription has them. */
+/**
+ * P-12: headers that the profile does not support are not sent, though the subscription has them.
+ */
 function knownUnder({ deliveryHeaders }: Profile, subscription: Subscription): Subscription {
   const isKnown = deliveryHeaders || subscription.headers.length === 0;
   return isKnown ? subscription : { ...subscription, headers: [] };

@@ -1,5 +1,5 @@
-// Dispatch as an operator steers it, seen from the endpoints: pauses, drains, halved batches,
-// endpoints that are closed and opened, and attempts that someone asked for.
+// Operators' actions, seen from the endpoints: pauses, drains, halved batches, closed and opened
+// endpoints, and hastened attempts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ const numbered = (count: number, name = "e") =>
 const times = (scene: TestDispatchers) => scene.seen.map(({ atMs }) => atMs);
 const oneAttempt = { maxDeliveryAttempts: 1, eventTimeToLiveMs: null };
 
-/** As an operator does it: a write of the record, of which the roster hears. */
+/** As an operator does it: a write of the record, of which the roster is notified. */
 async function steer(
   scene: TestDispatchers,
   subscription: Subscription,
@@ -291,7 +291,7 @@ test("whatever spoils batches is given up, all else delivered, each once", async
           return 200;
         });
         await scene.publish(ids, [sub]);
-        // Lone poison counts as a failure of the endpoint, which may turn sick of it (H-1).
+        // A bad event alone counts as a failure of the endpoint, which may become unhealthy (H-1).
         await scene.advance(30 * hours);
         const dropped = scene.factsNamed("delivery.dropped").map(({ fields }) => fields.event);
         assert.deepEqual(new Set(dropped), poison);

@@ -1,6 +1,6 @@
-// What a dispatcher has under way: deliveries in sends, and in settlements after or without one. A
-// settlement that the disk refuses is tried until it is taken; when the dispatcher is broken off,
-// it is left alone, and the leases end by themselves.
+// A dispatcher's deliveries in flight: in sends, and in settlements after or without one. A
+// settlement that the disk refuses is retried until it is accepted; when the dispatcher is aborted,
+// it is dropped, and the leases end by themselves.
 
 import type { Clock, Delivery, Settlement, Store } from "../core/ports.ts";
 import { sleep } from "../core/text/time.ts";
@@ -10,7 +10,7 @@ export const storeRetryMs = 1_000;
 
 export interface UnderwayOptions {
   readonly deps: { readonly store: Store; readonly clock: Clock };
-  /** Nothing is tried again after this. */
+  /** Nothing is retried after this. */
   readonly signal: AbortSignal;
   /** Called when some have ended: there may be room for others. */
   readonly onEnded: () => void;
@@ -43,7 +43,7 @@ export class Underway {
     this.#options.onEnded();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in flight. */
   async idle(): Promise<void> {
     if (this.#size === 0) return;
     const idle = Promise.withResolvers<void>();
@@ -60,7 +60,7 @@ export class Underway {
     );
   }
 
-  /** There is nowhere to send them any more. */
+  /** There is no destination for them any more. */
   drop(deliveries: readonly Delivery[]): void {
     const { clock } = this.#options.deps;
     this.finish(
@@ -74,8 +74,8 @@ export class Underway {
   }
 
   /**
-   * Settles beside everything else, and calls `tell` afterwards. Never within this call: a store
-   * that wakes us while it settles would begin sends for room that our caller has counted on.
+   * Settles in the background, and calls `tell` afterwards. Never within this call: a store that
+   * wakes us while it settles would start sends into room that our caller has counted on.
    */
   finish(settlements: readonly Settlement[], tell: (counted: readonly boolean[]) => void): void {
     this.begin(settlements.length);

@@ -1,9 +1,9 @@
 // The valve of one dispatcher: whether its subscription runs, is paused or drains
-// (core/delivery/flow.ts), and the pace of a drain (core/delivery/rate.ts). The laws are there;
+// (core/delivery/flow.ts), and the rate of a drain (core/delivery/rate.ts). The rules are there;
 // here their state is kept. A dispatcher asks before it claims and sends, and reports what it has
 // sent.
 //
-// A subscription that runs freely, as nearly all do all the time, costs two comparisons.
+// A running subscription, as nearly all are, costs two comparisons.
 
 import { beganBefore, type FlowState, heldMs, runningFlow } from "../core/delivery/flow.ts";
 import { type Pace, paceOf, readyAhead, takeTurn, turnAt } from "../core/delivery/rate.ts";
@@ -36,7 +36,7 @@ export class Valve {
     }
   }
 
-  /** Shut for as long as something is done to the queue, too. The answer ends it. */
+  /** Also shut while an operator changes the queue. The result ends that. */
   hold(): () => void {
     this.#holds += 1;
     let isOver = false;
@@ -55,18 +55,18 @@ export class Valve {
     return this.#pace !== null;
   }
 
-  /** How many events may go out now. */
+  /** How many events may be sent now. */
   room(now: Instant): number {
     if (this.#pace === null) return unlimited;
     return turnAt(this.#pace) > now ? 0 : readyAhead(this.#pace);
   }
 
-  /** How many events to have ready beside those under way. */
+  /** How many events to have ready besides those in flight. */
   get ahead(): number {
     return this.#pace === null ? unlimited : readyAhead(this.#pace);
   }
 
-  /** So many events go out now. */
+  /** This many events are sent now. */
   pass(count: number, now: Instant): void {
     if (this.#pace === null) return;
     this.#pace = takeTurn(this.#pace, now, count);
@@ -82,7 +82,7 @@ export class Valve {
     return heldMs(this.#flowState, since, now);
   }
 
-  /** What began at or before this is so old, pauses not counted. */
+  /** What began at or before this is that old, pauses not counted. */
   beganBefore(ageMs: number, now: Instant): Instant {
     return beganBefore(this.#flowState, ageMs, now);
   }

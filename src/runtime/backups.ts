@@ -1,5 +1,5 @@
-// The shelf of backups in the data folder: copies of the store, each a file named by when it was
-// taken. They stay until somebody removes them.
+// The backups in the data folder: copies of the store, each a file named by its time. They stay
+// until they are deleted.
 
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -15,15 +15,15 @@ export interface BackupFolder {
   /** The newest first. */
   list(): readonly Backup[];
   find(name: string): Backup | null;
-  /** Makes a copy under a name of its own. */
+  /** Makes a copy under a new name. */
   take(at: number): Promise<Backup>;
   remove(name: string): void;
 }
 
-/** No other file of the folder can be asked for. */
+/** No other file of the folder can be requested. */
 const nameRule = /^store-\d{8}T\d{6}\.\d{3}Z\.db$/;
 
-/** As store/sqlite/backup.ts calls a copy that is not whole yet. */
+/** The name of an incomplete copy; see store/sqlite/backup.ts. */
 const draftEnding = ".db.part";
 
 export function openBackups({

@@ -1,5 +1,5 @@
-// Chance, real or from a seed. With a seed a draw depends on the seed and on its purpose alone, so
-// that neither the order of draws nor what else the broker does can change it: the same delivery
+// Random numbers, real or from a seed. With a seed a draw depends only on the seed and its purpose,
+// so that neither the order of draws nor what else the broker does can change it: the same delivery
 // waits the same time again.
 
 import { hash } from "node:crypto";

@@ -1,6 +1,6 @@
 // The failure log: a line of JSON for every publish refused and every attempt failed, in the shape
-// of the service's diagnostic logs (core/story/failure.ts). It is told what the chronicle and the
-// log are told, so that nothing on the path of an event knows of it.
+// of the service's diagnostic logs (core/story/failure.ts). It gets what the chronicle and the log
+// get, so that nothing on the path of an event knows of it.
 
 import { closeSync, openSync } from "node:fs";
 import type { Clock, Log } from "../core/ports.ts";
@@ -12,9 +12,9 @@ import type { Topic } from "../core/topic.ts";
 import { inBackground } from "./log.ts";
 
 export interface FailureLog {
-  /** To be told of notes. */
+  /** Called with notes. */
   note(note: StoryNote): void;
-  /** The same log, of which refused publishes are told here, too. */
+  /** The same log, with refused publishes also passed on here. */
   beside(log: Log): Log;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ function isFailure(
   return note.decision.kind !== "delivered";
 }
 
-/** A file that is appended to, and made where it is not there. Refusal: InvalidSetting. */
+/** A file that is appended to, and created if missing. Refusal: InvalidSetting. */
 export function openLines(path: string): Lines {
   const fd = openFile(path);
   const out = inBackground(fd);

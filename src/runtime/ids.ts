@@ -1,7 +1,7 @@
-// Names for what has none: random in the broker, a fixed sequence where a run must be repeated.
+// Generated ids: random in the broker, a fixed sequence where a run must be repeatable.
 //
-// The fixed sequence begins anew with every process, so it is for stores that do so too: on a data
-// folder with a past it would give names a second time.
+// The fixed sequence starts over with every process, so it is only for stores that do so too: with
+// an older data folder it would give ids a second time.
 
 import { hash, randomBytes, randomUUID } from "node:crypto";
 import type { Ids } from "../core/ports.ts";

@@ -1,9 +1,8 @@
-// The log: one wide line per fact, as JSON for programs or as text for people at a terminal.
+// The log: one line per fact, as JSON for programs or as text at a terminal.
 //
-// Lines go through pino's destination, which writes in the background and in one go whatever came
-// in meanwhile. A reader that stops reading must not fill our memory: beyond a bound lines are left
-// out, and the log says how many. Nothing here ever throws: a fact that cannot be written down must
-// not fail what it tells of.
+// Lines go through pino's destination, which writes in the background, several lines at once. A
+// reader that stops reading must not fill our memory: beyond a limit lines are left out, and the
+// log says how many. Nothing here ever throws: a failure to log must not fail anything else.
 
 import { inspect } from "node:util";
 import { destination } from "pino";
@@ -12,18 +11,18 @@ import { isoInstant } from "../core/text/time.ts";
 
 export interface OpenLog extends Log {
   /**
-   * That we are up, whatever the level. With `holdsBack` it is the first line: facts told before it
-   * wait for it, so that whoever starts a broker need not look for it. People are told by
-   * `greeting`, where there is one.
+   * Announces the start, whatever the level. With `holdsBack` it is the first line: earlier facts
+   * wait for it, so that it is easy to find. At a terminal `greeting` is printed instead, if there
+   * is one.
    */
   announce(name: string, fields: Readonly<Record<string, unknown>>, greeting?: string): void;
-  /** A line that is no fact, from somebody who writes to the same place. */
+  /** A line that is not a fact, from another writer to the same destination. */
   line(text: string): void;
   /** Resolves when everything is written. May be called twice. */
   close(): Promise<void>;
 }
 
-/** Where lines go: a stream with a descriptor is written in the background, any other directly. */
+/** The destination: a stream with a descriptor is written in the background, any other directly. */
 export interface LogStream {
   readonly fd?: number;
   readonly isTTY?: boolean;
@@ -33,14 +32,14 @@ export interface LogStream {
 export interface LogOptions {
   /** Facts below it are left out. */
   readonly level: Level;
-  /** `auto`: text at a terminal, else JSON. */
+  /** `auto`: text at a terminal, otherwise JSON. */
   readonly format: "auto" | "json" | "text";
   readonly stream: LogStream;
-  /** The time that lines carry: the broker's own, which may be virtual. */
+  /** The time in lines: the broker's own, which may be virtual. */
   readonly now?: () => Instant;
   /** Whether facts wait for the announcement. */
   readonly holdsBack?: boolean;
-  /** Only concerns text. Unless told, a terminal without NO_COLOR has colours. */
+  /** Only for text. Default: colours on a terminal without NO_COLOR. */
   readonly isColored?: boolean;
 }
 
@@ -103,7 +102,7 @@ interface Fact {
 
 export interface Out {
   write(line: string): void;
-  /** Lines left out since it was last asked, as far as there is room to say so. */
+  /** Lines left out since the last report, as far as there is room for it. */
   takeDropped(): number;
   close(): Promise<void>;
 }
@@ -135,7 +134,7 @@ export function inBackground(fd: number): Out {
     isFull = false;
   });
   boom.on("drain", rest);
-  // A full disk or a reader that has gone: what waits is tried again with the next line.
+  // A full disk or a closed reader: waiting lines are tried again with the next one.
   boom.on("error", rest);
   return {
     write(line) {
@@ -167,7 +166,7 @@ function jsonLine({ at, level, name, fields }: Fact): string {
   try {
     return `${JSON.stringify(wide)}\n`;
   } catch {
-    // A circle or a bigint somewhere below: the line is written with what can be shown of it.
+    // A cycle or a bigint somewhere: the line is written with what can be shown.
     const shown = Object.entries(wide).map(([key, value]) => [
       key,
       typeof value === "object" || typeof value === "bigint" ? inspect(value) : value,
@@ -215,7 +214,7 @@ function textValue(value: unknown): string {
         ? value
         : (jsonOf(value) ?? String(value));
   const cut = text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax - 1)}…` : text;
-  // Quoted where a reader could not see its end, and where it could play with the terminal.
+  // Quoted if its end would not be visible, or if it could control the terminal.
   return (typeof value === "object" && !(value instanceof Error)) || /^[\x21\x23-\x7e]+$/.test(cut)
     ? cut
     : JSON.stringify(cut);
@@ -229,13 +228,13 @@ function jsonOf(value: unknown): string | undefined {
   }
 }
 
-// A log in which deliveries that succeed are told like those that fail, for whoever asked for that.
+// A log in which successful deliveries are logged like failed ones, on request.
 
 const raised = "delivery.attempted";
 
 export function tellSuccesses(log: Log): Log {
   return {
-    // Facts are made for `debug` although few of them are written: which, is known only here.
+    // Facts are built for `debug` although few of them are written: only this file knows which.
     tells: () => true,
     fact: (level, name, fields) =>
       log.fact(name === raised && level === "debug" ? "info" : level, name, fields),

@@ -1,5 +1,5 @@
-// What a what-if has come to, gathered from the notes that dispatchers write for stories. Event 1
-// is the one that is followed; of the others only their ends are counted.
+// The result of a what-if, collected from the notes that dispatchers write for stories. Event 1 is
+// the one that is followed; of the others only their ends are counted.
 
 import type { SimulatedAttempt, Simulation } from "../core/api/views.ts";
 import { explain } from "../core/delivery/retry.ts";
@@ -9,7 +9,7 @@ import { isoInstant, wordsOfMs } from "../core/text/time.ts";
 import { type Plan, returnAt, sawOf } from "../core/whatif/order.ts";
 
 const followed = 1;
-/** More than this nobody reads, and a year of retries under a profile may have fifty thousand. */
+/** More than this nobody reads, and a year of retries may have fifty thousand. */
 const attemptsShownMax = 2_000;
 const loadPointsMax = 60;
 const loadStepsMs = [100, 1_000, 10_000, 60_000, 300_000, 900_000, 3_600_000, 86_400_000];
@@ -104,7 +104,7 @@ export class Outcomes {
     const returnsAtMs = returnAt(outage);
     const since = returnsAtMs ?? 0;
     const after = backlog === 0 ? [] : requests.filter((at) => at >= since);
-    // What comes long after the return is looked at closely: a probe may be hours away.
+    // What comes long after the return is shown in detail: a probe may be hours away.
     const beginsAt = after[0] ?? since;
     const lastMs = (after.at(-1) ?? since) - beginsAt;
     const loadStepMs =
@@ -151,7 +151,7 @@ function sayAfter(atMs: number): string {
   return `after ${wordsOfMs(atMs)}`;
 }
 
-/** How many of the instants, which are in order, fall into each step; none is left out. */
+/** How many of the times, which are in order, fall into each step; none is left out. */
 function countPer(
   instants: readonly Instant[],
   since: Instant,

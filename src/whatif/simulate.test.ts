@@ -10,7 +10,7 @@ import { simulate } from "./simulate.ts";
 
 const [second, minute, hour] = [1_000, 60_000, 3_600_000];
 const least = { seeded: () => ({ draw: () => 0 }) };
-/** Without additions or time for answers, so that the schedule is seen as it is written. */
+/** Without additions or time for answers, so that the schedule is exactly as documented. */
 const bare = { answerMs: 0, seed: 0 };
 
 async function times(order: SimulateOrder): Promise<number[]> {

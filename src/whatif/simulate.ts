@@ -1,8 +1,8 @@
-// What would become of an event, and of those behind it, if its endpoint did this and that: the
-// dispatchers that deliver events, on a store in memory, a clock of their own and endpoints that do
-// as the order says. Nothing is sent, and nothing of a running broker is touched.
+// What would happen to an event, and to a backlog behind it, during an outage: the real
+// dispatchers, on a memory store, a clock of their own and scripted endpoints. Nothing is sent, and
+// nothing of a running broker is touched.
 //
-// The same order gives the same answer. With a seed, the attempts are those of a broker with that
+// The same request gives the same result. With a seed, the attempts are those of a broker with that
 // seed whose subscription is called `simulated`, for as long as nothing else is sent to its
 // endpoint. Assumed: the broker itself takes no time, and events are published one by one.
 
@@ -29,28 +29,28 @@ import { SimulatedClock } from "../runtime/clock/simulated.ts";
 import { MemoryStore } from "../store/memory.ts";
 import { Outcomes } from "./outcomes.ts";
 
-/** The subscription's name: what chance is drawn for. */
+/** The subscription's name: random numbers are drawn for it. */
 export const simulatedName = "simulated";
 const topic = "simulated";
 
-/** What a broker would bring along; without it, everything is as it is by default. */
+/** A broker's own settings; without them, everything has its default. */
 export interface SimulationDeps {
   readonly defaults?: PolicyDefaults;
   readonly health?: HealthRules;
   readonly sendsMax?: number;
   readonly backlogRange?: Range;
-  /** Beyond this an answer would not come soon enough to be waited for. */
+  /** Beyond this the result would take too long. */
   readonly requestsMax?: number;
   readonly seeded?: (seed: number) => Chance;
 }
 
-/** For a broker, which has other things to do meanwhile. */
+/** For a broker, which has other work meanwhile. */
 export const servedLimits = { backlogRange: simulateBacklogRange, requestsMax: 200_000 };
 
 const sendsMaxDefault = 64;
 const requestsMaxDefault = 2_000_000;
 
-/** Refusal: InvalidSetting, naming the member of the order. */
+/** Refusal: InvalidSetting, naming the member of the request. */
 export async function simulate(order: unknown, deps: SimulationDeps = {}): Promise<Simulation> {
   const plan = checkOrder(order, deps.backlogRange);
   const { requestsMax = requestsMaxDefault, seeded = seededChance } = deps;
@@ -64,7 +64,7 @@ export async function simulate(order: unknown, deps: SimulationDeps = {}): Promi
   const roster = new Roster({
     deps: {
       ...{ store, clock, chronicle: outcomes, meter: { count: () => {} } },
-      // Without a seed each addition is half its largest: what happens on average.
+      // Without a seed each addition is half its maximum: the average.
       chance: plan.seed === null ? { draw: () => 0.5 } : seeded(plan.seed),
       log: {
         tells: () => false,
@@ -131,7 +131,7 @@ function eventAt(publishedAt: Instant, text: string): Event {
   return { ...unseen, topic, publishedAt, schema: "EventGridSchema", text };
 }
 
-/** Does as the spells say, and keeps to what the port promises about time. */
+/** Follows the outages, and the port's promises about time. */
 function scriptedSink<D>(
   clock: SimulatedClock,
   spells: readonly Spell[],

@@ -18,7 +18,7 @@ function openFolder(t: TestContext): string {
   return folder;
 }
 
-/** What a client that trusts the authority makes of the certificate; null: it is content. */
+/** The objection of a client that trusts the authority; null: none. */
 async function objection(
   t: TestContext,
   identity: Identity,
@@ -150,7 +150,7 @@ test("an authority near its end is made anew from the same key, and old copies s
   const later = Date.now() + 9 * 365 * 86_400_000;
   await keptCertificates({ folder, now: () => later }).identity();
   assert.notEqual(readFileSync(join(folder, "ca.pem"), "utf8"), old);
-  // Back today, what was made for then is of no use.
+  // Back today, a certificate made for later is not valid yet.
   const today = await keptCertificates({ folder }).identity();
   assert.equal(await objection(t, today, old, "localhost"), null);
 });

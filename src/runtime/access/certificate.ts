@@ -1,10 +1,10 @@
-// The certificate a TLS listener shows: the operator's own, or one of an authority that lives in
-// the data folder for this purpose, made when it is first needed and made anew before it ends.
+// The certificate of a TLS listener: the operator's own, or one of a local authority in the data
+// folder, created on first use and renewed before it expires.
 //
-// Keys are made once. Everything else follows from them: an authority made again from the same key
-// and name vouches for the same certificates, so a file that was lost or has grown old is made
-// again and nobody has to trust anew. Dates are real ones even while the broker's clock is virtual,
-// because clients look at theirs.
+// Keys are created once. Everything else follows from them: an authority made again from the same
+// key and name is valid for the same certificates, so a lost or old file is recreated and clients
+// need not trust a new one. Dates are real even if the broker's clock is virtual, because clients
+// use theirs.
 
 import {
   createPrivateKey,
@@ -24,9 +24,9 @@ import type { Identity } from "../http/connections.ts";
 import { keepSecret, keepText, readKept } from "./kept-file.ts";
 
 export interface Certificates {
-  /** The authority to trust, as a path; null where it is the operator's own business. */
+  /** The authority to trust, as a path; null if the operator has their own. */
   readonly caFile: string | null;
-  /** What to show now. */
+  /** The current certificate. */
   identity(): Promise<Identity>;
 }
 
@@ -66,17 +66,17 @@ function readGiven(name: string, path: string): string {
 
 const dayMs = 86_400_000;
 const authorityMs = 3650 * dayMs;
-/** The longest that browsers put up with. */
+/** The longest lifetime that browsers accept. */
 const certificateMs = 397 * dayMs;
 const renewBeforeMs = 30 * dayMs;
-/** Clients whose clock is a little behind ours. */
+/** For clients whose clock is a little behind ours. */
 const backdatedMs = dayMs;
 
 const ownHosts = ["localhost", "*.localhost", "127.0.0.1", "::1"];
 
 export function keptCertificates(options: {
   readonly folder: string;
-  /** Names and addresses beside those of this machine. */
+  /** Names and addresses besides those of this machine. */
   readonly hosts?: readonly string[];
   /** Whether a topic has this name; others get no certificate of their own. Default: all do. */
   readonly isTopic?: (name: string) => boolean;
@@ -108,8 +108,8 @@ export function keptCertificates(options: {
 }
 
 /**
- * A topic's own name under one of the broker's: `orders.localhost`. Most clients want two dots
- * behind the star of a certificate, so each of these gets its own.
+ * A topic's own name under one of the broker's: `orders.localhost`. Most clients require two dots
+ * after the wildcard of a certificate, so each of these gets its own.
  */
 function topicIn(name: string, hosts: readonly string[]): string | null {
   const [, topic = "", host = ""] = /^([a-z0-9-]{1,63})\.(.+)$/.exec(name) ?? [];
@@ -121,7 +121,7 @@ interface Authority {
   readonly key: KeyObject;
 }
 
-/** Never made anew by itself: clients trust what was made with it. */
+/** Never renewed by itself: clients trust it. */
 function keepKey(path: string): KeyObject {
   const make = () =>
     generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export(pem).toString();
@@ -199,7 +199,7 @@ async function makeAuthority(key: KeyObject, now: number): Promise<string> {
   return `${made.toString("pem")}\n`;
 }
 
-/** Of two authorities on one machine each has its own name. */
+/** Two authorities on one machine have different names. */
 function nameOf(key: KeyObject): string {
   const spki = createPublicKey(key).export({ type: "spki", format: "der" });
   return `CN=Posthorn local authority ${hash("sha256", spki).slice(0, 8)}`;
@@ -239,15 +239,15 @@ function pairOf(privateKey: KeyObject) {
   };
 }
 
-/** Takes longer than the rest of the start, and is seldom needed. */
+/** Takes longer than the rest of the start, and is rarely needed. */
 async function loadX509() {
   await import("reflect-metadata");
   return await import("@peculiar/x509");
 }
 
 /**
- * Looks once a day whether there is something newer to show. The answer ends that. A certificate
- * that cannot be renewed is told of and shown until then as it is.
+ * Checks once a day for a newer certificate. The result ends that. If renewal fails, it is logged,
+ * and the old one stays in use.
  */
 export function renewDaily(
   certificates: Certificates,
@@ -263,8 +263,8 @@ export function renewDaily(
   return () => clearInterval(timer);
 }
 
-// Authorities to trust beside the usual ones, for the whole process. Webhooks are told theirs, but
-// Azure's clients take them from Node alone.
+// Authorities to trust in addition to the usual ones, for the whole process. The webhook sink gets
+// its own list, but Azure's clients only use Node's.
 
 /** `ca` as PEM. Throws for what is no certificate. */
 export function trustAlso(ca: readonly string[]): void {

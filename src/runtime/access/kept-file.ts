@@ -1,5 +1,5 @@
-// What is made once and kept in a file: keys and certificates. A file is never seen half written,
-// and of two makers at the same moment one wins and both go on with what that one made.
+// Keys and certificates that are created once and kept in a file. A file is never seen half
+// written, and of two creators at the same moment one wins and both use its result.
 
 import {
   existsSync,
@@ -13,11 +13,11 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 
-/** Only the broker's own user may read it, whatever the umask. */
+/** Readable only by the broker's own user, whatever the umask. */
 const fileMode = 0o600;
 const folderMode = 0o700;
 
-/** The text of the file; `make` is asked when there is none or nothing in it. */
+/** The text of the file; `make` is called when it is missing or empty. */
 export function keepSecret(path: string, make: () => string): string {
   const kept = readKept(path);
   if (kept !== null) return kept;
@@ -30,8 +30,8 @@ export function keepSecret(path: string, make: () => string): string {
   } catch (error) {
     const winner = (error as NodeJS.ErrnoException).code === "EEXIST" ? readKept(path) : null;
     if (winner === null) {
-      // Not every file system has links. Without them the later of two makers would win, and the
-      // earlier learns of it at its next start.
+      // Not every file system has links. Without them the later of two creators wins, and the
+      // earlier one notices at its next start.
       renameSync(draft, path);
       return made;
     }
@@ -40,15 +40,15 @@ export function keepSecret(path: string, make: () => string): string {
   }
 }
 
-/** Puts the text in the place of what was there. */
+/** Replaces the text of the file. */
 export function keepText(path: string, text: string): void {
   renameSync(writeDraft(path, text), path);
 }
 
 /**
- * Leaves a text in the file for as long as the broker runs, for programs on the same machine. The
- * answer takes it away, unless someone else has left theirs meanwhile. A folder that is not there
- * is not made for it.
+ * Keeps a text in the file for as long as the broker runs, for programs on the same machine. The
+ * result removes it, unless someone else has replaced it meanwhile. A missing folder is not
+ * created.
  */
 export function writeKept(path: string, text: string): () => void {
   if (!existsSync(dirname(path))) return () => {};
@@ -58,7 +58,7 @@ export function writeKept(path: string, text: string): () => void {
   };
 }
 
-/** Null when there is no such file, or nothing in it. */
+/** Null when the file is missing or empty. */
 export function readKept(path: string): string | null {
   try {
     return readFileSync(path, "utf8").trim() || null;

@@ -1,15 +1,15 @@
-// Whether a text is one of a few keys, told in the same time whatever it is.
+// Whether a text is one of a few keys, in constant time.
 
 import { hash, timingSafeEqual } from "node:crypto";
 
-/** Empty ones open nothing. */
+/** Empty keys match nothing. */
 export function openKeys(keys: readonly (string | null)[]): (given: string) => boolean {
   const digests = keys
     .filter((key) => key !== null && key !== "")
     .map((key) => digestOf(key ?? ""));
   return (given) => {
     const digest = digestOf(given);
-    // All of them are compared, so that the time does not tell which was near.
+    // All of them are compared, so that the time does not depend on the key.
     return digests.filter((each) => timingSafeEqual(each, digest)).length > 0;
   };
 }

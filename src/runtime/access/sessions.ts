@@ -1,26 +1,25 @@
-// Who is signed in to the portal. A link that the broker prints can be used once and opens a
-// session; the session is a random name in a cookie, of which only a digest is kept, in the data
-// folder, so that a restart signs nobody out and a stolen file lets nobody in.
+// Sessions of the portal. A link that the broker prints can be used once and opens a session; the
+// session is a random name in a cookie, of which only a digest is kept, in the data folder, so that
+// sessions survive a restart and a stolen file is useless.
 //
-// Time is the real one, also under a virtual clock: a browser counts the days of its cookie by its
-// own.
+// Real time, also under a virtual clock: a browser counts the days of its cookie by its own clock.
 
 import { hash, randomBytes } from "node:crypto";
 import { keepText, readKept } from "./kept-file.ts";
 
 export interface Sessions {
-  /** A token for a link; good once, for a while. */
+  /** A token for a link; works once, for a limited time. */
   invite(): string;
-  /** The name of a new session, when the token is good; it is not good again. */
+  /** The name of a new session, if the token is valid; it is not valid again. */
   enter(token: string): string | null;
-  /** A new session, for somebody who has shown the admin key. */
+  /** A new session, after the admin key was given. */
   open(): string;
   isOpen(name: string): boolean;
   end(name: string): void;
 }
 
 export const sessionLifeMs = 7 * 24 * 3_600_000;
-/** A link is for whoever reads the terminal today. */
+/** A link is for the reader of today's terminal. */
 export const inviteLifeMs = 12 * 3_600_000;
 /** Beyond these the oldest end. */
 export const sessionsMax = 100;
@@ -41,7 +40,7 @@ export function openSessions({
     try {
       keepText(path, JSON.stringify(Object.fromEntries(sessions)));
     } catch {
-      // A full disk must not keep an operator out. The session then ends with the process.
+      // A full disk must not lock an operator out. The session then ends with the process.
     }
   };
   const open = () => {
@@ -81,7 +80,7 @@ function forget(
   }
 }
 
-/** A file that somebody has spoilt signs everybody out, and no more. */
+/** A damaged file ends all sessions, and nothing else. */
 function readSessions(path: string): [string, number][] {
   try {
     const kept: unknown = JSON.parse(readKept(path) ?? "{}");

@@ -1,9 +1,8 @@
-// Bearer tokens: those of our own sign-in, which are worth the admin key for an hour, and those of
-// an Entra issuer that the operator trusts, which may publish.
+// Bearer tokens: those of our own sign-in, which count as the admin key for an hour, and those of a
+// configured Entra issuer, which may publish.
 //
-// Time is the real one, also under a virtual clock: whoever holds a token was told by somebody
-// else's clock how long it lasts. A token that is not good is an answer in words, without the
-// token; only an issuer whose keys cannot be read is a refusal.
+// Real time, also under a virtual clock: a token's lifetime was set by another clock. An invalid
+// token is a sentence, without the token; only an issuer whose keys cannot be read is a refusal.
 
 import { hash, hkdfSync, timingSafeEqual } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
@@ -21,17 +20,17 @@ export interface EntraTerms {
 
 export interface Tokens {
   isAdminKey(key: string): boolean;
-  /** A token worth the admin key, or an id token that only says who somebody is. */
+  /** A token that counts as the admin key, or an id token that only names the user. */
   issue(kind: "access" | "id", claims: Readonly<Record<string, string>>): Promise<string>;
-  /** Null when the token is the admin key or worth it, else why not. */
+  /** Null when the token is the admin key or counts as it, otherwise why not. */
   whyNoAdmin(token: string): Promise<string | null>;
-  /** Null when the token may publish, else why not. Refusal: Unavailable. */
+  /** Null when the token may publish, otherwise why not. Refusal: Unavailable. */
   whyNoBearer(token: string): Promise<string | null>;
 }
 
 export const tokenLifeMs = 3_600_000;
 
-/** The type in a token's head, so that an id token is never taken for access. */
+/** The type in a token's head, so that an id token is never accepted for access. */
 const types = { access: "at+jwt", id: "JWT" } as const;
 
 export function openTokens(deps: {
@@ -81,10 +80,10 @@ export function openTokens(deps: {
   };
 }
 
-/** An issuer keeps to itself what it signs with; a secret that others share is not among these. */
+/** Only asymmetric algorithms: a shared secret is not among these. */
 const publicAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384"];
 
-/** How far the issuer's clock may be from ours. */
+/** The allowed difference between the issuer's clock and ours. */
 const skewSeconds = 300;
 
 /** Digests have one length, so that comparing them says nothing about the key. */
@@ -94,7 +93,7 @@ function digest(key: string): Buffer {
 
 type Jose = typeof import("jose");
 
-/** Words for people who wonder why their token is refused; what is wrong with us is thrown. */
+/** A message about why a token is refused; our own errors are thrown. */
 async function whyNot(check: (jose: Jose) => Promise<void>): Promise<string | null> {
   const jose = await import("jose");
   const { errors } = jose;
@@ -130,7 +129,7 @@ async function algorithmOf(token: string): Promise<string | undefined> {
 
 const keysTimeoutMs = 5_000;
 
-/** Read when the first token asks for them, and again when they may have changed. */
+/** Read with the first token, and again when they may have changed. */
 function openKeys(source: string, log: Log): JWTVerifyGetKey {
   const find = /^https?:/i.test(source) ? remoteKeys(source) : fileKeys(source);
   return async (...asked) => {

@@ -1,12 +1,13 @@
-// Alarms in the order in which they are to ring: by time, and within one time in the order in which
-// they were set. A binary heap in which each alarm knows its place, so that one called off is gone
-// at once: most alarms guard a send that is answered, and must not pile up while time stands still.
+// Alarms in the order in which they ring: by time, and within one time in the order in which they
+// were set. A binary heap in which each alarm knows its position, so that a cancelled one is
+// removed at once: most alarms are timeouts of sends that are answered, and must not pile up while
+// time stands still.
 
 import type { Instant } from "../../core/ports.ts";
 
 export interface Alarm {
   readonly at: Instant;
-  /** Place in the order of creation. */
+  /** Position in the order of creation. */
   readonly order: number;
   readonly ring: () => void;
   /** Index in the heap; -1 once it has left. */

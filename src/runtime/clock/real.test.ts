@@ -24,7 +24,7 @@ test("the real clock never goes back, whatever the system's clock does", () => {
 
 const minuteMs = 60_000;
 
-/** A system's clock that can be set, and one that only counts. */
+/** A system clock that can be set, and one that only counts. */
 function openPair() {
   const pair = {
     wall: 100 * hourMs,

@@ -1,10 +1,10 @@
-// The real clock, for every day. Beside it stands virtual.ts, whose time moves only when told to.
+// The real clock. virtual.ts is the one whose time moves on request.
 
 import type { Activity, Clock, Instant } from "../../core/ports.ts";
 
 /**
- * The longest that one timer of the system is trusted with. A longer wait looks at the clock in
- * between: timers end at 2^31 ms, and a machine that was asleep has timers that do not know it.
+ * The longest single timer. A longer wait checks the clock in between: timers are limited to 2^31
+ * ms, and a machine's sleep does not count in them.
  */
 const timerMsMax = 60_000;
 
@@ -32,8 +32,8 @@ export function realClock(onSetBack?: (byMs: number) => void): Clock {
 
 /**
  * All alarms of one length. They ring in the order in which they were set, so that one timer, for
- * the first of them, is enough. Nearly every alarm guards a send that is answered and is called
- * off: then it costs an entry in a set, and no timer of its own.
+ * the first of them, is enough. Nearly every alarm is the timeout of a send that is answered, and
+ * is cancelled: then it costs an entry in a set, and no timer.
  */
 class Wait {
   readonly #ms: number;
@@ -52,7 +52,8 @@ class Wait {
     this.#alarms.add(alarm);
     if (this.#alarms.size === 1) this.#timer.ref();
     return () => {
-      // Without alarms the timer goes on, in case there are new ones soon, but keeps nobody up.
+      // Without alarms the timer goes on, in case there are new ones soon, but does not keep the
+      // process alive.
       if (this.#alarms.delete(alarm) && this.#alarms.size === 0) this.#timer.unref();
     };
   }
@@ -82,10 +83,10 @@ const followedMsMax = 5 * 60_000;
 
 /**
  * A clock that never goes back, made of one that may (`wall`) and of one that only counts
- * (`elapsed`). When the system's clock is set back a little, ours goes on at half its pace until
- * both agree again: nothing stands still, and the error heals. When it is set back further, that
- * would take too long: ours goes on at the usual pace, ahead of the system's until that is set
- * right or the process ends.
+ * (`elapsed`). When the system's clock is set back a little, ours runs at half speed until both
+ * agree again: nothing stands still, and the error goes away. When it is set back further, that
+ * would take too long: ours runs at normal speed, ahead of the system's until that is corrected or
+ * the process ends.
  */
 export function steady(given: {
   readonly wall: () => number;
@@ -111,11 +112,11 @@ export function steady(given: {
   };
 }
 
-/** For the real clock, which waits for nobody. */
+/** For the real clock, which waits for nothing. */
 export const realActivity: Activity = { begin: () => () => {} };
 
-// A steady beat in real time, also under a virtual clock: for what people watch while it happens.
-// It keeps no process alive.
+// A steady beat in real time, also under a virtual clock: for live views. It does not keep the
+// process alive.
 
 export function startBeat(everyMs: number, ring: () => void): () => void {
   const timer = setInterval(ring, everyMs);
@@ -123,9 +124,10 @@ export function startBeat(everyMs: number, ring: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-// A stopwatch, for what is measured and never decided by: it goes on while a virtual clock stands.
+// A stopwatch, for measurements and never for decisions: it runs while a virtual clock stands
+// still.
 
-/** The answer tells how many seconds have passed since. */
+/** The result returns how many seconds have passed since. */
 export function startWatch(): () => number {
   const startedMs = performance.now();
   return () => (performance.now() - startedMs) / 1000;

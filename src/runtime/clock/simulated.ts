@@ -1,11 +1,11 @@
-// Time for a what-if: it moves from one alarm to the next as fast as those who are rung can work.
-// Unlike the virtual clock it waits for nothing real. Whoever lives on it does no I/O, so between
-// two moments there are only promises, and all of them end within one turn.
+// Time for a what-if: it moves from one alarm to the next as fast as they can be handled. Unlike
+// the virtual clock it waits for nothing real. Its users do no I/O, so between two moments there
+// are only promises, and all of them end within one turn.
 
 import type { Clock, Instant } from "../../core/ports.ts";
 import { AlarmHeap } from "./alarms.ts";
 
-/** How long it may keep the event loop from others at a time. */
+/** How long it may block the event loop at a time. */
 const sliceMs = 4;
 
 export class SimulatedClock implements Clock {
@@ -34,7 +34,7 @@ export class SimulatedClock implements Clock {
     if (Number.isFinite(until)) this.#now = until;
   }
 
-  /** What is set meanwhile waits until all is quiet again. */
+  /** What is set meanwhile waits until everything is idle again. */
   #ringDue(): void {
     const limit = this.#alarms.created;
     for (;;) {
@@ -45,7 +45,7 @@ export class SimulatedClock implements Clock {
     }
   }
 
-  /** Resolves when every promise has come to its end; now and then, after others had a turn. */
+  /** Resolves when every promise has ended; now and then, after others had a turn. */
   #quiet(): Promise<void> {
     if (performance.now() < this.#sliceEndsAt) {
       return new Promise((go) => process.nextTick(go));

@@ -1,26 +1,26 @@
-// Time that stands still until it is told to move, for `--clock virtual`. It moves from one alarm
-// to the next and never past a moment at which something is still under way, so that a day of
-// retries against real endpoints takes seconds and goes as it would have gone.
+// Time that stands still until it is moved, for `--clock virtual`. It moves from one alarm to the
+// next and never past a moment at which something is still in progress, so that a day of retries
+// against real endpoints takes seconds with the same result.
 //
-// What it may assume: whoever works for real says so with `begin`, and between two such pieces of
-// work there are only promises and a few turns of the event loop. Alarms that are due ring without
-// being told; nothing here makes a later one ring.
+// Assumes that real work is announced with `begin`, and that between two such pieces of work there
+// are only promises and a few turns of the event loop. Due alarms ring by themselves; nothing here
+// makes a later one ring.
 
 import type { Activity, Clock, Instant } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { AlarmHeap } from "./alarms.ts";
 
-/** Where to. `next`: the earliest alarm, or nowhere if there is none. */
+/** The target. `next`: the earliest alarm, or no move if there is none. */
 export type Target = { readonly to: Instant | "next" } | { readonly byMs: number };
 
-/** Turns of the event loop in which nothing stirs before we believe that all is quiet. */
+/** Turns of the event loop without any activity after which everything counts as idle. */
 const calmTurns = 4;
 
-/** Alarms set for the very moment they ring at, again and again: so many times is a bug. */
+/** Alarms set for the very moment they ring at, again and again: this many times is a bug. */
 const roundsPerMomentMax = 100_000;
 
-/** The last moment that ISO 8601 can write in four digits of a year. */
+/** The last moment with a four-digit year in ISO 8601. */
 const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export class VirtualClock implements Clock, Activity {
@@ -31,7 +31,7 @@ export class VirtualClock implements Clock, Activity {
   #underWay = 0;
   /** Grows whenever anything happens at all. */
   #stirs = 0;
-  /** Rounds of alarms rung at the present moment since somebody began to wait for quiet. */
+  /** Rounds of alarms rung at the current moment since somebody began to wait for idleness. */
   #rounds = 0;
   #isRingingSoon = false;
   #waiting: (() => void)[] = [];
@@ -45,9 +45,9 @@ export class VirtualClock implements Clock, Activity {
   }
 
   /**
-   * To be called before anything happens: goes to the moment that was reached before, unless that
-   * is past, and from now on keeps each moment before anything happens at it. So a later start
-   * never finds itself before what was done.
+   * Called before anything happens: goes to the time reached in an earlier run, unless that is
+   * past, and from now on stores each time before anything happens at it. So a later start is never
+   * before what was already done.
    */
   resume(reached: Instant, keep: (now: Instant) => Promise<void>): void {
     this.#now = Math.max(this.#now, reached);
@@ -84,12 +84,12 @@ export class VirtualClock implements Clock, Activity {
     return release;
   }
 
-  /** Answers with the new time. Refusal: InvalidSetting, for a moment that has passed. */
+  /** Resolves with the new time. Refusal: InvalidSetting, for a time that has passed. */
   advance(target: Target): Promise<Instant> {
     return this.#inTurn(() => this.#advance(target));
   }
 
-  /** The earliest alarm once all is quiet, or null. */
+  /** The earliest alarm once everything is idle, or null. */
   nextDueAt(): Promise<Instant | null> {
     return this.#inTurn(async () => {
       this.#rounds = 0;
@@ -138,14 +138,14 @@ export class VirtualClock implements Clock, Activity {
     throw new Refusal("InvalidSetting", `${field} must lead to a moment ${limits}`);
   }
 
-  /** One caller at a time: the answer of each describes a moment between two movements. */
+  /** One caller at a time: each result describes a moment between two moves. */
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
     const answer = this.#turn.then(act);
     this.#turn = answer.catch(() => {});
     return answer;
   }
 
-  /** Resolves when nothing is under way, nothing is due and nothing stirs any more. */
+  /** Resolves when nothing is in progress, nothing is due and there is no activity any more. */
   async #quiet(): Promise<void> {
     let calm = 0;
     while (calm < calmTurns) {

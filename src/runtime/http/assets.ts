@@ -1,6 +1,6 @@
-// Files of a folder as they are served: found by name, in the smallest form a client takes. The
-// folder is listed once; a name that is not on the list is not there, whatever it spells. Files are
-// read when they are first asked for and kept, so the folder must hold only what was built.
+// Static files of a folder: found by name, in the smallest encoding a client accepts. The folder is
+// listed once; other names do not exist. Files are read on first use and kept in memory, so the
+// folder must contain only what was built.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix, relative, sep } from "node:path";
@@ -13,7 +13,7 @@ export interface Asset {
 }
 
 export interface Assets {
-  /** In the best of the encodings that an `Accept-Encoding` names; null: there is none. */
+  /** In the best of the encodings in an `Accept-Encoding`; null: there is none. */
   find(name: string, accepts: string): Asset | null;
 }
 
@@ -32,7 +32,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".md": "text/plain; charset=utf-8",
 };
 
-/** A folder that is not there is an empty one. */
+/** A missing folder is an empty one. */
 export function openAssets(folder: string): Assets {
   const names = existsSync(folder) ? new Set(namesIn(folder)) : new Set<string>();
   const kept = new Map<string, Uint8Array>();
@@ -54,7 +54,7 @@ export function openAssets(folder: string): Assets {
   };
 }
 
-/** Null: it is gone, because the folder was built anew under our feet. */
+/** Null: it is gone, because the folder was rebuilt meanwhile. */
 function readBytes(path: string): Uint8Array | null {
   try {
     return readFileSync(path);

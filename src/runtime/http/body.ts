@@ -1,5 +1,5 @@
-// The body of a request as one piece, whatever its content type and however it is framed, and never
-// more of it than the limit in memory; nor more of all bodies together than there is room for.
+// Reads the body of a request, whatever its content type and framing, within a limit for one body
+// and a limit for all bodies together.
 
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../core/refusal.ts";
@@ -7,18 +7,21 @@ import { refuseSize } from "../../core/schema/limits.ts";
 
 export const nothing: Buffer = Buffer.alloc(0);
 
-/** How much all bodies together may hold, from their first byte until their request is answered. */
+/** The limit for all bodies together, from their first byte until their request is answered. */
 export class BodyRoom {
   readonly #bytesMax: number;
   #bytes = 0;
-  /** Of those that anybody can send. */
+  /** Of requests without a credential. */
   #strangersBytes = 0;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** False: there is no room. Strangers get an eighth, so that they cannot keep others out. */
+  /**
+   * False: there is no room. Requests without a credential get an eighth, so that they cannot keep
+   * others out.
+   */
   take(bytes: number, isStranger: boolean): boolean {
     if (this.#bytes + bytes > this.#bytesMax) return false;
     if (isStranger && this.#strangersBytes + bytes > this.#bytesMax / 8) return false;
@@ -32,7 +35,7 @@ export class BodyRoom {
   }
 }
 
-/** What one body holds of that room. */
+/** One body's share of that room. */
 export class BodyHold {
   readonly #room: BodyRoom;
   readonly #isStranger: boolean;
@@ -64,9 +67,9 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 const retryAfterMs = 1_000;
 
 /**
- * Null when the client has gone. Refusals: PayloadTooLarge and TooManyRequests, as soon as that is
- * known. What is left of such a body is still read and thrown away, because a client that is cut
- * off while it writes never reads our answer; the request timeout bounds that.
+ * Null when the client has disconnected. Refusals: PayloadTooLarge and TooManyRequests, as soon as
+ * that is known. The rest of such a body is still read and discarded, because a client that is cut
+ * off while it writes never reads our answer; the request timeout limits that.
  */
 export function readBody(
   incoming: IncomingMessage,

@@ -1,4 +1,4 @@
-// Over real sockets: TLS, both ways in at one port, and closing with connections in every state.
+// Over real sockets: TLS, plain and TLS on one port, and closing with connections in every state.
 
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
@@ -137,7 +137,7 @@ test("a port that speaks TLS alone answers plain HTTP with nothing, and tells of
 
 test("closing does not wait for handshakes, nor for TLS connections that were not used", async (t) => {
   for (const takesPlain of [false, true]) {
-    // Nothing is cut off for taking long: what closing does not end itself, it waits for.
+    // No timeouts here: what closing does not end itself, it waits for.
     const listener = await serve(t, { takesPlain, drainMs: 2 ** 31 - 1 });
     const { port } = listener;
     const silent = connect(port, "127.0.0.1");
@@ -146,7 +146,7 @@ test("closing does not wait for handshakes, nor for TLS connections that were no
     halfway.write(Buffer.of(0x16, 3, 1));
     const unused = connectSecurely({ port, host: "127.0.0.1", ca: tls.cert });
     await once(unused, "secureConnect");
-    // By the time this is answered, the server has heard of the others.
+    // By the time this is answered, the server knows of the others.
     await ask(listener.url);
     const ends = [silent, halfway, unused].map((socket) => {
       socket.on("error", () => {});

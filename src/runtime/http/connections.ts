@@ -1,32 +1,32 @@
-// The connections beneath a listener: which of them nobody uses, so that closing need not wait for
-// them, and which of the two ways in, plain or TLS, each has taken where a port offers both.
+// The connections of a listener: which of them are unused, so that closing need not wait for them,
+// and whether each is plain or TLS if a port offers both.
 //
-// It may assume that its server is Node's own, of either kind. Deliberately absent: HTTP.
+// Assumes one of Node's own servers. Deliberately absent: HTTP.
 
 import type { Server } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
 
-/** What a TLS server shows and what proves it, as PEM. */
+/** Certificate and key of a TLS server, as PEM. */
 export interface Identity {
   readonly cert: string;
   readonly key: string;
-  /** For a name that the certificate does not have; null: that one must do. */
+  /** For a name that the certificate does not have; null: that one is used. */
   forName?(name: string): Promise<Identity | null>;
 }
 
 export interface Wire {
   /** From now on new connections are refused, and those that were never used are ended. */
   close(): void;
-  /** Ends every connection, whatever is under way. */
+  /** Closes every connection, whatever is in progress. */
   cut(): void;
 }
 
 export function openWire(server: Server | SecureServer): Wire {
   const sockets = new Set<Socket>();
   const isSecure = "setSecureContext" in server;
-  // By the other end's address: Node tells of a handshake's end with another socket than of its
+  // By the client's address: Node reports the end of a handshake with another socket than its
   // beginning.
   const greeting = new Map<string, Socket>();
   let isClosing = false;
@@ -49,8 +49,8 @@ export function openWire(server: Server | SecureServer): Wire {
     close() {
       isClosing = true;
       for (const socket of greeting.values()) socket.destroy();
-      // To Node a connection is idle only after its first request; one that a client has opened
-      // ahead of need would keep us waiting.
+      // For Node a connection is idle only after its first request; one that a client has opened
+      // ahead of need would delay closing.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     },
     cut() {
@@ -63,10 +63,10 @@ function otherEndOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** More names than these are shown what everybody is shown. */
+/** The most names with a certificate of their own. */
 const namesMax = 1_000;
 
-/** Answers a client that says which name it has come for. */
+/** Selects the certificate for the name that a client asks for. */
 export function openNames(
   identity: Identity,
 ): (name: string) => Promise<SecureContext | undefined> {
@@ -87,12 +87,12 @@ export function openNames(
   };
 }
 
-/** A handshake of TLS begins with this byte, and no method of HTTP does. */
+/** A TLS handshake begins with this byte, and no HTTP method does. */
 const handshakeByte = 0x16;
 
 /**
- * Lets a TLS server also take plain HTTP: the first byte says which it is. A client has
- * `patienceMs` for it. Must come before anything else listens for connections.
+ * Lets a TLS server also take plain HTTP: the first byte decides. A client has `patienceMs` to send
+ * it. Must come before anything else listens for connections.
  */
 export function admitPlain(server: SecureServer, patienceMs: number): void {
   const secure = server.listeners("connection");
@@ -110,7 +110,7 @@ export function admitPlain(server: SecureServer, patienceMs: number): void {
       if (first[0] === handshakeByte) {
         for (const listener of secure) listener.call(server, socket);
       } else {
-        // What Node does with a plain connection and with a decrypted one is the same.
+        // Node treats a plain connection and a decrypted one alike.
         server.emit("secureConnection", socket);
         socket.resume();
       }
@@ -118,7 +118,7 @@ export function admitPlain(server: SecureServer, patienceMs: number): void {
   });
 }
 
-/** An IPv4 address that came over an IPv6 socket is told as what it is. */
+/** An IPv4 address on an IPv6 socket is shown as IPv4. */
 export function remoteOf({ remoteAddress = "" }: Socket): string {
   return remoteAddress.startsWith("::ffff:") && remoteAddress.includes(".")
     ? remoteAddress.slice(7)

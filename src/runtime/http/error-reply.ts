@@ -1,10 +1,9 @@
-// The edge of the house: what became of a request, as a reply in Event Grid's own form. One table
-// says what each refusal is called outside:
-// { "error": { "code": …, "message": …, "details": [{ "code": …, "message": … }] } }
+// Error replies in Event Grid's own form. One table has the status and code of each refusal: {
+// "error": { "code": …, "message": …, "details": [{ "code": …, "message": … }] } }
 //
 // `code` is the name of the status and the detail's code the finer reason, as recorded from the
-// service; clients show both. Whatever is not a refusal is a fault of ours and says nothing of
-// itself.
+// service; clients show both. Anything that is not a refusal is our own fault, and its reply has no
+// details.
 
 import type { Refusal, RefusalCode } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
@@ -39,7 +38,7 @@ const refusals: Readonly<Record<RefusalCode, Wording>> = {
   Unavailable: { status: 503, code: "ServiceUnavailable", detail: "ServiceUnavailable" },
 };
 
-/** What goes wrong outside of any room: in the connection beneath it, or in ourselves. */
+/** Errors outside of any room: in the connection, or a bug. */
 const faults = {
   malformed: {
     ...{ status: 400, code: "BadRequest", detail: "BadRequest" },
@@ -66,8 +65,8 @@ const contentType = "application/json; charset=utf-8";
 export function replyToRefusal({ code, message, retryAfterMs }: Refusal): Reply {
   const wording = refusals[code];
   const headers: Record<string, string> = { "content-type": contentType };
-  // Clients try again only when they are told when; and a client told so with a 413 would send
-  // what is too large again and again.
+  // Clients retry only with a Retry-After; and with one on a 413 a client would send what is too
+  // large again and again.
   if (wording.status === 429 || wording.status === 503) {
     headers["retry-after"] = String(Math.max(1, Math.ceil((retryAfterMs ?? 0) / 1000)));
   }

@@ -1,4 +1,4 @@
-// Over real sockets, with clients that behave and clients that do not.
+// Over real sockets, with well-behaved clients and others.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -41,7 +41,7 @@ async function serve(
   return { ...listener, facts };
 }
 
-/** Tells what it was asked. */
+/** Returns what it was asked. */
 const echo: Route = {
   method: "POST",
   path: "/topics/:topic/api/events",
@@ -74,7 +74,7 @@ async function errorOf(answer: Response): Promise<readonly [number, string, stri
   return [answer.status, error.code, error.details[0]?.code ?? "", error.message];
 }
 
-/** Sends bytes as they are and reads all that comes until the server closes. */
+/** Sends raw bytes and reads everything until the server closes. */
 async function talk(port: number, said: string, open?: (socket: Socket) => void): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.write(said);
@@ -231,7 +231,7 @@ test("a client that writes its whole body before it listens still reads the refu
   socket.write("GET /nowhere HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   const heard = await readText(socket);
   assert.match(heard, /^HTTP\/1\.1 413 /);
-  // The connection has stayed good for the next request.
+  // The connection still works for the next request.
   assert.match(heard, /HTTP\/1\.1 404 /);
 });
 
@@ -260,7 +260,7 @@ test("any other error is a 500 without its words, logged once with the request's
       throw error;
     }),
     route(() => Promise.reject(error), "PUT"),
-    // A header that cannot be written is found only while we answer.
+    // An invalid header is found only while we answer.
     route(() => ({ status: 200, headers: { bad: "a\nb" } }), "PATCH"),
   ]);
   for (const method of ["POST", "PUT", "PATCH"]) {
@@ -396,7 +396,7 @@ test("closing lets a request under way finish, and ends connections that are idl
     }),
     route(() => ({ status: 200, body: "idle" }), "GET"),
   ]);
-  // One that has never asked, one that has asked and waits, one that is being served.
+  // One without a request, one idle after a request, one in progress.
   const silent = talk(server.port, "");
   const idle = talk(server.port, "GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
   const busy = talk(server.port, "POST /x HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -422,7 +422,7 @@ test("closing ends a connection that was answered before its body had come", asy
   socket.write(`${head}Content-Length: 2000\r\n\r\n${"x".repeat(1000)}`);
   await once(socket, "readable");
   const closed = server.close();
-  // Refused from here on, so the closing has begun.
+  // Refused from here on, so closing has begun.
   await assert.rejects(fetch(server.url));
   socket.write("x".repeat(1000));
   assert.match(await heard, /^HTTP\/1\.1 413 /);
@@ -501,9 +501,9 @@ test("pipelined requests wait until the answer before them has been taken", asyn
   const socket = connect(port, "127.0.0.1").pause();
   const requests = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n".repeat(5_000);
   await new Promise((resolve) => socket.write(requests, resolve));
-  // By the time these are answered, whatever the server has read is under way.
+  // By the time these are answered, everything the server has read is in progress.
   for (let turn = 0; turn < 20; turn++) await fetch(`${url}/x`, { method: "POST" });
-  // The system takes the first answers for a reader who never comes, and no more.
+  // The system buffers the first answers for a client that never reads, and no more.
   assert.ok(asked >= 1 && asked <= 10, `${asked} of 5000 were carried out`);
   socket.destroy();
 });
@@ -570,7 +570,7 @@ test("whoever does not take an answer in time is cut off", async (t) => {
   assert.ok(heard < large.length, `${heard} bytes`);
 });
 
-/** Resolves when so many connections have been ended because nobody read. */
+/** Resolves when this many connections have been closed because nobody read. */
 async function cutOff(facts: readonly Fact[], count: number): Promise<void> {
   while (facts.filter(({ name }) => name === "connection.unread").length < count) {
     await new Promise(setImmediate);
@@ -588,13 +588,13 @@ test("answers that nobody takes are bounded over all connections; a reader gets 
     const socket = connect(port, "127.0.0.1").pause();
     t.after(() => socket.destroy());
     socket.write("GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
-    // Whoever has waited longest makes room for the next.
+    // The one that has waited longest makes room for the next.
     await cutOff(facts, count);
   }
   assert.equal(await (await fetch(`${url}/x`)).text(), large);
 });
 
-/** A route that lets in who has a key, and says what it was sent. */
+/** A route that requires a key, and returns what it was sent. */
 const guarded: Route = {
   method: "POST",
   path: "/guarded",
@@ -623,7 +623,7 @@ test("who has no key is answered before the body has come, and nothing of it is 
     assert.match(heard.toString(), new RegExp(`^HTTP/1.1 ${status} `));
     assert.ok(room.take(1_000_000, false), "something is held");
     room.giveBack(1_000_000, false);
-    // The rest is read and thrown away, and the connection stays good.
+    // The rest is read and discarded, and the connection still works.
     socket.write(`${"x".repeat(100_000) + headOf("good", 2)}ok`);
     const [next] = (await once(socket, "data")) as [Buffer];
     assert.match(next.toString(), /2 bytes$/);
@@ -659,7 +659,7 @@ test("bodies together hold no more than there is room for, and give it back", as
     "More is being received than the broker holds in memory; try again.",
   ]);
   assert.deepEqual(new Set(turnedAway), new Set(["/guarded TooManyRequests"]));
-  // One ends well, one goes away: there is room again.
+  // One ends normally, one disconnects: there is room again.
   slow[0]?.write("x");
   const [heard] = (await once(slow[0] as Socket, "data")) as [Buffer];
   assert.match(heard.toString(), /300001 bytes$/);
@@ -691,7 +691,7 @@ test("what strangers send cannot keep out who has a key", async (t) => {
 test("a client that asks before it sends is told to go on, or refused without a body", async (t) => {
   const { port } = await serve(t, [guarded]);
   const expect = "Expect: 100-continue\r\n";
-  // Refused, the connection ends: nobody knows whether the body still comes.
+  // After a refusal the connection is closed: the body may still come.
   const refused = await talk(port, headOf("bad", 10, expect));
   assert.match(refused, /^HTTP\/1\.1 401 .*connection: close/is);
   assert.doesNotMatch(refused, /100 Continue/);

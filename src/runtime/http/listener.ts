@@ -1,5 +1,5 @@
-// Listening over HTTP, plain or TLS: opens a server of Node's own, hands each request to serve.ts,
-// and closes without leaving anybody unanswered.
+// Listens for HTTP, plain or TLS: opens one of Node's own servers, passes each request to serve.ts,
+// and closes without leaving a request unanswered.
 //
 // Deliberately absent: static files.
 
@@ -32,7 +32,7 @@ import { answerBroken } from "./write-reply.ts";
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
   /** Speaks TLS; without it, plain HTTP. */
   readonly tls?: Identity | undefined;
@@ -40,33 +40,35 @@ export interface ListenOptions {
   readonly takesPlain?: boolean;
   readonly log: Log;
   readonly ids: Ids;
-  /** Of one body. */
+  /** The limit of one body. */
   readonly bodyBytesMax: number;
   /** For all bodies; may be shared by listeners. */
   readonly bodyRoom?: BodyRoom;
-  /** How long a client may take over the head of a request. */
+  /** How long a client may take to send the head of a request. */
   readonly headersTimeoutMs?: number;
-  /** How long a client may take over a whole request, body included. */
+  /** How long a client may take to send a whole request, body included. */
   readonly requestTimeoutMs?: number;
-  /** How long a client may take nothing of an answer. */
+  /** How long a client may read nothing of an answer. */
   readonly takeTimeoutMs?: number;
-  /** How much of answers may wait for their readers, over all connections. */
+  /** How many bytes of answers may wait for their readers, over all connections. */
   readonly untakenBytesMax?: number;
   /** How long a connection may stay without a request. */
   readonly idleTimeoutMs?: number;
-  /** How long requests under way may take once we close; then their connections are cut. */
+  /** How long requests in progress may take once we close; then their connections are closed. */
   readonly drainMs?: number;
   readonly connectionsMax?: number;
-  /** Told of requests that no room was asked about, and why. */
+  /** Called for requests that were refused before any room saw them. */
   readonly onTurnedAway?: TurnedAway;
 }
 
 export interface Listener {
   readonly url: string;
   readonly port: number;
-  /** What TLS connections made from now on are shown. */
+  /** The certificate for TLS connections from now on. */
   present(identity: Identity): void;
-  /** Stops accepting, finishes what is under way, closes idle connections. May be called twice. */
+  /**
+   * Stops accepting, finishes requests in progress, closes idle connections. May be called twice.
+   */
   close(): Promise<void>;
 }
 
@@ -75,16 +77,16 @@ const defaults = {
   requestTimeoutMs: 60_000,
   takeTimeoutMs: 60_000,
   untakenBytesMax: 64 * 1_048_576,
-  /** Longer than the minute of common proxies, so that it is they who close an idle connection. */
+  /** Longer than the minute of common proxies, so that they close an idle connection first. */
   idleTimeoutMs: 72_000,
   drainMs: 10_000,
   connectionsMax: 10_000,
 };
 
-/** For a listener that shares its room with nobody. */
+/** For a listener that shares its room with no other. */
 const bodiesBytesMax = 128 * 1_048_576;
 
-/** How often Node looks for requests that take too long. */
+/** How often Node checks for requests that take too long. */
 const lookEveryMs = 1_000;
 
 export async function listen(routes: readonly Route[], given: ListenOptions): Promise<Listener> {
@@ -138,7 +140,7 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
 
 type Names = ReturnType<typeof openNames>;
 
-/** `names`: what a TLS client is shown that asks by name. */
+/** `names`: certificates by the name that a TLS client asks for. */
 function openServer(
   options: ListenOptions & typeof defaults,
   names: { readonly find: Names | undefined },
@@ -159,7 +161,7 @@ function openServer(
       names.find?.(name.toLowerCase()).then((context) => done(null, context), done);
     },
   });
-  // The usual one: a client that does not trust our certificate.
+  // The most common one: a client that does not trust our certificate.
   server.on("tlsClientError", (error: Error & { code?: string }, socket: Socket) => {
     const { code } = error;
     options.log.fact("debug", "connection.failed", { remote: remoteOf(socket), code });
@@ -192,7 +194,7 @@ async function close(server: Server, wire: Wire, drainMs: number): Promise<void>
   }
 }
 
-/** A host that a client can connect to, also when we listen on all of them. */
+/** A host that a client can connect to, also if we listen on all interfaces. */
 function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";

@@ -55,7 +55,7 @@ async function open(t: TestContext, options: Partial<ListenersOptions> = {}) {
     ...options,
   });
   t.after(() => listeners.close());
-  /** The next fact of this name, taken away. */
+  /** The next fact of this name, removed. */
   const told = (name: string): Promise<Fact["fields"]> =>
     new Promise((resolve) => {
       const look = () => {
@@ -157,7 +157,7 @@ test("a port is closed when its topic no longer wants it, and others stay", asyn
   const { port: first } = await told("topic.portOpened");
   const { port: second } = await told("topic.portOpened");
   await offer([returns]);
-  // What is told next happens after the closing.
+  // What is logged next happens after closing.
   await offer([returns, { topic: "refunds", port: 0 }]);
   await told("topic.portOpened");
   await assert.rejects(ask(`http://127.0.0.1:${first}`), /ECONNREFUSED/);

@@ -1,9 +1,8 @@
-// Everything a broker listens on: plain HTTP, TLS, and the ports of topics' own. All serve plain
-// routes; the two great ones serve the same.
+// Everything a broker listens on: plain HTTP, TLS, and the topics' own ports. The first two serve
+// the same routes.
 //
-// A port of a topic's own speaks TLS where there is a certificate and plain HTTP where that is
-// listened to, both on the one port: the oldest clients keep nothing of an address but host and
-// port, and speak TLS whatever it said.
+// A topic's own port takes TLS if there is a certificate and plain HTTP if that is enabled, both on
+// the same port: the oldest clients only keep host and port of an address, and always use TLS.
 
 import type { Ids, Log } from "../../core/ports.ts";
 import type { Route } from "../../core/request.ts";
@@ -24,10 +23,10 @@ export interface ListenersOptions {
   readonly routesOf: (topic: string) => readonly Route[];
   readonly log: Log;
   readonly ids: Ids;
-  /** Of one body, and of all together. */
+  /** The limits of one body, and of all together. */
   readonly bodyBytesMax: number;
   readonly bodiesBytesMax: number;
-  /** Told of requests that no room was asked about, and why. */
+  /** Called for requests that were refused before any room saw them. */
   readonly onTurnedAway?: TurnedAway;
 }
 
@@ -35,13 +34,13 @@ export interface Listeners {
   /** Where it listens; null where it does not. */
   readonly http: string | null;
   readonly https: string | null;
-  /** Opens these ports and closes others. Resolves when each is open, or told of as failed. */
+  /** Opens these ports and closes others. Resolves when each is open, or its failure is logged. */
   offer(ports: readonly OwnPort[]): Promise<void>;
-  /** Stops accepting, finishes what is under way. May be called twice. */
+  /** Stops accepting, finishes requests in progress. May be called twice. */
   close(): Promise<void>;
 }
 
-/** Refusal: InvalidSetting, for a certificate that is none. */
+/** Refusal: InvalidSetting, for an invalid certificate. */
 export async function openListeners(options: ListenersOptions): Promise<Listeners> {
   await using doors = new AsyncDisposableStack();
   const { http, https, certificates, log, ids, bodyBytesMax, onTurnedAway } = options;

@@ -1,6 +1,6 @@
-// A small server for `posthorn listen`: whole requests in, and for each an answer or a connection
-// broken off, as the command says. Beside listener.ts, which serves the broker, because a receiver
-// must be able to behave badly.
+// A small server for `posthorn listen`: whole requests in, and for each an answer or a closed
+// connection, as the command says. Separate from listener.ts, because a receiver must be able to
+// misbehave.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ export const openReceiver: OpenReceiver = async ({ host, port, respond }) => {
       .finally(() => underWay.delete(answering));
     underWay.add(answering);
   });
-  // An answer may be held back for longer than Node would wait for it.
+  // An answer may be delayed for longer than Node would wait for it.
   server.requestTimeout = 0;
   const listening = Promise.withResolvers<void>();
   server.once("error", listening.reject);
@@ -27,7 +27,7 @@ export const openReceiver: OpenReceiver = async ({ host, port, respond }) => {
   const name = host.includes(":") ? `[${host}]` : host;
   return {
     url: `http://${name}:${taken}`,
-    /** What has been taken is also said to have been: answers under way are given first. */
+    /** What was accepted must be answered: answers in progress are sent first. */
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await Promise.all(underWay);
@@ -58,12 +58,12 @@ async function answer(
     headers: headersOf(incoming),
     body: Buffer.concat(chunks).toString("utf8"),
   });
-  // The connection itself: a request that has been read to its end lets go of it.
+  // The connection itself: a request that was read completely no longer refers to it.
   if (response.kind === "drop") incoming.socket.destroy();
   else await write(outgoing, response);
 }
 
-/** Ends when the answer is on its way, or nobody waits for it any more. */
+/** Ends when the answer is sent, or the client has disconnected. */
 function write(
   outgoing: ServerResponse,
   { status, headers, body }: Extract<Response, { kind: "answer" }>,

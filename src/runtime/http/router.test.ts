@@ -18,7 +18,7 @@ const find = openRouter([
   route("GET", "/:scope/providers/topics"),
 ]);
 
-/** The path of the route that was found and what it is given, or why there is none. */
+/** The path of the route that was found and its parameters, or why there is none. */
 function found(method: string, url: string): unknown[] {
   const match = find(method, url);
   if (match.kind === "otherMethods") return match.routes.map((other) => other.method);

@@ -1,20 +1,20 @@
-// Which route a request means. Paths are compared segment by segment, without regard to letter case
-// and to superfluous slashes. A fixed segment wins over a name, and a name over `*`.
+// Finds the route of a request. Paths are compared segment by segment, case-insensitive and without
+// superfluous slashes. A fixed segment wins over a name, and a name over `*`.
 
 import { parse } from "node:querystring";
 import type { Request, Route } from "../../core/request.ts";
 
 export type Match =
   | ({ readonly kind: "route"; readonly route: Route } & Pick<Request, "params" | "query">)
-  /** The path is there and the method is not. */
+  /** The path exists, but not with this method. */
   | { readonly kind: "otherMethods"; readonly routes: readonly Route[] }
   | { readonly kind: "nothing" }
-  /** The path cannot be read. */
+  /** The path cannot be decoded. */
   | { readonly kind: "malformed" };
 
 export type Router = (method: string, url: string) => Match;
 
-/** A place in the tree of paths. */
+/** A node in the tree of paths. */
 interface Place {
   readonly fixed: Map<string, Place>;
   named: Place | null;
@@ -25,7 +25,7 @@ interface Place {
 
 type Methods = Map<string, { readonly route: Route; readonly names: readonly string[] }>;
 
-/** Of a name in a path; Azure's resource names stay below. */
+/** The longest name in a path; Azure's resource names are shorter. */
 const nameCharactersMax = 300;
 
 const nothing: Match = { kind: "nothing" };
@@ -45,7 +45,7 @@ export function openRouter(routes: readonly Route[]): Router {
     if (methods === null) return nothing;
     const found = methods.get(method);
     if (found === undefined) {
-      // Event Grid does not find what has no GET, rather than name the methods that there are.
+      // For a path without GET, Event Grid answers not found instead of listing the methods.
       if (method === "HEAD") return nothing;
       return { kind: "otherMethods", routes: routesIn(methods) };
     }
@@ -86,7 +86,7 @@ function placeAt({ fixed }: Place, segment: string): Place {
   return known;
 }
 
-/** What stands at the end of the path; the names on the way go into `values`. */
+/** The node at the end of the path; names on the way go into `values`. */
 function find(
   place: Place,
   segments: readonly string[],
@@ -109,9 +109,9 @@ function find(
   return place.rest;
 }
 
-/** Null for what cannot be read. A slash that is written `%2F` parts no segments. */
+/** Null if it cannot be decoded. An encoded slash (`%2F`) does not separate segments. */
 function segmentsOf(path: string): readonly string[] | null {
-  // A client that speaks to us as to a proxy names the host as well.
+  // A client that uses us as a proxy sends the host as well.
   const own = path.startsWith("/") ? path : path.replace(/^https?:\/\/[^/]*/i, "");
   const segments = own.split("/").filter((segment) => segment !== "");
   if (!own.includes("%")) return segments;
@@ -128,7 +128,7 @@ function routesIn(methods: Methods): readonly Route[] {
 
 /**
  * Of a parameter that is given more than once the first counts. Publishers send the same query over
- * and over, so the last one is remembered; nobody may alter it.
+ * and over, so the last one is cached; it must not be altered.
  */
 function openQueryReader(): (text: string) => Request["query"] {
   let last = { text: "", query: noQuery };

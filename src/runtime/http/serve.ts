@@ -1,5 +1,5 @@
-// One request: finds its route, has its head judged, reads the body and writes the plain reply.
-// Every error of a request is caught here and nowhere else.
+// One request: finds its route, lets it judge the head, reads the body and writes the reply. Every
+// error of a request is caught here and nowhere else.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Ids, Log } from "../../core/ports.ts";
@@ -12,7 +12,7 @@ import type { Match, Router } from "./router.ts";
 import type { Untaken } from "./untaken.ts";
 import { expectsContinue, write } from "./write-reply.ts";
 
-/** `path`: as it was asked for, without its query. */
+/** `path`: as requested, without its query. */
 export type TurnedAway = (path: string, refusal: Refusal) => void;
 
 /** What a listener needs while it serves. */
@@ -20,13 +20,13 @@ export interface ServeContext {
   readonly find: Router;
   readonly log: Log;
   readonly ids: Ids;
-  /** Of one body. */
+  /** The limit of one body. */
   readonly bodyBytesMax: number;
   readonly bodyRoom: BodyRoom;
   readonly untaken: Untaken;
-  /** Answers that go on until somebody ends them. */
+  /** Answers that go on until they are ended: streams. */
   readonly streams: Set<ServerResponse>;
-  /** Called for requests that no room was asked about. */
+  /** Called for requests that were refused before any room saw them. */
   readonly onTurnedAway?: TurnedAway;
   isClosing: boolean;
 }
@@ -56,7 +56,7 @@ export async function serve(
     if (typeof verdict !== "function") return answer(verdict);
     if (hasBody(incoming)) hold = new BodyHold(context.bodyRoom, route.judge === undefined);
     const body = hold === null ? nothing : await receive(context, { incoming, response, hold });
-    // The client has gone.
+    // The client has disconnected.
     if (body === null) return;
     const taken = verdict(body);
     answer(taken instanceof Promise ? await taken : taken);
@@ -92,13 +92,13 @@ function replyToError(
   { requestId, route }: { readonly requestId: string; readonly route: Route },
 ): Reply {
   if (error instanceof Refusal) return replyToRefusal(error);
-  // The route and not the URL, which may hold a key.
+  // The route and not the URL, which may contain a key.
   const { method, path } = route;
   log.fact("error", "request.failed", { requestId, method, path, error });
   return replyToFault("internal");
 }
 
-/** What no room is asked about. */
+/** Refuses requests without a route. */
 function refuseUnmatched(
   context: ServeContext,
   match: Exclude<Match, { kind: "route" }>,
@@ -121,7 +121,7 @@ function refuseUnmatched(
   write(context, response, { reply, requestId, more });
 }
 
-/** Null for a path that cannot be read. */
+/** Null for a path that cannot be decoded. */
 function refusalOf(match: Exclude<Match, { kind: "route" }>, method: string): Refusal | null {
   switch (match.kind) {
     case "malformed":

@@ -1,8 +1,8 @@
-// Ports of topics' own: each opened when a topic asks for it, and closed when it no longer does.
-// Clients that keep only the host and the port of an address find their topic by them.
+// The topics' own ports: each opened when a topic has it, and closed when it no longer does. They
+// are for clients that keep only host and port of an address.
 //
-// A port that cannot be had is told of and tried again with the next change of any topic; the
-// broker goes on without it. One pass at a time, and what changed meanwhile waits for the next.
+// A port that cannot be opened is logged and tried again with the next change of any topic; the
+// broker works without it. One pass at a time, and what changed meanwhile waits for the next.
 
 import type { Log } from "../../core/ports.ts";
 import type { Identity } from "./connections.ts";
@@ -29,7 +29,10 @@ export class TopicPorts {
     this.#log = deps.log;
   }
 
-  /** From now on these ports are wanted and no others. Resolves when each is open or told of. */
+  /**
+   * From now on exactly these ports are wanted. Resolves when each is open or its failure is
+   * logged.
+   */
   async sync(wanted: readonly OwnPort[]): Promise<void> {
     if (this.#isClosed) return;
     this.#wanted = wanted;
@@ -37,7 +40,7 @@ export class TopicPorts {
     await this.#pass;
   }
 
-  /** What TLS connections made from now on are shown. */
+  /** The certificate for TLS connections from now on. */
   present(identity: Identity): void {
     for (const listener of this.#listeners.values()) listener.present(identity);
   }
@@ -52,7 +55,7 @@ export class TopicPorts {
   async #settle(): Promise<void> {
     const wanted = new Map(this.#wanted.map((own) => [nameOf(own), own]));
     const unwanted = [...this.#listeners].filter(([name]) => !wanted.has(name));
-    // A port may go from one topic to another, so it is let go first.
+    // A port may move from one topic to another, so it is closed first.
     await Promise.all(unwanted.map(([name, listener]) => this.#letGo(name, listener)));
     for (const [name, own] of wanted) if (!this.#listeners.has(name)) await this.#take(name, own);
   }

@@ -1,6 +1,6 @@
 // One request at a time on each connection. A client may send more before it has read an answer
 // (pipelining); each of them waits until the system has taken the answer before it, so that a
-// client who does not read costs one answer and no more. Meanwhile the connection is not read.
+// client that does not read costs one answer and no more. Meanwhile the connection is not read.
 
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";

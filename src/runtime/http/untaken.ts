@@ -1,5 +1,5 @@
-// Answers that the system has not taken, because their clients do not read. Each may have its time
-// as long as there is room for all; then those that have waited longest are cut off.
+// Answers that the system has not taken, because their clients do not read. Each may take its time
+// as long as there is room for all; then those that have waited longest are closed.
 
 import type { ServerResponse } from "node:http";
 import type { Log } from "../../core/ports.ts";
@@ -16,7 +16,7 @@ export class Untaken {
   #bytes = 0;
 
   constructor(options: {
-    /** How long a client may take nothing of an answer. */
+    /** How long a client may read nothing of an answer. */
     readonly timeoutMs: number;
     /** Over all connections. */
     readonly bytesMax: number;
@@ -25,7 +25,7 @@ export class Untaken {
     this.#options = options;
   }
 
-  /** To be called when all of the answer has been written, or as much as is in memory at once. */
+  /** Called when the whole answer has been written, or as much as is in memory at once. */
   add(response: ServerResponse): void {
     const { timeoutMs, bytesMax } = this.#options;
     const bytes = response.writableLength;

@@ -1,7 +1,7 @@
 // Writing an answer: complete before its first byte, straight to the response, and to the bare
-// socket where Node's parser has given up and there is no response to use.
+// socket when Node's parser has failed and there is no response object.
 //
-// Whoever is closing says so with each answer, so that clients let go of their connections.
+// While closing, every answer says so, so that clients close their connections.
 
 import { createReadStream, statSync } from "node:fs";
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
@@ -13,7 +13,7 @@ import type { Untaken } from "./untaken.ts";
 
 interface WriteContext {
   readonly isClosing: boolean;
-  /** Answers that go on until somebody ends them. */
+  /** Answers that go on until they are ended: streams. */
   readonly streams: Set<ServerResponse>;
   readonly untaken: Untaken;
 }
@@ -21,7 +21,7 @@ interface WriteContext {
 export interface OutgoingReply {
   readonly reply: Reply;
   readonly requestId: string;
-  /** Headers beside the reply's own. */
+  /** Headers besides the reply's own. */
   readonly more?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -32,20 +32,20 @@ export function write(
 ): void {
   const { status, headers } = reply;
   const body = reply.bytes ?? reply.body ?? "";
-  // One flat list is what Node writes without copying it first.
+  // Node writes one flat list without copying it first.
   const lines = ["x-ms-request-id", requestId];
   const isBare = status === 204 || status === 304 || reply.stream !== undefined;
   const bytes = reply.file === undefined ? Buffer.byteLength(body) : statSync(reply.file).size;
   if (!isBare) lines.push("content-length", `${bytes}`);
-  // A client that was not told to go on may not send the body, and the next bytes would be taken
-  // for it.
+  // A client that did not get a 100 Continue may not send the body, and the next bytes would be
+  // taken for it.
   const isUnsent = expectsContinue(response.req) && !response.req.readableDidRead;
   if (deps.isClosing || isUnsent) lines.push("connection", "close");
   for (const name in more) lines.push(name, more[name] as string);
   for (const name in headers) lines.push(name, headers[name] as string);
   response.writeHead(status, lines);
   if (reply.file !== undefined && response.req.method !== "HEAD") {
-    // A file that cannot be read to its end leaves a connection that breaks off before it.
+    // If a file cannot be read completely, the connection is closed before its end.
     pipeline(createReadStream(reply.file), response, () => {});
     deps.untaken.add(response);
   } else if (reply.stream !== undefined && response.req.method !== "HEAD" && !deps.isClosing) {
@@ -77,14 +77,14 @@ function follow(
   });
 }
 
-/** Whether the client waits for our consent before it sends the body. */
+/** Whether the client waits for a 100 Continue before it sends the body. */
 export function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.expect !== undefined && httpVersion === "1.1";
 }
 
 /**
- * An answer that came before the end of the body: its connection is not idle when we close and has
- * not been told to end, so it must be ended when the rest has arrived.
+ * An answer that came before the end of the body: its connection is not idle when we close, so it
+ * must be closed when the rest has arrived.
  */
 function endWithBody(deps: WriteContext, { req }: ServerResponse): void {
   req.once("end", () => {
@@ -92,7 +92,7 @@ function endWithBody(deps: WriteContext, { req }: ServerResponse): void {
   });
 }
 
-/** Node's parser has given up on a connection: there is no request and no response to use. */
+/** Node's parser has failed on a connection: there is no request and no response object. */
 export function answerBroken(
   error: Error & { code?: string },
   socket: Socket,

@@ -1,23 +1,23 @@
-// Everything the broker measures: the name, what it means and how it is told. Whoever counts
-// something new adds a line; a test finds what is counted and not here.
+// All metrics of the broker: the name, its meaning and its type. A new metric needs a line here; a
+// test finds those that are missing.
 //
 // `eventgrid_*` are the metrics of Azure Monitor under Prometheus' rules for names: words in lower
-// case with underscores between them, `_total` after what is counted, seconds instead of
-// milliseconds; dimensions likewise. `posthorn_*` are ours. Where both say the same, the second is
-// told from the counts of the first, and nothing is counted twice.
+// case with underscores between them, `_total` for counters, seconds instead of milliseconds;
+// dimensions likewise. `posthorn_*` are ours. If both have the same value, the second is derived
+// from the first, and nothing is counted twice.
 
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Family {
   readonly name: string;
   readonly kind: "counter" | "gauge" | "histogram" | "summary";
-  /** One sentence, for whoever looks at the page. */
+  /** One sentence, for the metrics page. */
   readonly help: string;
   /** Upper bounds of a histogram's buckets, the smallest first. */
   readonly buckets?: readonly number[];
-  /** Of gauges whose labels are too many to be told apart: their sum is told, or the largest. */
+  /** For gauges with too many labels: how they are combined, as a sum or the largest. */
   readonly fold?: "sum" | "max";
-  /** The family whose counts are told here under other labels. */
+  /** The family whose counts are shown here under other labels. */
   readonly from?: { readonly name: string; labels(given: Labels): Labels };
 }
 
@@ -43,7 +43,7 @@ const histogram = (name: string, help: string, buckets: readonly number[]): Fami
   ...{ name, kind: "histogram", help, buckets },
 });
 
-/** Whose fault a refused publish was, as the service tells them apart. */
+/** Whether the client or the broker caused a refusal, as in the service. */
 function publishErrorType(code: string): string {
   return code === "Unavailable" || code === "Internal" ? "ServerError" : "ClientError";
 }

@@ -10,7 +10,7 @@ type Meter = ReturnType<typeof openMeter>;
 
 const textIn = (meter: Meter, samples: readonly Sample[] = []) => textOf(meter.read(samples));
 
-/** Without the lines that describe, which are the same for everybody. */
+/** Without the lines that describe metrics, which are always the same. */
 const linesIn = (meter: Meter, samples: readonly Sample[] = []) =>
   textIn(meter, samples)
     .split("\n")

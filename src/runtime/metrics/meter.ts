@@ -1,18 +1,17 @@
-// Counts and measurements with labels, told in the text form that Prometheus reads, and as plain
-// values for other ways of telling. What there is to measure is in families.ts; label values are
-// anybody's.
+// Counters and measurements with labels, in Prometheus' text format, and as plain values for other
+// exporters. families.ts lists them; label values may be anything.
 //
-// Labels come from topics and subscriptions, of which there may be any number; a family keeps so
-// many sets of them and gathers the rest under `other`, so that neither memory nor the page grows
-// without bound and no count is lost.
+// Labels come from topics and subscriptions, of which there may be any number; a family keeps a
+// limited number of label sets and counts the rest under `other`, so that neither memory nor the
+// page grows without limit and no count is lost.
 
 import type { Meter, Sample } from "../../core/ports.ts";
 import { type Family, families, type Labels } from "./families.ts";
 
 export interface OpenMeter extends Required<Meter> {
   /**
-   * Everything counted and measured, with what was looked at just now, in a fixed order; also what
-   * has not happened yet, without points, so that the page says what there could be.
+   * All metrics, with gauges read just now, in a fixed order; also those without values yet, so
+   * that the page describes all of them.
    */
   read(samples?: readonly Sample[]): readonly Reading[];
 }
@@ -28,16 +27,16 @@ export interface Point {
   /** Of a histogram or a summary the sum. */
   readonly value: number;
   readonly count: number;
-  /** How many measurements each bucket has, one more than there are bounds; else empty. */
+  /** How many measurements each bucket has, one more than there are bounds; otherwise empty. */
   readonly buckets: readonly number[];
 }
 
-/** Sets of labels kept apart per family. */
+/** The most label sets per family. */
 export const labelSetsMax = 1_000;
-/** Of a histogram, of which each takes a dozen lines. */
+/** For a histogram, in which each takes a dozen lines. */
 export const histogramSetsMax = 100;
 
-/** Counted by somebody who has not told families.ts; a test finds those. */
+/** A metric that is missing in families.ts; a test finds those. */
 const unknownHelp = "Not described.";
 
 interface Cell extends Point {
@@ -49,13 +48,13 @@ interface Cell extends Point {
 interface Series {
   readonly family: Family;
   readonly setsMax: number;
-  /** By the very object that was given, for those who count often and keep their labels. */
+  /** By the identity of the label object, for callers that keep theirs. */
   readonly byObject: WeakMap<Labels, Cell>;
-  /** By labels as they were given, which finds most cells without sorting. */
+  /** By labels as given, which finds most cells without sorting. */
   readonly byGiven: Map<string, Cell>;
-  /** By labels as they are told. */
+  /** By labels as shown. */
   readonly byTold: Map<string, Cell>;
-  /** Of a look: what is beyond the limit. */
+  /** For gauges: what is beyond the limit. */
   other?: Cell;
 }
 
@@ -121,7 +120,7 @@ function readingOf({ family, byTold }: Series): Reading {
   return { family, points: sorted.map(([, cell]) => cell) };
 }
 
-/** Families that are told from the counts of another. */
+/** Families that are derived from the counts of another. */
 function retold(all: ReadonlyMap<string, Series>): readonly Reading[] {
   return families.flatMap((family) => {
     const { from } = family;
@@ -156,7 +155,7 @@ function findCell(series: Series, labels: Labels): Cell {
   return cell;
 }
 
-/** Of a look, in which each set of labels comes once: beyond the limit none need be compared. */
+/** For gauges, in which each label set occurs once: beyond the limit none need be compared. */
 function lookedCell(series: Series, labels: Labels): Cell {
   if (series.byTold.size < series.setsMax) return toldCell(series, labels);
   series.other ??= toldCell(series, others(labels));
@@ -177,10 +176,10 @@ function toldCell(series: Series, labels: Labels, told = toldLabels(labels)): Ce
   return cell;
 }
 
-/** Labels whose values are names that somebody gave. */
+/** Labels whose values are user-given names. */
 const nameLabels = ["topic", "domain_topic", "subscription", "event_subscription_name"];
 
-/** The same, over all topics and subscriptions: for whoever may not know their names. */
+/** The same, over all topics and subscriptions: for readers that may not know their names. */
 export function withoutNames({ family, points }: Reading): Reading {
   const series = openSeries(family);
   for (const point of points) {

@@ -1,10 +1,10 @@
-// How the process itself is: memory, processor time, and how late the event loop is, which is the
-// first thing to suffer when there is too much to do. Read when somebody looks, and not before.
+// Metrics of the process: memory, processor time, and the delay of the event loop, which is the
+// first sign of overload. Read on request only.
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Sample } from "../../core/ports.ts";
 
-/** How often the event loop's delay is measured; what it is told beyond that is delay. */
+/** How often the event loop's delay is measured; anything beyond that is delay. */
 const resolutionMs = 10;
 
 export interface ProcessFacts {

@@ -1,5 +1,5 @@
-// What has happened since the start, counted on its way to the meter, for those who need the sums
-// and not the labels: `POST /clock`, and the overview.
+// Sums since the start, without labels, counted on the way to the meter: for `POST /clock` and the
+// overview.
 
 import type { Meter } from "../../core/ports.ts";
 

@@ -1,5 +1,5 @@
 // Traces and metrics for a collector that speaks OTLP, when the standard variables name one. The
-// packages are loaded then and not before; without them nothing is recorded and nothing is paid.
+// packages are loaded only then; otherwise nothing is recorded and there is no cost.
 
 import type { Log } from "../../core/ports.ts";
 import type { Tracer } from "../../core/tracing/span.ts";
@@ -9,9 +9,9 @@ import { type Env, readTelemetry, type TelemetrySettings } from "./settings.ts";
 export interface Telemetry {
   /** Null where no spans are exported. */
   readonly tracer: Tracer | null;
-  /** From now on metrics are exported, where they are to be. */
+  /** From now on metrics are exported, if they are enabled. */
   exportMetrics(read: () => Promise<readonly Reading[]>): void;
-  /** Sends what is left, within a bound. */
+  /** Sends the rest, within a time limit. */
   close(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface TelemetryDeps {
   readonly env: Env;
 }
 
-/** How long a collector that does not answer holds up the end. */
+/** How long a collector that does not answer may delay the end. */
 const flushMs = 3_000;
 
 const off: Telemetry = { tracer: null, exportMetrics: () => {}, close: async () => {} };
@@ -46,7 +46,7 @@ async function load(
   const logger = { error: tell, warn: tell, info: quiet, debug: quiet, verbose: quiet };
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const scope = { name: "posthorn", version };
-  // What the environment says of the service goes over what we say.
+  // What the environment says about the service overrides our values.
   const resource = defaultResource()
     .merge(resourceFromAttributes({ "service.name": "posthorn", "service.version": version }))
     .merge(detectResources({ detectors: [envDetector] }));

@@ -1,5 +1,5 @@
-// Our metrics as OpenTelemetry's: read when the exporter asks, from the same counts that Prometheus
-// is told. What Prometheus calls a summary is told as the histogram of one bucket that it is.
+// Our metrics as OpenTelemetry's: read when the exporter asks, from the same counts as for
+// Prometheus. A Prometheus summary becomes a histogram with one bucket.
 
 import { type HrTime, ValueType } from "@opentelemetry/api";
 import type { Resource } from "@opentelemetry/resources";
@@ -16,7 +16,7 @@ import type { Point, Reading } from "../metrics/meter.ts";
 
 export interface ProducerDeps {
   readonly read: () => Promise<readonly Reading[]>;
-  /** In milliseconds since 1970; metrics are of the real time, whatever the broker's clock says. */
+  /** In milliseconds since 1970; metrics have real time, whatever the broker's clock says. */
   readonly now: () => number;
   readonly resource: Resource;
   readonly scope: { readonly name: string; readonly version: string };

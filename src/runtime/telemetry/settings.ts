@@ -1,6 +1,6 @@
-// What the standard variables of OpenTelemetry ask for, as far as the exporters do not read them
-// themselves (endpoints, headers, timeouts, compression and certificates they do). Pure.
-// Follows https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/.
+// Reads the standard variables of OpenTelemetry, except those that the exporters read themselves
+// (endpoints, headers, timeouts, compression and certificates). Pure. Follows
+// https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/.
 
 import { Refusal } from "../../core/refusal.ts";
 import { shownAs } from "../../core/text/wording.ts";
@@ -29,7 +29,7 @@ export interface SamplerSettings {
   readonly ratio: number;
 }
 
-/** Null when nothing is to be exported. Refusal: InvalidSetting, naming the variable. */
+/** Null when nothing is exported. Refusal: InvalidSetting, naming the variable. */
 export function readTelemetry(env: Env): TelemetrySettings | null {
   if (givenIn(env, "OTEL_SDK_DISABLED")?.toLowerCase() === "true") return null;
   const traces = protocolOf(env, "TRACES");
@@ -52,12 +52,12 @@ export function readTelemetry(env: Env): TelemetrySettings | null {
   };
 }
 
-/** A variable that is empty counts as not set. */
+/** An empty variable counts as not set. */
 function givenIn(env: Env, name: string): string | undefined {
   return env[name]?.trim() || undefined;
 }
 
-/** Null: there is nowhere to export to, or it is switched off. */
+/** Null: there is no collector, or it is switched off. */
 function protocolOf(env: Env, signal: "TRACES" | "METRICS"): Protocol | null {
   const name = `OTEL_${signal}_EXPORTER`;
   const exporter = givenIn(env, name);
@@ -74,7 +74,7 @@ function protocolOf(env: Env, signal: "TRACES" | "METRICS"): Protocol | null {
   throw refuse(variable, protocol, "http/protobuf or http/json");
 }
 
-/** Counts are told since the start, as Prometheus wants them too. */
+/** Counts are cumulative since the start, as for Prometheus. */
 function checkTemporality(env: Env): void {
   const name = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
   const given = givenIn(env, name);

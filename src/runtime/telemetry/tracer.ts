@@ -1,5 +1,4 @@
-// Spans by OpenTelemetry, for rooms that know only the port. A context is what the specification of
-// W3C makes of it, in both directions.
+// Spans by OpenTelemetry, behind the port. Contexts are converted from and to W3C's form.
 
 import {
   createTraceState,
@@ -45,7 +44,7 @@ export function openTracer(tracer: OtelTracer): Tracer {
   };
 }
 
-/** Of a version we do not know, as much as we do know. */
+/** Of an unknown version, as much as is known. */
 function spanContextOf({ parent, state }: Trace): SpanContext {
   const [, traceId = "", spanId = "", flags = "00"] = parent.split("-");
   return {
