@@ -2,7 +2,10 @@
 // test/package.test.ts.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { describe, test } from "node:test";
+import { promisify } from "node:util";
 import { startPosthorn } from "../src/testing/grid.ts";
 
 for (const store of ["memory", "disk"] as const) {
@@ -122,4 +125,23 @@ test("a setting that cannot be is refused in one line", async () => {
     startPosthorn({ profile: "azzure" }),
     /^Refusal: profile must be .* and is "azzure" \(option --profile\)$/,
   );
+});
+
+test("after close no timer keeps the test's process alive", async () => {
+  const kit = join(import.meta.dirname, "../src/testing/grid.ts");
+  const script = `
+    import { startPosthorn } from ${JSON.stringify(kit)};
+    const grid = await startPosthorn();
+    await grid.topic("orders");
+    await grid.subscribe("orders", "billing", await grid.endpoint());
+    const [id] = await grid.publish("orders", {});
+    await grid.delivered(id);
+    await grid.close();
+    console.log(JSON.stringify(process.getActiveResourcesInfo()));
+    process.exit();`;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...["--input-type=module", "--eval", script],
+  ]);
+  const alive = JSON.parse(stdout) as string[];
+  assert.ok(!alive.includes("Timeout"), `still there: ${alive.join(", ")}`);
 });

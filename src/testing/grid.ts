@@ -226,8 +226,9 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
       await call("PUT", `${path}?${version}`, {
         properties: { ...whole, ...(deadLetter && { deadLetterDestination }) },
       });
+      const until = real.now() + patienceMs;
       const state = await untilDecided(() => call("GET", `${path}?${version}`), {
-        isOver: overAfter(patienceMs, real.after),
+        isOver: () => real.now() >= until,
         turn: () => new Promise((resolve) => void real.after(lookMs, resolve)),
       });
       if (state !== "Succeeded") {
@@ -374,14 +375,6 @@ async function untilDecided(
     if ((state !== "Creating" && state !== "Updating") || wait.isOver()) return state;
     await wait.turn();
   }
-}
-
-function overAfter(ms: number, after: (ms: number, ring: () => void) => () => void) {
-  let isOver = false;
-  after(ms, () => {
-    isOver = true;
-  });
-  return () => isOver;
 }
 
 /** A failing endpoint is asked again later, when the clock moves. */
