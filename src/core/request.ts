@@ -21,6 +21,8 @@ export type RequestHead = Omit<Request, "body">;
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** A wrong credential was given, as with every 401; many of them are answered slowly. */
+  readonly isGuess?: boolean;
   readonly body?: string;
   /** Instead of the body, for bytes. */
   readonly bytes?: Uint8Array;

@@ -226,7 +226,8 @@ function deny(
   { status, error, why }: { readonly status: number; readonly error: string; readonly why: string },
 ): Reply {
   log.fact("warn", "signin.refused", { client: told(client), error });
-  return json(status, { error, error_description: why });
+  const isGuess = error === "invalid_grant" || error === "invalid_client";
+  return { ...json(status, { error, error_description: why }), isGuess };
 }
 
 function json(status: number, body: object): Reply {

@@ -10,6 +10,7 @@ import type { Level } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { judgedBy, type Reply, type Request, type Route, type Stream } from "../../core/request.ts";
 import { BodyRoom } from "./body.ts";
+import { GuessTable } from "./guess-table.ts";
 import { type Listener, type ListenOptions, listen } from "./listener.ts";
 
 interface Fact {
@@ -703,4 +704,29 @@ test("a client that asks before it sends is told to go on, or refused without a 
   socket.write("ok");
   const [heard] = (await once(socket, "data")) as [Buffer];
   assert.match(heard.toString(), /^HTTP\/1\.1 200 .*2 bytes$/s);
+});
+
+test("wrong credentials are held back, right ones on other connections are not", async (t) => {
+  const held: (() => void)[] = [];
+  const guesses = new GuessTable(
+    () => 0,
+    () => new Promise((resolve) => held.push(resolve)),
+  );
+  const { url } = await serve(t, [guarded], { guesses });
+  const send = async (key: string) => {
+    const headers = { "x-key": key };
+    return (await fetch(`${url}/guarded`, { method: "POST", headers, body: "x" })).status;
+  };
+  for (let count = 0; count < 20; count++) assert.equal(await send("bad"), 401);
+  const late = send("bad");
+  while (held.length === 0) await new Promise(setImmediate);
+  for (let count = 0; count < 5; count++) assert.equal(await send("good"), 200);
+  let isAnswered = false;
+  void late.then(() => {
+    isAnswered = true;
+  });
+  assert.equal(await send("good"), 200);
+  assert.equal(isAnswered, false);
+  held[0]?.();
+  assert.equal(await late, 401);
 });

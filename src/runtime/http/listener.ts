@@ -24,6 +24,7 @@ import {
   remoteOf,
   type Wire,
 } from "./connections.ts";
+import type { GuessTable } from "./guess-table.ts";
 import { openRouter } from "./router.ts";
 import { type ServeContext, serve, type TurnedAway } from "./serve.ts";
 import { openTurns } from "./turns.ts";
@@ -44,6 +45,8 @@ export interface ListenOptions {
   readonly bodyBytesMax: number;
   /** For all bodies; may be shared by listeners. */
   readonly bodyRoom?: BodyRoom;
+  /** Slows down who tries out keys; may be shared by listeners. Without it nobody is. */
+  readonly guesses?: GuessTable;
   /** How long a client may take to send the head of a request. */
   readonly headersTimeoutMs?: number;
   /** How long a client may take to send a whole request, body included. */

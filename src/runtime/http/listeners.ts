@@ -10,6 +10,7 @@ import type { Address } from "../../core/text/setting-kinds.ts";
 import { type Certificates, renewDaily } from "../access/certificate.ts";
 import { BodyRoom } from "./body.ts";
 import type { Identity } from "./connections.ts";
+import { GuessTable } from "./guess-table.ts";
 import { listen } from "./listener.ts";
 import type { TurnedAway } from "./serve.ts";
 import { type OwnPort, TopicPorts } from "./topic-ports.ts";
@@ -45,7 +46,8 @@ export async function openListeners(options: ListenersOptions): Promise<Listener
   await using doors = new AsyncDisposableStack();
   const { http, https, certificates, log, ids, bodyBytesMax, onTurnedAway } = options;
   const bodyRoom = new BodyRoom(options.bodiesBytesMax);
-  const deps = { log, ids, bodyBytesMax, bodyRoom, ...(onTurnedAway && { onTurnedAway }) };
+  const guesses = new GuessTable();
+  const deps = { log, ids, bodyBytesMax, bodyRoom, guesses, ...(onTurnedAway && { onTurnedAway }) };
   const open = async (address: Address, tls?: Identity) =>
     doors.adopt(await listen(options.routes, { ...address, ...deps, tls }), (listener) =>
       listener.close(),

@@ -8,9 +8,10 @@ import { type Reply, type Route, verdictOf } from "../../core/request.ts";
 import { BodyHold, type BodyRoom, hasBody, nothing, readBody } from "./body.ts";
 import { remoteOf } from "./connections.ts";
 import { replyToFault, replyToRefusal } from "./error-reply.ts";
+import type { GuessTable } from "./guess-table.ts";
 import type { Match, Router } from "./router.ts";
 import type { Untaken } from "./untaken.ts";
-import { expectsContinue, write } from "./write-reply.ts";
+import { expectsContinue, type OutgoingReply, write } from "./write-reply.ts";
 
 /** `path`: as requested, without its query. */
 export type TurnedAway = (path: string, refusal: Refusal) => void;
@@ -24,6 +25,8 @@ export interface ServeContext {
   readonly bodyBytesMax: number;
   readonly bodyRoom: BodyRoom;
   readonly untaken: Untaken;
+  /** Without it, wrong credentials are answered like others. */
+  readonly guesses?: GuessTable;
   /** Answers that go on until they are ended: streams. */
   readonly streams: Set<ServerResponse>;
   /** Called for requests that were refused before any room saw them. */
@@ -45,8 +48,13 @@ export async function serve(
   }
   const { route, params, query } = match;
   let hold: BodyHold | null = null;
-  const answer = (reply: Reply) =>
-    write(context, response, { reply, requestId, more: route.headers });
+  const answer = (reply: Reply) => {
+    const outgoing = { reply, requestId, more: route.headers };
+    const isGuess = reply.status === 401 || reply.isGuess === true;
+    if (isGuess && context.guesses !== undefined) {
+      writeLate(context, response, outgoing).catch(() => incoming.socket.destroy());
+    } else write(context, response, outgoing);
+  };
   try {
     const { socket, headers, method = "" } = incoming;
     const remote = remoteOf(socket);
@@ -65,6 +73,17 @@ export async function serve(
   } finally {
     hold?.release();
   }
+}
+
+/** The answer to a wrong credential. */
+async function writeLate(
+  context: ServeContext,
+  response: ServerResponse,
+  outgoing: OutgoingReply,
+): Promise<void> {
+  const { socket } = response.req;
+  if ((await context.guesses?.hold(remoteOf(socket))) === false) socket.destroy();
+  else write(context, response, outgoing);
 }
 
 function receive(

@@ -1,0 +1,47 @@
+// Holds back the answers to wrong credentials, as core/guessing.ts says. Both what is remembered
+// and what is held back are bounded.
+
+import { delayOf, type Guesses, guesserOf, guessesAfter } from "../../core/guessing.ts";
+
+const addressesMax = 10_000;
+const heldMax = 1_000;
+
+export class GuessTable {
+  readonly #now: () => number;
+  readonly #sleep: (ms: number) => Promise<void>;
+  /** Whoever guessed last comes last. */
+  readonly #byAddress = new Map<string, Guesses>();
+  #held = 0;
+
+  constructor(
+    now: () => number = Date.now,
+    sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+  ) {
+    this.#now = now;
+    this.#sleep = sleep;
+  }
+
+  get size(): number {
+    return this.#byAddress.size;
+  }
+
+  /**
+   * Notes a wrong credential, and resolves when it may be answered; with false where so many
+   * answers are held back that the connection is to be ended instead.
+   */
+  async hold(remote: string): Promise<boolean> {
+    const guesser = guesserOf(remote);
+    const guesses = guessesAfter(this.#byAddress.get(guesser), this.#now());
+    this.#byAddress.delete(guesser);
+    this.#byAddress.set(guesser, guesses);
+    const [oldest = ""] = this.#byAddress.keys();
+    if (this.#byAddress.size > addressesMax) this.#byAddress.delete(oldest);
+    const delayMs = delayOf(guesses);
+    if (delayMs === 0) return true;
+    if (this.#held >= heldMax) return false;
+    this.#held += 1;
+    await this.#sleep(delayMs);
+    this.#held -= 1;
+    return true;
+  }
+}
