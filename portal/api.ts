@@ -110,49 +110,63 @@ export interface Asked<T> {
 }
 
 interface Held<T> {
-  readonly path: string | null;
+  readonly key: string | null;
   readonly value: T | undefined;
   readonly refused: Refused | null;
 }
+
+/** Reads what a page shows, perhaps in several steps, each of which may be held. */
+type Read<T> = (hold: (value: T) => void, signal: AbortSignal) => Promise<void>;
 
 /**
  * What a GET answers, asked again whenever the tick changes, one request at a time: an answer that
  * took longer than a tick is shown, and then asked for once more. Null: nothing is asked.
  */
 export function useAsked<T>(path: string | null, tick = 0): Asked<T> {
-  const [held, setHeld] = useState<Held<T>>({ path: null, value: undefined, refused: null });
+  return useRead<T>(path, tick, async (hold, signal) => {
+    if (path !== null) hold(await ask<T>("GET", path, undefined, signal));
+  });
+}
+
+/** `key`: what is read; another one begins anew. */
+export function useRead<T>(key: string | null, tick: number, read: Read<T>): Asked<T> {
+  const [held, setHeld] = useState<Held<T>>({ key: null, value: undefined, refused: null });
   const refresh = useRef(() => {});
+  const latest = useRef(read);
+  latest.current = read;
   useEffect(() => {
-    if (path === null) return;
+    if (key === null) return;
     const left = new AbortController();
-    const hold = (answer: Partial<Held<T>>) =>
+    const { signal } = left;
+    const hold = (answer: Partial<Held<T>>) => {
+      if (signal.aborted) return;
       setHeld((before) => ({
-        path,
-        value: before.path === path ? before.value : undefined,
+        key,
+        value: before.key === key ? before.value : undefined,
         refused: null,
         ...answer,
       }));
-    refresh.current = inTurn(async () => {
-      try {
-        const value = await ask<T>("GET", path, undefined, left.signal);
-        if (!left.signal.aborted) hold({ value });
-      } catch (error) {
-        if (!left.signal.aborted) hold({ refused: asRefused(error) });
-      }
-    });
+    };
+    refresh.current = inTurn(() =>
+      latest
+        .current((value) => hold({ value }), signal)
+        .catch((error: unknown) => {
+          hold({ refused: asRefused(error) });
+        }),
+    );
     refresh.current();
     return () => {
       refresh.current = () => {};
       left.abort();
     };
-  }, [path]);
+  }, [key]);
   const ticked = useRef(tick);
   useEffect(() => {
     if (ticked.current !== tick) refresh.current();
     ticked.current = tick;
   }, [tick]);
   const again = useCallback(() => refresh.current(), []);
-  const isOurs = held.path === path;
+  const isOurs = held.key === key;
   return {
     value: isOurs ? held.value : undefined,
     refused: isOurs ? held.refused : null,

@@ -11,9 +11,9 @@ import {
   tokens,
 } from "@fluentui/react-components";
 import { SearchRegular } from "@fluentui/react-icons/svg/search";
-import { type FormEvent, useState } from "react";
-import type { DeliveryState, EventSummary, Page } from "../../src/core/api/views.ts";
-import { apiPath, useAsked } from "../api.ts";
+import { type FormEvent, useRef, useState } from "react";
+import type { DeliveryState, EventSummary, SearchPage } from "../../src/core/api/views.ts";
+import { type Asked, apiPath, ask, useRead } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
@@ -74,10 +74,7 @@ export function DeliveriesPage({ query }: PageProps) {
   const after = query.get("after");
   // Older pages do not change while they are read.
   const tick = useTick(after === null ? ["published", "attempt", "ended"] : [], 1_500);
-  const asked = useAsked<Page<EventSummary>>(
-    apiPath(["events"], { ...given, after, limit: pageSize }),
-    tick,
-  );
+  const asked = useSearch(given, after, tick);
   const isSearch = Object.keys(given).length > 0;
   return (
     <>
@@ -90,23 +87,88 @@ export function DeliveriesPage({ query }: PageProps) {
       </Card>
       <Card>
         <Answer asked={asked} what="its events">
-          {({ value, next }) =>
-            value.length === 0 ? (
-              <None isSearch={isSearch} />
-            ) : (
-              <>
-                <EventRows events={value} />
-                <Turning given={given} after={after} next={next} />
-              </>
-            )
-          }
+          {({ value, next, searchedTo, isSearching }) => (
+            <>
+              {value.length > 0 && <EventRows events={value} />}
+              {value.length === 0 && !isSearching && (
+                <None isSearch={isSearch} searchedTo={searchedTo} />
+              )}
+              {isSearching && <Searching searchedTo={searchedTo} />}
+              <Turning
+                {...{ given, after, next: isSearching ? null : next }}
+                isEmpty={value.length === 0}
+              />
+            </>
+          )}
         </Answer>
       </Card>
     </>
   );
 }
 
-function None({ isSearch }: { readonly isSearch: boolean }) {
+interface Found extends SearchPage<EventSummary> {
+  readonly isSearching: boolean;
+}
+
+/** The broker looks through so many events at a time. Beyond this somebody has to want more. */
+const stepsMax = 20;
+
+/** A page of events; where the broker stops on its way back, it is asked to go on. */
+function useSearch(
+  given: Readonly<Record<string, string>>,
+  after: string | null,
+  tick: number,
+): Asked<Found> {
+  const pathOf = (from: string | null, limit: number) =>
+    apiPath(["events"], { ...given, after: from, limit });
+  const key = pathOf(after, pageSize);
+  const shown = useRef("");
+  return useRead<Found>(key, tick, async (hold, signal) => {
+    let [value, from]: [readonly EventSummary[], string | null] = [[], after];
+    for (let step = 1; ; step++) {
+      const path = pathOf(from, pageSize - value.length);
+      const page = await ask<SearchPage<EventSummary>>("GET", path, undefined, signal);
+      value = [...value, ...page.value];
+      from = page.next;
+      const isSearching = from !== null && value.length < pageSize && step < stepsMax;
+      // What is shown already is not replaced by less of it.
+      if (!isSearching || shown.current !== key) hold({ ...page, value, isSearching });
+      if (isSearching) continue;
+      shown.current = key;
+      return;
+    }
+  });
+}
+
+function Searching({ searchedTo }: { readonly searchedTo: string | null }) {
+  return (
+    <div role="status" aria-busy="true">
+      Searching further back
+      {searchedTo !== null && (
+        <>
+          ; searched back to <When at={searchedTo} />
+        </>
+      )}
+      …
+    </div>
+  );
+}
+
+function None({
+  isSearch,
+  searchedTo,
+}: {
+  readonly isSearch: boolean;
+  readonly searchedTo: string | null;
+}) {
+  if (searchedTo !== null) {
+    return (
+      <Empty title="Nothing found so far">
+        Searched back to <When at={searchedTo} />. Older events may match: go on, or give a range of
+        time.
+      </Empty>
+    );
+  }
   if (isSearch) {
     return (
       <Empty
@@ -196,10 +258,12 @@ function Turning({
   given,
   after,
   next,
+  isEmpty,
 }: {
   readonly given: Readonly<Record<string, string>>;
   readonly after: string | null;
   readonly next: string | null;
+  readonly isEmpty: boolean;
 }) {
   const styles = useStyles();
   if (after === null && next === null) return null;
@@ -209,7 +273,9 @@ function Turning({
         <Button onClick={() => go(pathTo(["deliveries"], given))}>Back to the latest</Button>
       )}
       {next !== null && (
-        <Button onClick={() => go(pathTo(["deliveries"], { ...given, after: next }))}>Older</Button>
+        <Button onClick={() => go(pathTo(["deliveries"], { ...given, after: next }))}>
+          {isEmpty ? "Search further back" : "Older"}
+        </Button>
       )}
     </div>
   );

@@ -375,6 +375,30 @@ export function journeys(browser: () => Browser): void {
     await sees(page, /its endpoint is still being asked whether it wants events/);
   });
 
+  test("a search goes on where the broker stopped, and says how far it is", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.publish("orders", [eventWith({ id: "far-back" })]);
+    const page = await stage.visit(browser(), "/");
+    const second = Promise.withResolvers<void>();
+    await page.route("**/api/v1/events?*", async (route) => {
+      const url = new URL(route.request().url());
+      if (url.searchParams.get("after") === "zzz-1") {
+        await second.promise;
+        url.searchParams.delete("after");
+        await route.continue({ url: url.href });
+        return;
+      }
+      const searchedTo = "2029-12-31T23:00:00.000Z";
+      await route.fulfill({ json: { value: [], next: "zzz-1", searchedTo } });
+    });
+    await page.goto(`${stage.url}/portal/deliveries?subject=orders`);
+    await sees(page, /Searching further back; searched back to/);
+    assert.equal(await page.getByText("No event is like that").count(), 0);
+    second.resolve();
+    await page.getByRole("link", { name: "far-back" }).waitFor();
+  });
+
   test("settings tell where each value came from", async (t) => {
     const stage = await openStage(t);
     const page = await stage.visit(browser(), "/portal/settings");

@@ -4,14 +4,20 @@
 
 import type { eventQuery } from "../../core/api/orders.ts";
 import type { Infer } from "../../core/api/schema.ts";
-import type { EndpointView, EventSummary, HealthView, Page, Story } from "../../core/api/views.ts";
+import type {
+  EndpointView,
+  EventSummary,
+  HealthView,
+  SearchPage,
+  Story,
+} from "../../core/api/views.ts";
 import { heldMs } from "../../core/delivery/flow.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import type { Catalog, Clock, Instant, Ledger, Seen } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/story/chronicle.ts";
-import { isOpen, sayRetention } from "../../core/story/chronicle.ts";
+import { isOpen, readCursor, sayRetention } from "../../core/story/chronicle.ts";
 import { type Live, type LiveStates, storyOf, summaryOfListed } from "../../core/story/story.ts";
 import type { Subscription, SubscriptionId } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
@@ -50,7 +56,7 @@ function queryOf({ from, to, limit, ...words }: Infer<typeof eventQuery>): Event
   };
 }
 
-async function search(deps: EventsDeps, query: EventQuery): Promise<Page<EventSummary>> {
+async function search(deps: EventsDeps, query: EventQuery): Promise<SearchPage<EventSummary>> {
   const { found, next } = await deps.chronicle.search(query);
   const states = await liveOf(deps, found);
   const value: EventSummary[] = [];
@@ -64,7 +70,8 @@ async function search(deps: EventsDeps, query: EventQuery): Promise<Page<EventSu
       );
     }
   }
-  return { value, next };
+  const searchedTo = next === null ? null : isoInstant(readCursor(next).at);
+  return { value, next, searchedTo };
 }
 
 /** Refusal: NotFound. */

@@ -47,6 +47,7 @@ import {
   Simulation,
   Story,
   SubscriptionView,
+  searchPage,
   TopicView,
 } from "./views.ts";
 
@@ -191,7 +192,7 @@ export const operations = {
     path: "/events",
     summary: "Events, the newest first",
     query: eventQuery,
-    answer: page(EventSummary),
+    answer: searchPage(EventSummary),
   },
   showStory: {
     method: "GET",

@@ -28,10 +28,26 @@ export interface Page<T> {
   readonly next: string | null;
 }
 
+export interface SearchPage<T> extends Page<T> {
+  readonly searchedTo: string | null;
+}
+
 export function page<T>(items: Schema<T>): Schema<Page<T>> {
   return object({
     value: list(items),
     next: about(orNull(text), "To be given as `after` for the next page; null: it was the last."),
+  });
+}
+
+/** A page of a search that looks through so much at a time. */
+export function searchPage<T>(items: Schema<T>): Schema<SearchPage<T>> {
+  return object({
+    value: list(items),
+    next: about(
+      orNull(text),
+      "To be given as `after` to go on; null: all was searched. A page may be empty and have one.",
+    ),
+    searchedTo: about(orNull(instant), "How far back was searched; null: to the very beginning."),
   });
 }
 

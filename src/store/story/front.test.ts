@@ -218,6 +218,24 @@ test("a search looks through so much at a time, and says where to go on", async 
   await chronicle.close();
 });
 
+test("a search within a range of time looks through nothing else", async () => {
+  const engine = new StoryEngine({ path: ":memory:", retention, lookedThroughMax: 10 });
+  const { chronicle } = openFront(openStoryInline(engine));
+  for (let index = 0; index < 100; index++) {
+    chronicle.note(accepted(`e${index}`, { at: startAt + index * 1_000 }));
+  }
+  const range = { from: startAt + 5_000, to: startAt + 9_000 };
+  const { found, next } = await chronicle.search({ ...range, limit: 50 });
+  assert.deepEqual(
+    found.map(({ event }) => event),
+    ["e9", "e8", "e7", "e6", "e5"],
+  );
+  assert.equal(next, null, "the range is over");
+  const none = await chronicle.search({ ...range, subject: "elsewhere", limit: 50 });
+  assert.deepEqual([none.found.length, none.next], [0, null]);
+  await chronicle.close();
+});
+
 test("a damaged file is set aside, and stories begin again", async (t) => {
   const path = scratch(t);
   const text = "not a database, however long it may be ".repeat(40);

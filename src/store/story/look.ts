@@ -58,7 +58,7 @@ export class Look {
   }
 
   search(query: EventQuery): Page {
-    const after = query.after === undefined ? end : readCursor(query.after);
+    const after = earlier(query.after === undefined ? end : readCursor(query.after), query.to);
     return query.id === undefined
       ? this.#walk(query, after)
       : this.#pick(this.#deps.ids.named(query.id), query, after);
@@ -68,7 +68,10 @@ export class Look {
     const plan = planSearch(query, (state) => letters[state]);
     const isWanted = isFound(query);
     const { lookedThroughMax } = this.#deps;
-    const edge = this.#prepared(edgeSql(plan)).get(after.at, after.place, lookedThroughMax);
+    const behind = this.#prepared(edgeSql(plan)).get(after.at, after.place, lookedThroughMax);
+    // Beyond the beginning of the range there is nothing to go on with.
+    const isInRange = behind !== undefined && (behind.accepted_at as number) >= (query.from ?? 0);
+    const edge = isInRange ? behind : undefined;
     const bounds = edge && { edgeAt: edge.accepted_at ?? 0, edgeNumber: edge.number ?? 0 };
     const values = { ...plan.values, ...bounds, at: after.at, number: after.place };
     const found: Listed[] = [];
@@ -102,6 +105,11 @@ export class Look {
     this.#searches.set(sql, made);
     return made;
   }
+}
+
+/** The end of the range is sought by the index: what came after it is not looked through. */
+function earlier(after: Cursor, to: number | undefined): Cursor {
+  return to === undefined || to >= after.at ? after : { at: to + 1, place: 0 };
 }
 
 function cursorOf(row: SqlRow): Cursor {
