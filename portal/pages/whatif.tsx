@@ -98,7 +98,8 @@ function given(name: string, text: string): object {
 }
 
 function orderOf(draft: Draft): SimulateOrder | Refused {
-  const { deadLettering, batching } = profiles[draft.profile as ProfileName];
+  const profile = draft.profile as ProfileName;
+  const { deadLettering, batching } = profiles[profile];
   try {
     const until = lengthIn(draft.outageMinutes, minuteMs, "outage[0].untilMs", "The outage");
     const letters = lengthIn(
@@ -108,7 +109,7 @@ function orderOf(draft: Draft): SimulateOrder | Refused {
     const answer = lengthIn(draft.answerSeconds, 1_000, "answerMs", "The time");
     const deadLetter = draft.deadLetter && deadLettering;
     return {
-      ...{ profile: draft.profile, destination: draft.destination as "webhook", deadLetter },
+      ...{ profile, destination: draft.destination as "webhook", deadLetter },
       outage:
         until === 0 ? [] : [{ fromMs: 0, untilMs: until, does: numberOr(draft.does) as number }],
       ...given("maxDeliveryAttempts", draft.attempts),

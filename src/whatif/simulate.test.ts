@@ -38,7 +38,11 @@ test("each profile's schedule is what is simulated (P-4, P-5, P-6)", async () =>
     "iot-edge": [0, 60, 660, 1260, 1860, 2460, 3060, 3660, 4260, 4860, 5460, 6060, 6660],
   };
   for (const [profile, seconds] of Object.entries(law)) {
-    assert.deepEqual(await times({ profile, outage: always(500) }), seconds, profile);
+    assert.deepEqual(
+      await times({ profile: profile as ProfileName, outage: always(500) }),
+      seconds,
+      profile,
+    );
   }
 });
 
@@ -225,12 +229,12 @@ test("without a seed each addition is half its largest (R-2)", async () => {
 test("an order that cannot be is refused, naming the member and what is allowed", async () => {
   const outage = always(500);
   const table: [unknown, RegExp][] = [
-    [null, /^order must be an object, and is null$/],
+    [null, /^the order must be an object, and is null$/],
     [{ outage }, /^profile must be preview-2017, /],
-    [{ profile: "azur", outage }, /^there is no profile "azur"; did you mean azure\?$/],
+    [{ profile: "azur", outage }, /^profile must be .*, and is "azur"; did you mean azure\?$/],
     [
       { profile: "azure", outrage: [] },
-      /^there is no member "outrage" in order; did you mean outage/,
+      /^there is no member "outrage" in the order; did you mean outage/,
     ],
     [
       { profile: "azure", outage: 3 },
@@ -246,7 +250,7 @@ test("an order that cannot be is refused, naming the member and what is allowed"
     ],
     [
       { profile: "azure", outage: [{ fromMs: 5, untilMs: 5, does: 500 }] },
-      /^outage\[0\]\.untilMs must be a whole number from 6 to /,
+      /^outage\[0\]\.untilMs must be later than 5, and is the number 5$/,
     ],
     [
       { profile: "azure", outage: [...outage, { fromMs: 9, untilMs: 10, does: 500 }] },

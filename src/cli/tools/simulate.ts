@@ -6,10 +6,9 @@
 //
 // DOES is a status or a silence; `200@45s` is an answer that takes so long.
 
-import type { SimulateOrder } from "../../core/api/orders.ts";
+import { endpointDoes, type SimulateOrder } from "../../core/api/orders.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import { checkDoes } from "../../core/whatif/order.ts";
 import type { Run } from "../command.ts";
 import { lengthOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
@@ -40,7 +39,8 @@ function orderIn(given: ParsedOptions): SimulateOrder {
   };
   const answer = given.one("answer");
   return {
-    profile: given.one("profile") ?? "azure",
+    // Whoever plays it checks the words.
+    profile: (given.one("profile") ?? "azure") as SimulateOrder["profile"],
     ...(destination !== null && { destination: destination as "webhook" | "resource" }),
     ...whole("max-delivery-attempts", "maxDeliveryAttempts"),
     ...whole("event-ttl", "eventTimeToLiveInMinutes"),
@@ -114,9 +114,9 @@ function outageIn(text: string, option: string): Spell {
 /** `503`, `timeout`, `200@45s`. */
 function doesIn(text: string, option: string): Pick<Spell, "does" | "answerMs"> {
   const [, status, length] = /^(\d+)(?:@(.+))?$/.exec(text) ?? [];
-  if (status === undefined) return { does: checkDoes(text, option) };
+  if (status === undefined) return { does: endpointDoes.check(text, option) };
   return {
-    does: checkDoes(Number(status), option),
+    does: endpointDoes.check(Number(status), option),
     ...(length !== undefined && { answerMs: lengthOf(length, option) }),
   };
 }

@@ -1,8 +1,9 @@
 // Other commands: the what-if, the scripted receiver, backups, the portal, and shell completion.
 
+import { simulateRateRange } from "../../core/api/orders.ts";
 import { batchRanges } from "../../core/delivery/batch.ts";
 import { profileNames } from "../../core/delivery/profile.ts";
-import { backlogRange, rateRange } from "../../core/whatif/order.ts";
+import { backlogRange } from "../../core/whatif/order.ts";
 import type { Command } from "../command.ts";
 import type { Option } from "../option.ts";
 import { deliveryOptions, filterOptions, resourceGroup, subscription } from "../options.ts";
@@ -70,7 +71,7 @@ const simulateCommand: Command = {
     },
     "allowed-rate": {
       takes: "COUNT",
-      range: rateRange,
+      range: simulateRateRange,
       about: "Requests a minute that the endpoint allows. Default: any number.",
     },
     seed,

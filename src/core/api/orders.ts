@@ -4,6 +4,7 @@
 
 import { redriveLimits } from "../deadletter/redrive.ts";
 import { drainRange } from "../delivery/flow.ts";
+import { profileNames } from "../delivery/profile.ts";
 import { overlapMsMax } from "../delivery/signing.ts";
 import { searchRange } from "../story/chronicle.ts";
 import {
@@ -19,7 +20,6 @@ import {
   optional,
   orNull,
   type Schema,
-  text,
   textOf,
   truth,
   whole,
@@ -178,7 +178,7 @@ export type ExplainFilters = Infer<typeof ExplainFilters>;
 
 const spanMs = wholeFrom({ min: 0, max: 366 * 86_400_000 });
 
-const does: Schema<number | string> = about(
+export const endpointDoes: Schema<number | string> = about(
   oneOf(
     [wholeFrom({ min: 200, max: 599 }), words("timeout", "refused", "dns", "tls")],
     "a status from 200 to 599, or timeout, refused, dns or tls",
@@ -188,12 +188,13 @@ const does: Schema<number | string> = about(
 
 /** A broker has other things to do meanwhile; the command line takes more. */
 export const simulateBacklogRange = { min: 0, max: 5_000 };
+export const simulateRateRange = { min: 1, max: 1_000_000 };
 const answerMs = wholeFrom({ min: 0, max: 600_000 });
 const spells = list(
   object({
     fromMs: spanMs,
     untilMs: about(orNull(spanMs), "Null: for good."),
-    does,
+    does: endpointDoes,
     retryAfterMs: optional(spanMs),
     answerMs: optional(about(answerMs, "How long it takes to answer then.")),
   }),
@@ -203,7 +204,7 @@ const spells = list(
 export const SimulateOrder = named(
   "SimulateOrder",
   object({
-    profile: text,
+    profile: words(...profileNames),
     destination: optional(words("webhook", "resource")),
     maxDeliveryAttempts: optional(whole),
     eventTimeToLiveInMinutes: optional(whole),
@@ -236,7 +237,7 @@ export const SimulateOrder = named(
         "How large each event of the backlog is, for batches. Default: 1024.",
       ),
     ),
-    allowedRate: optional(about(wholeFrom({ min: 1, max: 1_000_000 }), "Requests a minute.")),
+    allowedRate: optional(about(wholeFrom(simulateRateRange), "Requests a minute.")),
     seed: optional(
       about(
         wholeFrom({ min: 0, max: Number.MAX_SAFE_INTEGER }),

@@ -46,7 +46,7 @@ interface Range {
   readonly max: number;
 }
 
-/** What refusals call a request as a whole; the names of its members stand alone. */
+/** What refusals call a request as a whole. */
 export const wholeRequest = "the request";
 
 function plain<T>(
@@ -175,7 +175,8 @@ export function object<const M extends Members>(members: M): ObjectSchema<M> {
       for (const [name, schema] of entries) {
         const each = Object.hasOwn(given, name) ? given[name] : undefined;
         if (isOptional(schema) && (each ?? null) === null) continue;
-        checked[name] = schema.check(each, field === wholeRequest ? name : `${field}.${name}`);
+        // The members of a whole, which has a name of several words, stand alone.
+        checked[name] = schema.check(each, field.includes(" ") ? name : `${field}.${name}`);
       }
       return checked as ObjectOf<M>;
     },
