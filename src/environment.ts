@@ -91,7 +91,7 @@ export async function openEnvironment(
   const clock =
     virtual ??
     realClock((byMs) =>
-      log.fact("warn", "clock.setBack", { byMs, words: "time goes on from where it was" }),
+      log.fact("warn", "clock.setBack", { byMs, words: "time continues from where it was" }),
     );
   const activity = virtual ?? realActivity;
   const log = stack.adopt(

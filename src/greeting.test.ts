@@ -30,8 +30,8 @@ test("a newcomer reads what is running, where the portal is and what to type nex
 
 test("what is otherwise is said otherwise", () => {
   assert.match(greet({ ...started, store: "memory" }), /events in memory, until it stops/);
-  assert.match(greet({ ...started, store: "memory" }), /what waits is gone then\./);
-  assert.match(greet(started), /what waits is kept\./);
+  assert.match(greet({ ...started, store: "memory" }), /waiting events are lost\./);
+  assert.match(greet(started), /waiting events are kept\./);
   assert.match(greet({ ...started, clock: "virtual" }), /time stands still until POST http/);
   assert.doesNotMatch(greet({ ...started, https: null }), /TLS/);
   assert.match(greet({ ...started, ca: null }), /TLS +https:\/\/127\.0\.0\.1:4438\n/);

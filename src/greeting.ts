@@ -19,7 +19,7 @@ export interface Greeting {
 export function greet(started: Greeting): string {
   const { http, https, ca, data, store, profile, portal } = started;
   const where = store === "memory" ? "in memory, until it stops" : `in ${data}`;
-  const fate = store === "memory" ? "gone then" : "kept";
+  const fate = store === "memory" ? "lost" : "kept";
   const base = http ?? https ?? "";
   const time = started.clock === "virtual" ? `; time stands still until POST ${base}/clock` : "";
   const tls = https === null || http === null ? [] : [line("TLS", trusting(https, ca))];
@@ -33,7 +33,7 @@ export function greet(started: Greeting): string {
     "Next, in other terminals:",
     ...stepsFor(started).map((step) => `  ${step}`),
     "",
-    `Attempts that fail are told below. Ctrl+C stops the broker; what waits is ${fate}.`,
+    `Failed attempts are logged below. Ctrl+C stops the broker; waiting events are ${fate}.`,
     "",
   ].join("\n");
 }

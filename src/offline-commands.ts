@@ -64,7 +64,7 @@ export function recover(world: World, args: readonly string[], now: number): num
 
 function wordsOf({ why, former, saved, torn, lost }: Recovery, folder: string): readonly string[] {
   if (why === null) return [`the store in ${folder} is whole; nothing was changed`];
-  if (former === null) return [why, "The next start goes on with what is there."];
+  if (former === null) return [why, "The next start continues with what was saved."];
   const rows = Object.entries(saved).map(([table, count]) => `${count} ${table}`);
   return [
     `the store was damaged: ${why}`,

@@ -91,7 +91,7 @@ export interface Rooms {
   close(signal: AbortSignal): Promise<void>;
 }
 
-const unasked: Ask = () => Promise.resolve({ kind: "noReply", why: "Nobody is asked." });
+const unasked: Ask = () => Promise.resolve({ kind: "noReply", why: "There are no handshakes." });
 
 export async function assemble(deps: Environment, rules: RoomRules): Promise<Rooms> {
   const { store } = deps;

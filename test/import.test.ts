@@ -393,7 +393,7 @@ test("lists of the Azure CLI are applied once their hidden URLs are given", asyn
   ];
   const command = ["import", ...files, "--endpoint", "audit=https://example.test/audit?code=1"];
   const dry = await scene.run([...command, "--dry-run"]);
-  const hint = "the file does not tell everything; add --endpoint orders/billing=URL";
+  const hint = "the file lacks secrets; add --endpoint orders/billing=URL";
   const planned = [
     "to create  topic orders",
     `failed     subscription orders/billing: ${hint}`,

@@ -279,7 +279,7 @@ test("headers that a new profile of the broker does not know are not sent, and t
   assert.deepEqual(seen.headers, ["a", undefined]);
   const [idle] = seen.told;
   assert.deepEqual(idle?.members, ["destination.properties.deliveryAttributeMappings"]);
-  assert.equal(idle?.words, "the profile azure-2020 does not know delivery headers");
+  assert.equal(idle?.words, "the profile azure-2020 does not support delivery headers");
 });
 
 /** A subscription made over HTTP, on a broker that is started anew with another profile. */

@@ -63,7 +63,7 @@ test("what cannot be is refused in one line that says what would be right", () =
     [() => read("--form xml"), /^--form must be table or json, and is "xml"$/],
     [
       () => read("--full-form=maybe"),
-      /^--full-form must be true or false, or stand alone, and is "/,
+      /^--full-form must be true or false, or have no value, and is "/,
     ],
     [() => read("", required), /^--name must be given: --name NAME$/],
     [() => readOptions(["a"], options), /^"a" has no place here: only options follow here$/],

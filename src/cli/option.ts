@@ -147,7 +147,7 @@ function takeTruth(name: string, inline: string | null, words: string[]): string
   const isTruth = (text: string | null | undefined) => /^(true|false)$/i.test(text ?? "");
   const value = inline ?? (isTruth(words[0]) ? (words.shift() as string) : "true");
   if (isTruth(value)) return value.toLowerCase();
-  throw refuseValue({ field: `--${name}`, value, allowed: "true or false, or stand alone" });
+  throw refuseValue({ field: `--${name}`, value, allowed: "true or false, or have no value" });
 }
 
 function checkValue(field: string, value: string, { choices, range }: Option): string {

@@ -34,7 +34,7 @@ async function obey(args: readonly string[], outside: Outside): Promise<number> 
   const wantsHelp = isHelp || rest.some((word) => word === "--help" || word === "-h");
   if (command === null && !wantsHelp && rest[0] !== undefined) {
     const right = `posthorn ${name === "" ? "" : `${name} `}COMMAND ${rest[0]}`;
-    throw new Refusal("InvalidSetting", `a command must stand before its options: ${right}`);
+    throw new Refusal("InvalidSetting", `a command must come before its options: ${right}`);
   }
   if (command === null || wantsHelp) {
     outside.print(helpFor(commands, name === "" ? [] : name.split(" ")) ?? "");

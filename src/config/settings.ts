@@ -184,7 +184,7 @@ export const settings = {
     example: "all",
     about:
       "Who sees the names of topics and subscriptions in `/metrics`: programs on this machine, " +
-      "everybody, or nobody; whoever sends the admin key always does. Others get the sums.",
+      "everybody, or nobody; requests with the admin key always do. Others get the sums.",
   }),
   failureLog: setting({
     name: "failure-log",

@@ -283,7 +283,7 @@ test("dead letters that could go nowhere are refused in words (L-2, P-11)", () =
   for (const profile of ["preview-2017", "ga-2018", "iot-edge"] as const) {
     assert.match(
       refused(known, { ...letters, profile }),
-      new RegExp(`the profile ${profile} does not know dead`),
+      new RegExp(`the profile ${profile} does not support dead`),
     );
   }
 });
@@ -362,7 +362,7 @@ test("what a profile does not know is refused, naming the profile (P-5, P-6, P-9
       const words = refused(wished(wish), { ...letters, profile });
       const field = `topics.orders.subscriptions.billing.${member}`;
       assert.ok(
-        words.startsWith(`${field} must be left out: the profile ${profile} does not know`),
+        words.startsWith(`${field} must be left out: the profile ${profile} does not support`),
       );
       const own = refused(wished({ ...wish, topic: { profile } }), letters);
       assert.equal(own, words, "the same when the topic chooses the profile");
@@ -383,7 +383,10 @@ test("what clients write where nobody chose anything is no surprise, and taken (
     assert.deepEqual(taken?.retryPolicy, { maxDeliveryAttempts: null, eventTimeToLiveMs: null });
   }
   const own = { subscription: { retryPolicy: { eventTimeToLiveInMinutes: 120 } } };
-  assert.match(refused(wished(own), { profile: "ga-2018" }), /the profile ga-2018 does not know/);
+  assert.match(
+    refused(wished(own), { profile: "ga-2018" }),
+    /the profile ga-2018 does not support/,
+  );
   parse(wished(own), { profile: "preview-2017" });
 });
 

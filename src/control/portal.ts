@@ -82,7 +82,7 @@ function policyWith(nonce: string): string {
 /** Their names contain a hash of their content: it never changes under one name. */
 function serveFile(deps: PortalDeps, request: Request, name: string): Reply {
   if (!deps.isSignedIn(request)) {
-    throw new Refusal("Unauthorized", "Sign in first: the portal is for whoever holds a link.");
+    throw new Refusal("Unauthorized", "Sign in first, with a link from the broker.");
   }
   const accepts = (request.headers["accept-encoding"] ?? "").toString();
   const asset = deps.assets.find(name, accepts);

@@ -28,8 +28,8 @@ test("settings that a new profile does not know are told, and stay as they are (
   assert.deepEqual(told, []);
   logUnusedSettings(new LiveCatalog(catalog), "ga-2018", log);
   const words =
-    "the profile ga-2018 does not know a number of attempts per subscription; " +
-    "the profile ga-2018 does not know batches";
+    "the profile ga-2018 does not support a number of attempts per subscription; " +
+    "the profile ga-2018 does not support batches";
   const members = ["retryPolicy.maxDeliveryAttempts", "destination.properties.maxEventsPerBatch"];
   assert.deepEqual(told, [
     ["warn", "subscription.idle", { topic: "orders", subscription: "billing", members, words }],

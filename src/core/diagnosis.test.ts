@@ -56,7 +56,7 @@ test("each thing that is not well says what to do", () => {
     [
       judgePort("http", { address, why: "EADDRINUSE" }, false),
       "problem",
-      /127\.0\.0\.1:5888 cannot be listened to/,
+      /127\.0\.0\.1:5888 cannot be listened on/,
       /--http HOST:PORT/,
     ],
     [judgePort("http", { address, why: "EACCES" }, false), "problem", /EACCES/, /below 1024/],

@@ -95,7 +95,7 @@ export function judgeFolder(facts: FolderFacts): readonly Finding[] {
     }),
     judge("file clock", {
       isWarning: Math.abs(clockSkewMs) > clockSkewMsMax,
-      found: `files are stamped ${Math.round(Math.abs(clockSkewMs))} ms beside this machine's clock`,
+      found: `files are stamped ${Math.round(Math.abs(clockSkewMs))} ms off this machine's clock`,
       advice: "The folder is on another machine with another clock: set both by NTP.",
     }),
   ];
@@ -112,8 +112,8 @@ export function judgeClock(now: Instant, brokerNow: Instant | null): readonly Fi
   const apartMs = Math.abs(brokerNow - now);
   const apart = judge("broker's clock", {
     isWarning: apartMs > clockSkewMsMax,
-    found: `the broker's clock is ${wordsOfMs(apartMs)} beside this machine's`,
-    advice: "A virtual clock stands where it was put; otherwise set both machines by NTP.",
+    found: `the broker's clock is ${wordsOfMs(apartMs)} off this machine's`,
+    advice: "A virtual clock is expected to differ; otherwise synchronise both machines by NTP.",
   });
   return [own, apart];
 }
@@ -133,7 +133,7 @@ export function judgePort(name: string, facts: PortFacts, isOurs: boolean): Find
   return {
     check: name,
     state: "problem",
-    found: `${where} cannot be listened to (${why})`,
+    found: `${where} cannot be listened on (${why})`,
     advice,
   };
 }

@@ -63,7 +63,7 @@ export async function examine(
 const notRunning: Finding = {
   check: "endpoints",
   state: "fine",
-  found: "no broker is running with these settings, so none was asked for its endpoints",
+  found: "no broker is running with these settings, so endpoints were not checked",
   advice: null,
 };
 
@@ -158,7 +158,8 @@ async function endpointFinding({ endpoint, health }: EndpointView): Promise<Find
   if (finding.state !== "fine" || health.kind === "healthy") return finding;
   return {
     ...{ check: "endpoint", state: "warning", found: `${endpoint}: ${health.words}` },
-    advice: "posthorn endpoint list tells more; posthorn endpoint open lets events go at once.",
+    advice:
+      "posthorn endpoint list shows more; posthorn endpoint open lets events be sent at once.",
   };
 }
 

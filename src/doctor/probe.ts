@@ -100,7 +100,7 @@ export async function askBroker<T>(url: string, key: string): Promise<T> {
 /** Whether a connection can be made; nothing is sent. */
 export async function lookAtEndpoint(name: string, url: string): Promise<ReachFacts> {
   const parsed = URL.parse(url);
-  if (parsed === null) return { name, why: "its address cannot be understood" };
+  if (parsed === null) return { name, why: "its address is invalid" };
   const host = parsed.hostname.replace(/^\[|\]$/g, "");
   const port = Number(parsed.port) || (parsed.protocol === "http:" ? 80 : 443);
   const why = await new Promise<string | null>((settle) => {

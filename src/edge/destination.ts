@@ -63,7 +63,7 @@ export function checkModuleDestination(
   const lower = typeof endpointType === "string" ? endpointType.toLowerCase() : "";
   if (lower === "edgehub") {
     const words = `${field}.endpointType EdgeHub is not available`;
-    const advice = "there is no IoT Edge hub beside this broker; use WebHook";
+    const advice = "IoT Edge hub is not supported; use WebHook";
     const target = `${field}.endpointType`;
     throw new Refusal("InvalidSetting", `${words}: ${advice}`, { target });
   }

@@ -37,7 +37,7 @@ import { checkModuleTopic, renderModuleTopic } from "./topic.ts";
 const done: Reply = { status: 200 };
 
 const unknownKey =
-  "The key in aeg-sas-key is none of inbound__clientAuth__sasKeys, or those are not enabled.";
+  "The key in aeg-sas-key is not one of inbound__clientAuth__sasKeys, or those are not enabled.";
 
 export interface ModuleLock extends AdminLock {
   /** Whether it is one of the module's own keys. */

@@ -267,11 +267,14 @@ test("an order that cannot be is refused, naming the member and what is allowed"
     ],
     [
       { profile: "ga-2018", outage, maxDeliveryAttempts: 3 },
-      /^maxDeliveryAttempts must be left out: the profile ga-2018 does not know a number/,
+      /^maxDeliveryAttempts must be left out: the profile ga-2018 does not support a number/,
     ],
-    [{ profile: "ga-2018", outage, eventTimeToLiveInMinutes: 3 }, /does not know a time to live/],
-    [{ profile: "ga-2018", outage, deadLetter: true }, /does not know dead letters/],
-    [{ profile: "ga-2018", outage, batch: { maxEventsPerBatch: 2 } }, /does not know batches/],
+    [
+      { profile: "ga-2018", outage, eventTimeToLiveInMinutes: 3 },
+      /does not support a time to live/,
+    ],
+    [{ profile: "ga-2018", outage, deadLetter: true }, /does not support dead letters/],
+    [{ profile: "ga-2018", outage, batch: { maxEventsPerBatch: 2 } }, /does not support batches/],
     [
       { profile: "azure", outage, destination: "queue" },
       /^destination must be webhook or resource/,

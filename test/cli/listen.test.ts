@@ -31,7 +31,7 @@ test("it subscribes itself, shows what arrives, and says at its end what came ho
   assert.match(out, /\nthe subscription mine is removed\n/);
   assert.match(
     out,
-    /\n4 requests with 4 events, 3 different ids taken\nno duplicates\ngaps: a-3\n$/,
+    /\n4 requests with 4 events, 3 different ids accepted\nno duplicates\ngaps: a-3\n$/,
   );
   assert.deepEqual(await cli.json("event-subscription list --location local"), []);
 });
@@ -85,7 +85,7 @@ test("connections are broken off, and the broker takes that for what it is", asy
   await cli.broker.told("delivery.attempted", 1);
   const fact = cli.broker.facts.find(({ fact: name }) => name === "delivery.attempted");
   assert.equal(fact?.outcome, "SocketError");
-  assert.match((await listener.end("SIGTERM")).out, /never taken: /);
+  assert.match((await listener.end("SIGTERM")).out, /never accepted: /);
 });
 
 test("Retry-After is told, and an answer is held back as long as it is to be", async (t) => {

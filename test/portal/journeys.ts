@@ -372,7 +372,7 @@ export function journeys(browser: () => Browser): void {
     const page = await stage.visit(browser(), "/portal/topics/orders?tab=publish");
     await clickButton(page, "Who would get it?");
     await sees(page, "matches, gets nothing");
-    await sees(page, /its endpoint is still being asked whether it wants events/);
+    await sees(page, /its handshake is still in progress/);
   });
 
   test("a search goes on where the broker stopped, and says how far it is", async (t) => {

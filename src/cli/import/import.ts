@@ -116,7 +116,7 @@ async function begin(
   const needs = wanted.needs.filter((need) => !isThere || !isKept(need, wanted, shown.body));
   if (needs.length > 0) {
     const add = needs.map(({ option }) => option).join(" ");
-    return say("failed", `the file does not tell everything; add ${add}`);
+    return say("failed", `the file lacks secrets; add ${add}`);
   }
   if (isDryRun) return say(isThere ? "to update" : "to create");
   const written = await client.ask("PUT", pathTo(id), body);

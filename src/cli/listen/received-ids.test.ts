@@ -46,7 +46,7 @@ test("an event that fails and is taken later is no duplicate; one that is taken 
   );
   assert.equal(
     drawReceivedIds(view),
-    "5 requests with 6 events, 3 different ids taken\nnever taken: a-4\n" +
+    "5 requests with 6 events, 3 different ids accepted\nnever accepted: a-4\n" +
       "duplicates: a-2 (2 times)\ngaps: a-3 to a-4\n",
   );
 });
@@ -58,7 +58,7 @@ test("signatures are counted, and one is told of as one", () => {
   receivedIds.noteSignature(false);
   assert.equal(
     drawReceivedIds(receivedIds.view()),
-    "1 request with 1 event, 1 different id taken\nno duplicates\nno gaps\n" +
+    "1 request with 1 event, 1 different id accepted\nno duplicates\nno gaps\n" +
       "signatures: 1 good, 1 bad\n",
   );
 });

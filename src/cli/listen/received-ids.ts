@@ -104,8 +104,8 @@ export function drawReceivedIds(view: ReceivedIdsView): string {
   const { requests, arrived, accepted, refusedIds, duplicates, gaps, signatures, isCut } = view;
   const signed = signatures.good + signatures.bad;
   const lines = [
-    `${count(requests, "request")} with ${count(arrived, "event")}, ${count(accepted, "different id")} taken`,
-    ...(refusedIds.length === 0 ? [] : [`never taken: ${refusedIds.join(", ")}`]),
+    `${count(requests, "request")} with ${count(arrived, "event")}, ${count(accepted, "different id")} accepted`,
+    ...(refusedIds.length === 0 ? [] : [`never accepted: ${refusedIds.join(", ")}`]),
     duplicates.length === 0
       ? "no duplicates"
       : `duplicates: ${duplicates.map(({ id, times }) => `${id} (${times} times)`).join(", ")}`,

@@ -25,7 +25,7 @@ type State = EndpointState & { readonly subscriptions: readonly Subscription[] }
 /** Changes that are shown per name. */
 const historyMax = 50;
 /** A closed endpoint to which no subscription sends now. */
-const noRules = "nobody sends there";
+const noRules = "no subscription sends there";
 
 export function endpointHandlers(
   deps: EndpointsDeps,
@@ -105,7 +105,7 @@ function viewOf(
       .map(({ at, ...change }) => ({ at: isoInstant(at), ...change })),
     rules: isDelayed
       ? healthRulesText(rules)
-      : "its health is not watched: its profile does not know it",
+      : "its health is not tracked: its profile has no delayed delivery",
   };
 }
 

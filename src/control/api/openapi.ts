@@ -72,7 +72,7 @@ function describe(name: string, operation: Operation, components: Components): o
       "200": { description: "Done.", content: answered },
       ...(goesOn && { "202": { description: "Begun; see location.", content: answered } }),
       default: {
-        description: "Refused, in words.",
+        description: "Refused, with a message.",
         content: json(ErrorView.describe(components)),
       },
     },

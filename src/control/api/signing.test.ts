@@ -135,7 +135,7 @@ test("bad orders are refused in words, and change nothing", async () => {
     });
   };
   await refused({ secret: "whsec_c2hvcnQ=" }, /secret must be whsec_ and 24 to 64 bytes in base64/);
-  await refused({ secret: own }, /secret must be another than those in force/);
+  await refused({ secret: own }, /secret must differ from the active ones/);
   await refused({ overlapMs: -1 }, /overlapMs must be a whole number of milliseconds from 0 to/);
   await refused({ overlapMs: 31 * dayMs }, /overlapMs must be/);
   await refused({ overlapMs: "P1D" }, /overlapMs must be/);

@@ -83,7 +83,7 @@ function follow(deps: SigningDeps, signing: Signing, order: Order): Signing {
   const now = deps.clock.now();
   const secret = order.secret ?? makeSecret(deps.makeKey);
   if (secretsInForce(signing, now).some((known) => known.secret === secret)) {
-    const words = "secret must be another than those in force";
+    const words = "secret must differ from the active ones";
     throw new Refusal("InvalidSetting", words, { target: "secret" });
   }
   return rotateSecrets(signing, { secret, overlapMs: order.overlapMs, now });

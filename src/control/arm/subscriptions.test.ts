@@ -610,7 +610,7 @@ test("what a profile does not know is refused, naming the profile (P-5, P-6, P-9
     for (const profile of without) {
       await arm.good("PUT", ordersPath, { properties: { posthorn: { profile } } });
       const { status, body } = await arm.ask("PUT", scoped, webhookBody(more));
-      const words = `must be left out: the profile ${profile} does not know`;
+      const words = `must be left out: the profile ${profile} does not support`;
       assert.equal(status, 400);
       assert.ok(body.error.message.startsWith(`properties.${member} ${words}`));
       assert.equal(body.error.target, `properties.${member}`);
@@ -634,7 +634,7 @@ test("a setting that a profile does not know is refused with an identity around 
     },
   });
   assert.equal(status, 400);
-  assert.match(body.error.message, /the profile iot-edge does not know dead letters$/);
+  assert.match(body.error.message, /the profile iot-edge does not support dead letters$/);
 });
 
 test("what Azure's clients write unasked is taken under every profile (P-5, P-6, P-9)", async (t) => {

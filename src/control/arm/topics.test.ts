@@ -203,17 +203,17 @@ test("a profile that a subscription has outgrown is a conflict in words (P-5 to 
     [
       { properties: { retryPolicy: { maxDeliveryAttempts: 3 } } },
       "ga-2018",
-      "retryPolicy.maxDeliveryAttempts, and the profile ga-2018 does not know a number of attempts",
+      "retryPolicy.maxDeliveryAttempts, and the profile ga-2018 does not support a number of attempts",
     ],
     [
       { destination: { maxEventsPerBatch: 5 } },
       "preview-2017",
-      "destination.properties.maxEventsPerBatch, and the profile preview-2017 does not know batches",
+      "destination.properties.maxEventsPerBatch, and the profile preview-2017 does not support batches",
     ],
     [
       { destination: { deliveryAttributeMappings: [tenant] } },
       "azure-2020",
-      "destination.properties.deliveryAttributeMappings, and the profile azure-2020 does not know",
+      "destination.properties.deliveryAttributeMappings, and the profile azure-2020 does not support",
     ],
   ];
   for (const [over, profile, words] of table) {

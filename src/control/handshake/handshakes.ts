@@ -102,7 +102,7 @@ export class Handshakes implements HandshakePort {
   }
 
   begin(subscription: Subscription, called: CallerUrl): Promise<Verdict> {
-    this.#dismiss(subscription.id, "A newer write of the subscription has taken its place.");
+    this.#dismiss(subscription.id, "A newer write of the subscription has replaced it.");
     if (!isAsked(subscription)) return Promise.resolve(succeeded);
     if (this.#closing.signal.aborted) return Promise.resolve(stopping);
     const { promise, resolve } = Promise.withResolvers<Verdict>();
@@ -353,7 +353,7 @@ export class Handshakes implements HandshakePort {
   }
 }
 
-const overtaken = "The subscription was written anew, or is gone.";
+const overtaken = "The subscription was replaced or deleted.";
 const succeeded: Verdict = { state: "Succeeded" };
 const stopping: Verdict = { state: "Failed", why: "The broker is stopping." };
 

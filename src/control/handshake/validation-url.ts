@@ -20,7 +20,7 @@ const path = "/eventsubscriptions/:name/validate";
 const replies = {
   agreed: reply(200, "Webhook successfully validated as a subscription endpoint."),
   over: reply(410, "This validation has ended: create or update the event subscription again."),
-  unknown: reply(404, "No validation is under way by this URL."),
+  unknown: reply(404, "No validation is in progress for this URL."),
 } as const;
 
 export function validationRoutes(

@@ -55,7 +55,7 @@ function checkSplit(value: unknown, field: string, profileName: ProfileName): bo
   const { batching, neverRetried } = profiles[profileName];
   const isOfUse = batching && Object.values(neverRetried).some((codes) => codes.length > 0);
   if (value !== true || isOfUse) return value === true;
-  const why = `the profile ${profileName} has no batches that are given up because of one event`;
+  const why = `the profile ${profileName} has no batches that fail because of one event`;
   throw new Refusal("InvalidSetting", `${field} must be left out: ${why}`, { target: field });
 }
 

@@ -158,7 +158,7 @@ function signinPage(wrong: string | null): string {
     head: "",
     main:
       `<h1>Sign in to Posthorn</h1>${said}` +
-      "<p>Run <code>posthorn portal</code> beside the broker for a link that is good once, or " +
+      "<p>Run <code>posthorn portal</code> on the broker's machine for a link that works once, or " +
       "give the admin key. It is in the data folder, in <code>admin.key</code>.</p>" +
       '<form method="post" action="/signin"><label for="key">Admin key</label>' +
       '<input id="key" name="key" type="password" autocomplete="current-password" required ' +

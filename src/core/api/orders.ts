@@ -149,7 +149,7 @@ export const RotateSigning = named(
     overlapMs: optional(
       about(
         wholeFrom({ min: 0, max: overlapMsMax }, "a whole number of milliseconds"),
-        "How long the ones before stay in force; 0: not at all.",
+        "How long the older secrets stay active; 0: not at all.",
       ),
     ),
     off: optional(about(truth, "Signing is switched off and all secrets are forgotten.")),

@@ -99,7 +99,7 @@ export const EndpointView = named(
       list(object({ at: instant, from: text, to: text, because: text })),
       "The latest first; since the broker started.",
     ),
-    rules: about(text, "The rules in force, in words."),
+    rules: about(text, "The rules in force, as text."),
   }),
 );
 export type EndpointView = Infer<typeof EndpointView>;
@@ -170,7 +170,7 @@ export const TopicView = named(
     armId: text,
     endpoint: text,
     inputSchema: text,
-    profile: about(text, "What is in force."),
+    profile: about(text, "The profile in force."),
     isOwnProfile: about(truth, "Whether the topic chose its profile."),
     subscriptions: whole,
     waiting: whole,
@@ -209,7 +209,7 @@ export const SubscriptionView = named(
         scheduleMs: list(whole),
         deadLetters: truth,
       }),
-      "As it is in force, defaults filled in.",
+      "The active settings, defaults filled in.",
     ),
     flow: FlowView,
     waiting: whole,
@@ -250,7 +250,7 @@ export const FilterVerdict = named(
     matches: truth,
     held: about(
       orNull(text),
-      "Why it gets no events though they match: its handshake failed or is not over; in words.",
+      "Why it gets no events though they match: its handshake failed or is not over.",
     ),
     clauses: list(object({ clause: text, holds: truth, because: text })),
   }),
@@ -302,7 +302,7 @@ export const AttemptView = named(
     isLate: truth,
     batch: about(whole, "How many events travelled together."),
     decision: about(text, "`delivered`, `retry`, `deadLetter` or `drop`."),
-    words: about(text, "The decision in words: why, and what comes next."),
+    words: about(text, "The decision as a sentence: why, and what comes next."),
     nextDueAt: orNull(instant),
     health: about(text, "How the endpoint was when it was sent."),
   }),
@@ -327,7 +327,7 @@ export const DeliveryStory = named(
     nextDueAt: orNull(instant),
     held: about(
       orNull(text),
-      "Why nothing is sent though it is due: paused, or the endpoint is held back; in words.",
+      "Why nothing is sent though it is due: paused, or the endpoint is unhealthy or closed.",
     ),
     expiresAt: orNull(instant),
     attemptsLeft: orNull(whole),
@@ -357,14 +357,14 @@ export const Story = named(
     traceparent: orNull(text),
     body: about(
       orNull(text),
-      "While it is still kept: where it waits, or where someone did not want it.",
+      "While it is kept: while it waits, or when a subscription did not match.",
     ),
     deliveryStories: list(DeliveryStory),
     unmatched: about(
       list(object({ subscription: text, clause: text, because: text })),
       "Subscriptions of the topic at that time which it did not match, with the clause that said no.",
     ),
-    cut: about(orNull(text), "What is missing of the story, and why, in words; null: nothing."),
+    cut: about(orNull(text), "What is missing of the story, and why; null: nothing."),
   }),
 );
 export type Story = Infer<typeof Story>;
@@ -388,7 +388,7 @@ export const DeadLetterView = named(
     publishedAt: orNull(instant),
     lastAttemptAt: orNull(instant),
     writtenAt: instant,
-    record: optional(about(text, "As it is written; only where one alone is asked for.")),
+    record: optional(about(text, "As written; only for a single dead letter.")),
     redriven: about(whole, "How often it has been sent again."),
   }),
 );
@@ -437,9 +437,9 @@ export const RedriveView = named(
     failed: whole,
     skipped: about(
       whole,
-      "By the loop guard, or because it cannot be read or sent there; of a dry run: would be.",
+      "By the loop guard, or because it cannot be read or sent there; in a dry run: would be.",
     ),
-    remarks: about(list(text), "The first few that were skipped or failed, in words."),
+    remarks: about(list(text), "The first few that were skipped or failed, as sentences."),
     sample: about(list(DeadLetterView), "Of a dry run: the first few that would be sent."),
   }),
 );
@@ -498,7 +498,7 @@ export const Simulation = named(
     ),
     loadStepMs: about(whole, "How long each point of the load is."),
     peakPerSecond: about(number, "The most requests within one second from the return on."),
-    settledAtMs: about(number, "When the last event of all was delivered or given up."),
+    settledAtMs: about(number, "When the last event of all ended."),
     saved: about(whole, "Of the backlog: delivered."),
     lost: about(whole, "Of the backlog: undeliverable."),
   }),

@@ -57,5 +57,5 @@ test("what clients write unasked, and what a profile does anyway, is as good as 
 
 test("the words name the profile and what it does not know", () => {
   const words = whyUnused("ga-2018", { about: "batches" });
-  assert.equal(words, "the profile ga-2018 does not know batches");
+  assert.equal(words, "the profile ga-2018 does not support batches");
 });

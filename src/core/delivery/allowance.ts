@@ -12,7 +12,7 @@ import { type Profile, type ProfileName, profiles } from "./profile.ts";
 export interface UnusedSetting {
   /** Its path in Event Grid's shape: `retryPolicy.maxDeliveryAttempts`. */
   readonly members: readonly [string, ...string[]];
-  /** Completes "the profile does not know". */
+  /** Completes "the profile does not support". */
   readonly about: string;
 }
 
@@ -67,9 +67,9 @@ export function unusedUnder(name: ProfileName, terms: Terms): readonly UnusedSet
     .map(({ members, about }) => ({ members, about }));
 }
 
-/** `the profile ga-2018 does not know batches` */
+/** `the profile ga-2018 does not support batches` */
 export function whyUnused(name: ProfileName, { about }: Pick<UnusedSetting, "about">): string {
-  return `the profile ${name} does not know ${about}`;
+  return `the profile ${name} does not support ${about}`;
 }
 
 /** What Azure's command line and SDKs write when nobody chose anything. */

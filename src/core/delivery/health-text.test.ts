@@ -21,7 +21,7 @@ test("each state of an endpoint is told in words (H-1, H-2)", () => {
     "healthy",
     "healthy; 1 failure in a row",
     "unhealthy: left alone until 1970-01-01T00:00:30.000Z, then one send tests it",
-    "unhealthy: the send that tests it is under way since 1970-01-01T00:00:30.000Z",
+    "unhealthy: its probe is in flight since 1970-01-01T00:00:30.000Z",
   ]);
   assert.equal(healthText(sick, null, 30_000), "unhealthy: the next send tests it");
   const recovering = after(probing, { kind: "succeeded", at: 30_001 });

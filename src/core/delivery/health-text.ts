@@ -33,7 +33,7 @@ export function healthText(health: Health, closure: Closure | null, now: Instant
         ? `unhealthy: left alone until ${isoInstant(health.until)}, then one send tests it`
         : "unhealthy: the next send tests it";
     case "probing":
-      return `unhealthy: the send that tests it is under way since ${isoInstant(health.startedAt)}`;
+      return `unhealthy: its probe is in flight since ${isoInstant(health.startedAt)}`;
     case "recovering":
       return `recovering: at most ${sends(health.atOnce)} at once`;
     default:

@@ -207,7 +207,7 @@ test("who gets nothing is told why", () => {
     [{ isActive: true, state: "Updating" }, null],
     [{ isActive: false, state: "Failed" }, /did not agree/],
     [{ isActive: false, state: "AwaitingManualAction" }, /validation URL/],
-    [{ isActive: false, state: "Creating" }, /still being asked/],
+    [{ isActive: false, state: "Creating" }, /still in progress/],
   ] as const;
   for (const [subscription, words] of table) {
     const why = whyNothingIsSent(subscription);

@@ -84,7 +84,7 @@ export function whyNothingIsSent({
   if (state === "AwaitingManualAction") {
     return "its endpoint has not agreed yet: its validation URL has to be opened";
   }
-  return "its endpoint is still being asked whether it wants events";
+  return "its handshake is still in progress";
 }
 
 /** Every `why` is a sentence for people, without secrets. */

@@ -45,7 +45,7 @@ export function readCloudEventRequest(
   throw new Refusal(
     "InvalidContentType",
     "The Content-Type must be 'application/cloudevents+json; charset=utf-8' or " +
-      "'application/cloudevents-batch+json; charset=UTF-8', or the event's attributes must stand " +
+      "'application/cloudevents-batch+json; charset=UTF-8', or the event's attributes must be " +
       `in headers that begin with 'ce-'; it is ${shapeOf(mediaType || undefined)}.`,
   );
 }

@@ -163,10 +163,10 @@ test("a wrong shape is named with its index and field, and never with its conten
 test("a member that stands twice is refused, also when it is escaped or unknown", () => {
   for (const twice of ['"id":"2"', '"\\u0069d":"2"']) {
     const text = eventText().replace("{", `{${twice},`);
-    assert.match(refusal(text, "InputJsonInvalid"), /index 0: 'id' stands there more than once\.$/);
+    assert.match(refusal(text, "InputJsonInvalid"), /index 0: 'id' occurs more than once\.$/);
   }
   const text = eventText().replace("{", '{"x y":1,"x y":2,');
-  assert.match(refusal(text, "InputJsonInvalid"), /a member's name stands there more than once/);
+  assert.match(refusal(text, "InputJsonInvalid"), /a member's name occurs more than once/);
 });
 
 test("text that is not JSON is refused with the place where it is known, and no quotation", () => {

@@ -90,12 +90,12 @@ for (const { name, read, eventWith } of readers) {
     for (const twice of ['"id":"2"', '"\\u0069d":"2"']) {
       assert.match(
         refusalOf(() => read(`[${eventWith('"data":1')},${eventWith(twice)}]`)),
-        /Event at index 1: 'id' stands there more than once\.$/,
+        /Event at index 1: 'id' occurs more than once\.$/,
       );
     }
     assert.match(
       refusalOf(() => read(eventWith('"__proto__":1,"__proto__":2'))),
-      /'__proto__' stands there more than once\.$/,
+      /'__proto__' occurs more than once\.$/,
     );
   });
 

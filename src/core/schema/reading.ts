@@ -119,7 +119,7 @@ function checkNames(place: EventText): void {
   if (members.length === Object.keys(place.value).length) return;
   const seen = new Set<string>();
   for (const { name } of members) {
-    if (seen.has(name)) throw refuseField(place, `${quoteName(name)} stands there more than once`);
+    if (seen.has(name)) throw refuseField(place, `${quoteName(name)} occurs more than once`);
     seen.add(name);
   }
 }

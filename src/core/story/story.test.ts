@@ -113,7 +113,7 @@ test("where notes and store disagree, the store is right", () => {
 test("what is missing of a story is told in words", () => {
   const roll = membersOf({ members: [warehouse] });
   const words = (entry: Entry, live = nothingLive) => storyOf(entry, live).cut ?? "";
-  assert.match(words(entryWith({ acceptedWith: "unknown" })), /no note was kept/);
+  assert.match(words(entryWith({ acceptedWith: "unknown" })), /acceptance was not recorded/);
   assert.match(words(entryWith({ roll })), /the event itself was not kept/);
   const open = entryWith({ passages: [passageWith("waiting")] });
   assert.match(words(open, liveWith({ waiting: null })), /the end of a delivery was not noted/);
@@ -155,7 +155,7 @@ test("a subscription that was not in force says so instead of a clause", () => {
     {
       subscription: "new",
       clause: "provisioningState",
-      because: "it was not in force: AwaitingManualAction",
+      because: "it was not active: AwaitingManualAction",
     },
     {
       subscription: "eu/inner",

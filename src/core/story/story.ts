@@ -215,7 +215,7 @@ function nameIn({ name, domainTopic }: Member): string {
 
 function whyNot({ filter, whyNot: why }: Member, fields: Parameters<typeof explainFilter>[1]) {
   if (why !== null) {
-    return { clause: "provisioningState", because: `it was not in force: ${why}` };
+    return { clause: "provisioningState", because: `it was not active: ${why}` };
   }
   const no = explainFilter(filter, fields).clauses.find(({ holds }) => !holds);
   return {
@@ -227,9 +227,11 @@ function whyNot({ filter, whyNot: why }: Member, fields: Parameters<typeof expla
 function tellCut(entry: Entry, stories: readonly DeliveryStory[]): string | null {
   const missing: string[] = [];
   if (entry.acceptedWith === "unknown") {
-    missing.push("when it was accepted no note was kept, so who was asked is not known");
+    missing.push("its acceptance was not recorded, so the subscriptions considered are not known");
   } else if (entry.roll !== null && entry.text === null) {
-    missing.push("the event itself was not kept, so that who did not want it cannot be told");
+    missing.push(
+      "the event itself was not kept, so the filters that did not match cannot be shown",
+    );
   }
   if (stories.some(({ state }) => state === "unknown")) {
     missing.push("the end of a delivery was not noted, for the broker was killed or overloaded");

@@ -13,7 +13,7 @@ export interface DeploymentTarget {
 export function typedPath(type: string, names: readonly string[]): string {
   const [namespace = "", ...types] = type.split("/");
   if (types.length === 0 || types.length !== names.length) {
-    throw new Trouble(`${type} wants as many names as it has types, and has ${names.length}`);
+    throw new Trouble(`${type} needs as many names as it has types, and has ${names.length}`);
   }
   const segments = types.flatMap((each, index) => [each, names[index] as string]);
   return `providers/${namespace}/${segments.join("/")}`;

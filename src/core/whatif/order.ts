@@ -76,7 +76,7 @@ function refuse(words: string): Refusal {
 }
 
 function refuseUnknown({ name }: Profile, member: string, about: string): Refusal {
-  return refuse(`${member} must be left out: the profile ${name} does not know ${about}`);
+  return refuse(`${member} must be left out: the profile ${name} does not support ${about}`);
 }
 
 function retryPolicyIn(order: SimulateOrder, profile: Profile): RetryPolicy {

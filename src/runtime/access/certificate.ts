@@ -129,7 +129,7 @@ function keepKey(path: string): KeyObject {
   try {
     return createPrivateKey(kept);
   } catch (cause) {
-    const words = `data must hold a private key in ${path}, and what is there is none`;
+    const words = `data must have a private key in ${path}, and the file is not one`;
     throw new Refusal("InvalidSetting", `${words}: remove it to have one made`, { cause });
   }
 }

@@ -46,7 +46,7 @@ function openFile(t: TestContext, text: string): string {
   return path;
 }
 
-const foreign = "The bearer token was signed by somebody whom this broker does not trust.";
+const foreign = "The bearer token was signed by an issuer that this broker does not trust.";
 const malformed = "The bearer token is neither the admin key nor a well-formed token.";
 
 test("the admin key itself opens the desk, and may publish", async () => {

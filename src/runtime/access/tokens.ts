@@ -110,7 +110,7 @@ async function whyNot(check: (jose: Jose) => Promise<void>): Promise<string | nu
       error instanceof errors.JWKSNoMatchingKey ||
       error instanceof errors.JOSEAlgNotAllowed;
     if (isForeign)
-      return "The bearer token was signed by somebody whom this broker does not trust.";
+      return "The bearer token was signed by an issuer that this broker does not trust.";
     if (error instanceof errors.JOSEError) {
       return "The bearer token is neither the admin key nor a well-formed token.";
     }

@@ -82,7 +82,7 @@ export const families: readonly Family[] = [
   ),
   counter(
     "eventgrid_advanced_filter_evaluation_count_total",
-    "AdvancedFilterEvaluationCount: events that a subscription with advanced filters was asked for.",
+    "AdvancedFilterEvaluationCount: evaluations of advanced filters.",
   ),
   counterFrom(
     "eventgrid_delivery_success_count_total",
@@ -101,7 +101,7 @@ export const families: readonly Family[] = [
   },
   counterFrom(
     "eventgrid_dropped_event_count_total",
-    "DroppedEventCount: events given up without a dead letter.",
+    "DroppedEventCount: undeliverable events without a dead letter.",
     "posthorn_dropped_events_total",
     ({ reason = "", ...rest }) => ({ ...ofSubscription(rest), drop_reason: reason }),
   ),
@@ -118,7 +118,10 @@ export const families: readonly Family[] = [
   counter("posthorn_delivery_attempts_total", "Attempts, to dead-letter stores too, by outcome."),
   counter("posthorn_delivered_events_total", "Events delivered."),
   counter("posthorn_dead_lettered_events_total", "Events written to a dead-letter destination."),
-  counter("posthorn_dropped_events_total", "Events given up without a dead letter, by reason."),
+  counter(
+    "posthorn_dropped_events_total",
+    "Undeliverable events without a dead letter, by reason.",
+  ),
   counter("posthorn_halved_batches_total", "Batches sent again in halves to find a bad event."),
   counter("posthorn_redriven_events_total", "Dead letters sent again, by whose they are."),
   counter("posthorn_lost_notices_total", "Notices of dead-letter blobs that could not be kept."),
@@ -156,7 +159,7 @@ export const families: readonly Family[] = [
   counter("process_cpu_seconds_total", "Processor time used, user and system."),
   gauge("process_resident_memory_bytes", "Memory in use by the process."),
   gauge("process_start_time_seconds", "When the process started, in seconds since 1970."),
-  gauge("nodejs_heap_size_total_bytes", "Heap that Node has taken."),
+  gauge("nodejs_heap_size_total_bytes", "Heap that Node has allocated."),
   gauge("nodejs_heap_size_used_bytes", "Heap that is in use."),
   gauge("nodejs_external_memory_bytes", "Memory outside of the heap, buffers among it."),
 ];

@@ -112,7 +112,7 @@ test("a store that is there is replaced only when told so, and kept", async (t) 
 
   assert.throws(
     () => restoreStore({ ...order, replaces: false }),
-    refused(/is there already; add --replace/),
+    refused(/exists already; add --replace/),
   );
   const { former } = restoreStore(order);
   assert.equal(former, join(folder, "store.db.before-1"));

@@ -72,7 +72,7 @@ export function restoreStore(given: {
   const isThere = existsSync(path);
   const former = isThere ? `${path}.before-${stamp}` : null;
   if (isThere && !replaces) {
-    const words = `${path} is there already; add --replace to keep it beside the restored one`;
+    const words = `${path} exists already; add --replace to replace it and keep the old one beside it`;
     throw new Refusal("InvalidSetting", words);
   }
   if (former !== null) checkUnused(path, former);

@@ -162,7 +162,7 @@ export function openStories(path: string): DatabaseSync {
     database.close();
     if (error instanceof Refusal) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    const reason = `The stories in ${path} cannot be opened (${why}); move the file away to begin anew.`;
+    const reason = `The stories in ${path} cannot be opened (${why}); move the file away to start with empty stories.`;
     throw new Refusal("InvalidSetting", reason, { cause: error });
   }
 }
