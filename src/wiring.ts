@@ -134,6 +134,9 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
       expiry.forget(subscription);
       endService(subscription);
     }
+    for (const subscription of read.retired ?? []) {
+      roster.retire(subscription, catalog.topic(subscription.topic)?.profile ?? null);
+    }
     serve(subscriptions);
     // The profile is the topic's.
     for (const { name, profile } of topics) {
@@ -213,7 +216,7 @@ function tellDropped(deps: Environment, subscription: SubscriptionId, count: num
   const { clock, log, meter, chronicle } = deps;
   const reason = "SubscriptionDeleted";
   const words = `${reason}: the subscription was removed while it waited; dropped`;
-  const cleared = { subscription, stage: null, through: null, reason, words };
+  const cleared = { subscription, stage: "deliver" as const, through: null, reason, words };
   chronicle?.note({ kind: "cleared", at: clock.now(), ...cleared });
   meter.count("posthorn_dropped_events_total", { reason }, count);
   log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { subscription, count, reason });

@@ -9,7 +9,7 @@ import type { SkipStep } from "../src/core/steering.ts";
 import type { SubscriptionDraft } from "../src/core/subscription.ts";
 import { VirtualClock } from "../src/runtime/clock/virtual.ts";
 import { MemoryStore } from "../src/store/memory.ts";
-import { assemble } from "../src/wiring.ts";
+import { assemble, type Environment } from "../src/wiring.ts";
 import { makeEvent, startAt, subscriptionDraft, topicDraft } from "./contract/fixture.ts";
 
 interface Fact {
@@ -17,12 +17,16 @@ interface Fact {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-async function openHouse(store: WholeStore = new MemoryStore()) {
+async function openHouse(
+  store: WholeStore = new MemoryStore(),
+  more: Partial<Environment> = {},
+  draft: Partial<SubscriptionDraft> = {},
+) {
   const clock = new VirtualClock({ startAt, patienceMs: 2_000 });
   const facts: Fact[] = [];
   const counted: [string, number][] = [];
   await store.putTopic(topicDraft());
-  const { id } = await store.putSubscription(subscriptionDraft());
+  const { id } = await store.putSubscription(subscriptionDraft(draft));
   const rooms = await assemble(
     {
       store,
@@ -35,6 +39,7 @@ async function openHouse(store: WholeStore = new MemoryStore()) {
       meter: {
         count: (name, labels, by = 1) => void counted.push([`${name} ${labels.reason}`, by]),
       },
+      ...more,
     },
     { profile: "azure", auth: false, defaults: {}, endpointSendsMax: 8 },
   );
@@ -167,4 +172,41 @@ test("a closed endpoint stays closed for whoever subscribes with it later", asyn
   await rooms.operator.open(endpoint, "");
   await clock.advance({ byMs: 0 });
   assert.deepEqual(await store.counts(), []);
+});
+
+test("who deletes a subscription loses what waits, and not what we gave up on before (L-1)", async () => {
+  const letters: string[] = [];
+  const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;
+  const house = await openHouse(
+    new MemoryStore(),
+    {
+      sink: {
+        send: async ({ deliveries: [first] }) => ({
+          kind: "answered",
+          status: first?.event.systemId === "waits" ? 500 : 400,
+        }),
+      },
+      deadLetterSink: {
+        send: async ({ deliveries }) => {
+          letters.push(...deliveries.map(({ event }) => event.systemId));
+          return { kind: "answered", status: 201 };
+        },
+      },
+    },
+    { deadLetter },
+  );
+  const { rooms, store, clock, facts, id, publish } = house;
+  await publish("a", "waits", "b");
+  await clock.advance({ byMs: 60_000 });
+  await store.removeSubscription(id);
+  await rooms.refresh();
+  assert.deepEqual(rooms.catalog().subscriptions, []);
+  await clock.advance({ byMs: 310_000 });
+  assert.deepEqual(letters.toSorted(), ["a", "b"]);
+  assert.deepEqual(await store.counts(), []);
+  const dropped = facts.filter(({ name }) => name === "deliveries.dropped");
+  assert.deepEqual(
+    dropped.map(({ fields }) => fields.count),
+    [1],
+  );
 });

@@ -209,6 +209,8 @@ export type WholeStore = Store & Ledger & Steering & Registry & Memos & Redriven
 export interface Catalog {
   readonly topics: readonly Topic[];
   readonly subscriptions: readonly Subscription[];
+  /** Deleted ones whose dead letters are yet to be written (L-1), as a store reads them. */
+  readonly retired?: readonly Subscription[];
 }
 
 /** Records of the catalog by what each is found by. */
@@ -235,7 +237,10 @@ export interface Registry {
   putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription>;
   /** Deletes its subscriptions, too. Deleting what does not exist is no error. */
   removeTopic(name: string): Promise<void>;
-  /** Its waiting deliveries are dropped in small steps, and counted. */
+  /**
+   * Its waiting deliveries are dropped in small steps, and counted. Its dead letters are kept until
+   * they are written or dropped, and so long its record is among those `retired`.
+   */
   removeSubscription(id: SubscriptionId): Promise<void>;
   /**
    * Called after every change, also one made by another process. A notice names the records that

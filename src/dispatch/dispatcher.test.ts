@@ -447,6 +447,33 @@ test("a dead letter outlives hours without the broker, and is written when it is
   assert.deepEqual(back.factsNamed("delivery.dropped"), []);
 });
 
+test("dead letters of a deleted subscription are still written, and its other events dropped (L-1)", async () => {
+  const scene = await openTestDispatchers();
+  const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;
+  const sub = await scene.subscribe({ deadLetter });
+  scene.behave(({ ids: [id] }) => (id === "waits" ? 500 : 400));
+  await scene.publish(["a", "b", "waits"], [sub]);
+  await scene.advance(1 * minutes);
+  await scene.store.removeSubscription(sub.id);
+  await scene.sync();
+  await scene.roster.close(AbortSignal.abort());
+  const back = await openTestDispatchers({ store: scene.store, clock: scene.clock });
+  back.behaveAtDeadLetters(({ count }) => (count === 0 ? 503 : 201));
+  await back.sync();
+  const before = scene.seen.length;
+  await back.advance(5 * minutes);
+  assert.deepEqual(
+    back.deadLetters.map(({ ids, count }) => [...ids, count]),
+    [
+      ["a", "b", 0],
+      ["a", "b", 1],
+    ],
+  );
+  assert.equal(scene.seen.length + back.seen.length, before, "nothing more to the subscriber");
+  assert.equal(await back.waiting(), 0);
+  assert.equal((await back.store.catalog()).retired, undefined);
+});
+
 test("what was given up within a second is written in a blob or two (L-3)", async () => {
   const scene = await openTestDispatchers();
   const deadLetter = { kind: "blob", resourceId: "/r", container: "box" } as const;

@@ -92,6 +92,8 @@ export interface DispatcherOptions {
   readonly flowState: FlowState;
   /** Called when a drain has ended: nothing is due any more. */
   readonly onDrained: () => void;
+  /** Called when nothing is left in the queue, nor under way. */
+  readonly onEmpty?: () => void;
   /** Called once, when a bug of ours has stopped this dispatcher. */
   readonly onBroken: (error: unknown) => void;
 }
@@ -284,6 +286,7 @@ export class Dispatcher {
     this.#take(claim.deliveries);
     const isAll = want.max > 0 && want.sinceBefore === undefined && !this.#isDoubtful;
     if (isAll && this.#valve.isDraining) this.#options.onDrained();
+    if (isAll && this.#nextDueAt === null) this.#options.onEmpty?.();
   }
 
   #giveBack({ deliveries }: Claim): void {

@@ -5,7 +5,7 @@
 // closed.
 
 import type { BatchPolicy } from "../core/delivery/batch.ts";
-import { type FlowState, runningFlow } from "../core/delivery/flow.ts";
+import { runningFlow } from "../core/delivery/flow.ts";
 import { type HealthRules, healthyStart } from "../core/delivery/health.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
 import { type PolicyDefaults, policyOf } from "../core/delivery/policy.ts";
@@ -19,7 +19,7 @@ import {
   type Subscription,
   type SubscriptionId,
 } from "../core/subscription.ts";
-import { type DispatchDeps, Dispatcher, type Send } from "./dispatcher.ts";
+import { type DispatchDeps, Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { Endpoint } from "./endpoint.ts";
 import { HealthMemory } from "./health-memory.ts";
 
@@ -40,6 +40,12 @@ export interface RosterOptions {
 /** Dead letters of one subscription are collected into few blobs (L-3). */
 const deadLetterBatch: BatchPolicy = { maxEvents: 1000, preferredBytes: 1024 * 1024 };
 const deadLetterSendsMax = 2;
+
+/** What the dispatchers of one subscription differ in. */
+type QueueOptions = Pick<
+  DispatcherOptions,
+  "send" | "endpoint" | "batch" | "sendsMax" | "flowState" | "onEmpty"
+> & { readonly stage: Stage };
 
 /** An endpoint and its senders. */
 interface SharedEndpoint {
@@ -64,6 +70,8 @@ interface Served {
 export class Roster implements Switchboard {
   readonly #options: RosterOptions;
   readonly #served = new Map<SubscriptionId, Served>();
+  /** Of deleted subscriptions: what writes their last dead letters (L-1). */
+  readonly #retired = new Map<SubscriptionId, Dispatcher>();
   readonly #endpoints = new Map<string, SharedEndpoint>();
   readonly #closures = new Map<string, Closure>();
   readonly #healths: HealthMemory;
@@ -126,6 +134,20 @@ export class Roster implements Switchboard {
     this.#leave(served);
   }
 
+  /** It was deleted, and has dead letters that are yet to be written. */
+  retire(subscription: Subscription, topicProfile: ProfileName | null): void {
+    const { id } = subscription;
+    if (this.#retired.has(id)) return;
+    const profile = profiles[topicProfile ?? this.#options.profile];
+    const dispatcher = this.#open(subscription, profile, {
+      ...this.#deadLetterQueue(subscription),
+      onEmpty: () => {
+        if (this.#retired.delete(id)) this.#close(dispatcher);
+      },
+    });
+    this.#retired.set(id, dispatcher);
+  }
+
   // For operators.
 
   endpoints() {
@@ -172,7 +194,9 @@ export class Roster implements Switchboard {
       for (const dispatcher of this.#leaving.keys()) dispatcher.breakOff();
     };
     for (const served of this.#served.values()) this.#dismiss(served);
+    for (const dispatcher of this.#retired.values()) this.#close(dispatcher);
     this.#served.clear();
+    this.#retired.clear();
     if (signal.aborted) breakOff();
     else signal.addEventListener("abort", breakOff, { once: true });
     await Promise.all(this.#leaving.values());
@@ -181,9 +205,11 @@ export class Roster implements Switchboard {
   }
 
   #wake({ queue, dueAt, deliveries }: Wake): void {
-    const served = this.#served.get(queue.subscription);
-    if (served !== undefined) {
-      served.dispatchers[queue.stage].wake(dueAt, deliveries);
+    const { subscription, stage } = queue;
+    const retired = stage === "deadLetter" ? this.#retired.get(subscription) : undefined;
+    const dispatcher = this.#served.get(subscription)?.dispatchers[stage] ?? retired;
+    if (dispatcher !== undefined) {
+      dispatcher.wake(dueAt, deliveries);
       return;
     }
     if (deliveries.length === 0) return;
@@ -195,10 +221,12 @@ export class Roster implements Switchboard {
   }
 
   #dismiss({ dispatchers }: Served): void {
-    for (const dispatcher of Object.values(dispatchers)) {
-      const left = dispatcher.close().then(() => void this.#leaving.delete(dispatcher));
-      this.#leaving.set(dispatcher, left);
-    }
+    for (const dispatcher of Object.values(dispatchers)) this.#close(dispatcher);
+  }
+
+  #close(dispatcher: Dispatcher): void {
+    const left = dispatcher.close().then(() => void this.#leaving.delete(dispatcher));
+    this.#leaving.set(dispatcher, left);
   }
 
   #start(
@@ -206,50 +234,48 @@ export class Roster implements Switchboard {
     profileName: ProfileName,
     endpoint: Endpoint,
   ): Served["dispatchers"] {
-    const { deps, sink, deadLetterSink, defaults, sendsMax } = this.#options;
+    const { sink, sendsMax } = this.#options;
     const profile = profiles[profileName];
-    const { deadLetter, destination } = subscription;
-    const open = (queue: {
-      stage: Stage;
-      send: Send | null;
-      endpoint: Endpoint;
-      batch: BatchPolicy | null;
-      sendsMax: number;
-      flowState: FlowState;
-    }) =>
-      new Dispatcher({
-        ...queue,
-        queue: { subscription: subscription.id, stage: queue.stage },
-        subscription: knownUnder(profile, subscription),
-        policy: policyOf(subscription, profile, defaults),
-        deps,
-        onDrained: () => this.#options.onDrained?.(subscription.id),
-        onBroken: () => {
-          this.#broken += 1;
-        },
-      });
     return {
-      deliver: open({
+      deliver: this.#open(subscription, profile, {
         stage: "deliver",
-        send: (parcel, limits) => sink.send(parcel, destination, limits),
+        send: (parcel, limits) => sink.send(parcel, subscription.destination, limits),
         endpoint,
         batch: profile.batching ? subscription.batch : null,
         sendsMax,
         flowState: subscription,
       }),
-      deadLetter: open({
-        stage: "deadLetter",
-        send:
-          deadLetterSink === null || deadLetter === null
-            ? null
-            : (parcel, limits) => deadLetterSink.send(parcel, deadLetter, limits),
-        endpoint: quietEndpoint(`dead letters of ${subscription.name}`, deps),
-        batch: deadLetterBatch,
-        sendsMax: deadLetterSendsMax,
-        // Dead letters are written even if the subscription is paused or its endpoint is unhealthy.
-        flowState: runningFlow,
-      }),
+      deadLetter: this.#open(subscription, profile, this.#deadLetterQueue(subscription)),
     };
+  }
+
+  #deadLetterQueue({ name, deadLetter }: Subscription): QueueOptions {
+    const { deps, deadLetterSink } = this.#options;
+    const isNowhere = deadLetterSink === null || deadLetter === null;
+    return {
+      stage: "deadLetter",
+      send: isNowhere ? null : (parcel, limits) => deadLetterSink.send(parcel, deadLetter, limits),
+      endpoint: quietEndpoint(`dead letters of ${name}`, deps),
+      batch: deadLetterBatch,
+      sendsMax: deadLetterSendsMax,
+      // Dead letters are written even if the subscription is paused or its endpoint is unhealthy.
+      flowState: runningFlow,
+    };
+  }
+
+  #open(subscription: Subscription, profile: Profile, queue: QueueOptions): Dispatcher {
+    const { deps, defaults, onDrained } = this.#options;
+    return new Dispatcher({
+      ...queue,
+      queue: { subscription: subscription.id, stage: queue.stage },
+      subscription: knownUnder(profile, subscription),
+      policy: policyOf(subscription, profile, defaults),
+      deps,
+      onDrained: () => onDrained?.(subscription.id),
+      onBroken: () => {
+        this.#broken += 1;
+      },
+    });
   }
 
   /** Shared by all subscriptions that send to the same URL under the same rules. */

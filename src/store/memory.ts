@@ -67,6 +67,8 @@ export class MemoryStore implements WholeStore {
   readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
   #eventsMade = 0;
   #leasesMade = 0;
+  /** Deleted, with dead letters that are yet to be written. */
+  readonly #retired = new Map<SubscriptionId, Subscription>();
   #subscriptionsMade = 0;
   #revisionsMade = 0;
 
@@ -136,10 +138,13 @@ export class MemoryStore implements WholeStore {
   #settleOne(settlement: Settlement): boolean {
     const row = this.#rows.get(rowKey(settlement.delivery));
     if (row === undefined || row.lease !== settlement.lease) return false;
+    const isOpen = this.#subscriptions.has(row.id.subscription);
+    if (settlement.kind === "due" && settlement.stage === "deliver" && !isOpen) return false;
     switch (settlement.kind) {
       case "gone":
         this.#dequeue(row);
         this.#rows.delete(rowKey(row.id));
+        this.#forgetRetired(row.id.subscription);
         return true;
       case "back":
         if (row.leasedUntil === null) return false;
@@ -170,7 +175,7 @@ export class MemoryStore implements WholeStore {
   // Reading.
 
   async counts(): Promise<readonly QueueCount[]> {
-    return [...this.#subscriptions.keys()]
+    return [...this.#subscriptions.keys(), ...this.#retired.keys()]
       .flatMap((subscription) => stages.map((stage) => ({ subscription, stage })))
       .map((queue) => {
         const line = this.#line(queue);
@@ -201,7 +206,9 @@ export class MemoryStore implements WholeStore {
   async skip(queue: Queue, _step: SkipStep | null): Promise<{ dropped: number; next: null }> {
     const line = this.#line(queue);
     for (const row of line) this.#rows.delete(rowKey(row.id));
-    return { dropped: line.splice(0).length, next: null };
+    const dropped = line.splice(0).length;
+    this.#forgetRetired(queue.subscription);
+    return { dropped, next: null };
   }
 
   async hasten(
@@ -265,9 +272,13 @@ export class MemoryStore implements WholeStore {
   async catalog(only?: RecordNames): Promise<Catalog> {
     const names = only?.topics.map((name) => name.toLowerCase()) ?? this.#topics.keys();
     const ids = only?.subscriptions ?? this.#subscriptions.keys();
+    const retired = (only?.subscriptions ?? [...this.#retired.keys()]).flatMap(
+      (id) => this.#retired.get(id) ?? [],
+    );
     return {
       topics: [...names].flatMap((name) => this.#topics.get(name) ?? []),
       subscriptions: [...ids].flatMap((id) => this.#subscriptions.get(id) ?? []),
+      ...(retired.length > 0 && { retired }),
     };
   }
 
@@ -333,16 +344,23 @@ export class MemoryStore implements WholeStore {
 
   #drop(subscription: Subscription): void {
     const { id } = subscription;
-    let count = 0;
-    for (const stage of stages) {
-      const queue = { subscription: id, stage };
-      for (const row of this.#line(queue)) this.#rows.delete(rowKey(row.id));
-      count += this.#line(queue).length;
-      this.#lines.delete(lineKey(queue));
-    }
+    const queue = { subscription: id, stage: "deliver" } as const;
+    const count = this.#line(queue).length;
+    for (const row of this.#line(queue)) this.#rows.delete(rowKey(row.id));
+    this.#lines.delete(lineKey(queue));
+    this.#retired.set(id, subscription);
+    this.#forgetRetired(id);
     this.#subscriptions.delete(id);
     this.#subscriptionIds.delete(nameKey(subscription));
     for (const listener of this.#droppedListeners) listener(id, count);
+  }
+
+  /** Once its last dead letter is gone. */
+  #forgetRetired(id: SubscriptionId): void {
+    const queue = { subscription: id, stage: "deadLetter" } as const;
+    if (!this.#retired.has(id) || this.#line(queue).length > 0) return;
+    this.#retired.delete(id);
+    this.#lines.delete(lineKey(queue));
   }
 
   #line(queue: Queue): Row[] {

@@ -36,6 +36,26 @@ export const durabilityCases: Cases = (on) => {
     assert.deepEqual(namesOf(claim.deliveries).toSorted(), names.toSorted());
   });
 
+  on("dead letters of a removed subscription outlive a crash (L-1)", async (scene) => {
+    if (scene.harness.reopen === undefined) return scene.skip(forgets);
+    const [id] = scene.ids;
+    await scene.store.append(routedTo([id], "letter", "waits"), startAt);
+    const { deliveries } = await scene.store.claim(queueOf(id), want({ max: 1 }));
+    await scene.store.settle(
+      deliveries.map((one) => due(one, { stage: "deadLetter", at: startAt })),
+    );
+    await scene.store.removeSubscription(id);
+    const { retired } = await scene.store.catalog();
+    const store = await scene.harness.reopen();
+    assert.equal(retired?.length, 1);
+    assert.deepEqual((await store.catalog()).retired, retired);
+    assert.deepEqual((await store.claim(queueOf(id), want())).deliveries, []);
+    const letters = await store.claim(queueOf(id, "deadLetter"), want());
+    assert.deepEqual(namesOf(letters.deliveries), ["letter"]);
+    await store.settle(letters.deliveries.map(gone));
+    assert.equal((await store.catalog()).retired, undefined);
+  });
+
   on("an event of a custom schema is there after a crash with its envelope", async (scene) => {
     if (scene.harness.reopen === undefined) return scene.skip(forgets);
     const [id] = scene.ids;

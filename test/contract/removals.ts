@@ -1,5 +1,5 @@
 // The contract of removing a subscription: what waits for it is dropped and counted, and nothing
-// of it is seen again.
+// of it is seen again, except its dead letters, until they are gone.
 
 import assert from "node:assert/strict";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
@@ -31,11 +31,11 @@ export const removalCases: Cases = (on) => {
     const { deliveries } = await store.claim(queueOf(id), want({ max: 2 }));
     await store.settle(deliveries.map((one) => due(one, { stage: "deadLetter" })));
     await store.removeSubscription(id);
-    assert.equal(await drops.of(id), 451);
+    assert.equal(await drops.of(id), 449, "all but two, which are dead letters");
     await store.removeSubscription(id);
     await store.append(routedTo([other], "after"), startAt);
-    assert.deepEqual(drops.all, [[id, 451]]);
-    if (harness.bodies !== undefined) assert.equal(await harness.bodies(), 2);
+    assert.deepEqual(drops.all, [[id, 449]]);
+    if (harness.bodies !== undefined) assert.equal(await harness.bodies(), 4);
     const rest = await store.claim(queueOf(other), want());
     assert.deepEqual(namesOf(rest.deliveries), ["shared", "after"]);
   });
@@ -51,6 +51,45 @@ export const removalCases: Cases = (on) => {
     assert.equal(await drops.of(id), 1);
     assert.deepEqual(await countsOf(store), []);
   });
+
+  on(
+    "dead letters of a removed subscription can be written, and its record is kept so long (L-1)",
+    async (scene) => {
+      const { store, ids, harness } = scene;
+      const [id] = ids;
+      await store.append(routedTo([id], "a", "b", "late", "waits"), startAt);
+      const { deliveries } = await store.claim(queueOf(id), want({ max: 3 }));
+      const [a, b, late] = deliveries;
+      assert.ok(a && b && late);
+      await store.settle([a, b].map((one) => due(one, { stage: "deadLetter", at: startAt })));
+      const before = (await store.catalog()).subscriptions.find((one) => one.id === id);
+      const drops = new Drops(store);
+      await store.removeSubscription(id);
+      assert.equal(await drops.of(id), 2);
+      const nothing = await store.settle([due(late, { stage: "deadLetter", at: startAt })]);
+      assert.deepEqual(nothing, [false], "what was not given up before");
+      const catalog = await store.catalog();
+      assert.deepEqual(catalog.retired, [before]);
+      assert.ok(!catalog.subscriptions.some((one) => one.id === id));
+      const named = await store.catalog({ topics: [], subscriptions: [id] });
+      assert.deepEqual(named, { topics: [], subscriptions: [], retired: [before] });
+      assert.deepEqual(await countsOf(store), [
+        { subscription: id, stage: "deadLetter", waiting: 2 },
+      ]);
+      await store.append(routedTo([id], "new"), startAt);
+      assert.deepEqual((await store.claim(queueOf(id), want())).deliveries, []);
+      const letters = await store.claim(queueOf(id, "deadLetter"), want());
+      assert.deepEqual(namesOf(letters.deliveries), ["a", "b"]);
+      const [one, two] = letters.deliveries;
+      assert.ok(one && two);
+      assert.deepEqual(await store.settle([gone(one)]), [true]);
+      assert.equal((await store.catalog()).retired?.length, 1);
+      assert.deepEqual(await store.settle([gone(two)]), [true]);
+      assert.equal((await store.catalog()).retired, undefined);
+      assert.deepEqual(await countsOf(store), []);
+      if (harness.bodies !== undefined) assert.equal(await harness.bodies(), 0);
+    },
+  );
 
   on("an append leaves out subscriptions that are gone", async ({ store, ids: [id, other] }) => {
     await store.removeSubscription(id);

@@ -274,7 +274,7 @@ class SqliteDisk implements Disk {
   }
 
   async leftovers(): Promise<readonly string[]> {
-    return ["deliveries", "events", "removals"].flatMap((table) => {
+    return ["deliveries", "events", "removals", "retired"].flatMap((table) => {
       const row = this.#database.prepare(`SELECT count(*) AS count FROM ${table}`).get();
       return row?.count === 0 ? [] : [`${row?.count} ${table}`];
     });

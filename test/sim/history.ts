@@ -97,6 +97,7 @@ export interface Tale {
   readonly append: Append;
   readonly publication: Publication;
   readonly subscription: SubscriptionId;
+  /** When its subscription was; what was a dead letter by then goes on, and is null here. */
   readonly removed: Mark | null;
   /** When an operator dropped it. */
   readonly skipped: Mark | null;
@@ -270,7 +271,9 @@ function tellTales(journal: Journal): Tale[] {
       const ordered = [...(entries.get(key) ?? []), ...steering].toSorted((a, b) => a.seq - b.seq);
       const publication = publications.get(append.publication);
       if (publication === undefined) throw new Error("an event came from nowhere");
-      return { append, publication, subscription, removed, ...replay(append, ordered) };
+      const tale = replay(append, ordered);
+      const isLetter = removed !== null && stageAt(tale.steps, removed.seq) === "deadLetter";
+      return { append, publication, subscription, removed: isLetter ? null : removed, ...tale };
     }),
   );
 }
@@ -380,6 +383,17 @@ function replay(append: Append, entries: readonly Entry[]) {
     }
   }
   return { steps, sent, lost, settledOf, gone, skipped };
+}
+
+/** The stage that the store holds at a moment. */
+function stageAt(steps: readonly Step[], seq: number): Stage {
+  let stage: Stage = "deliver";
+  for (const step of steps) {
+    if (step.mark.seq > seq) break;
+    if (step.kind !== "settled" || !step.isCounted) continue;
+    if (step.settlement.kind === "due") stage = step.settlement.stage;
+  }
+  return stage;
 }
 
 function keyOf(systemId: string, subscription: SubscriptionId): string {

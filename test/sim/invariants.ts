@@ -102,10 +102,16 @@ function* upToDate(history: History): Iterable<Finding> {
   for (const send of history.journal.sends) {
     const { id, name } = send.subscription;
     const sender = history.record(send.subscription) ?? null;
+    // Dead letters of a subscription that is gone are written by its last terms (L-1).
+    const isLetter =
+      send.stage === "deadLetter" &&
+      !versions.some(
+        (one) => one.id === id && one.draft !== null && one.possibleUntil > send.begun.seq,
+      );
     const isPossible = versions.some(
       (one) =>
         one.id === id &&
-        one.possibleUntil > send.begun.seq &&
+        (isLetter || one.possibleUntil > send.begun.seq) &&
         one.draft !== null &&
         termsOf(one.draft) === termsOf(sender),
     );

@@ -165,6 +165,25 @@ export const plantedFaults: readonly PlantedFault[] = [
     weather: (drawn) => ({ ...drawn, acts: 40, stopsPerDay: 12, profile: "azure" }),
   },
   {
+    name: "dead letters that a deleted subscription takes along",
+    rule: "once all is well",
+    plant: {
+      deps: (deps) => {
+        const catalog: Everything["catalog"] = async (only) => {
+          const { topics, subscriptions } = await deps.store.catalog(only);
+          return { topics, subscriptions };
+        };
+        return { ...deps, store: { ...deps.store, catalog } };
+      },
+    },
+    weather: (drawn) => ({
+      ...drawn,
+      profile: "azure",
+      changes: 40,
+      network: { ...drawn.network, moods: ["final"], share: 0.9 },
+    }),
+  },
+  {
     name: "an endpoint whose health a restart forgets",
     rule: "H-1, H-2",
     plant: {

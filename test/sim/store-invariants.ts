@@ -71,6 +71,7 @@ function* removalsTold(history: History): Iterable<Finding> {
     const waiting = history.tales.filter(
       (tale) =>
         tale.subscription === subscription &&
+        tale.removed !== null &&
         (tale.gone === null || tale.gone.mark.seq > seq) &&
         (tale.skipped === null || tale.skipped.seq > seq),
     );

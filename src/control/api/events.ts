@@ -142,7 +142,7 @@ async function describer(deps: EventsDeps) {
   const now = deps.clock.now();
   return (id: SubscriptionId, waiting: Seen | null): Live => {
     const subscription = known.get(id);
-    if (subscription === undefined) return gone;
+    if (subscription === undefined) return { ...gone, waiting };
     const topic = topics.find(({ name }) => isSameName(name, subscription.topic));
     const profile = profiles[topic?.profile ?? deps.profile];
     const { ttlMs, attemptsMax, deadLetterLimitMs } = policyOf(

@@ -203,12 +203,15 @@ export class Deliveries {
     const { event, subscription } = settlement.delivery;
     const leases = this.#leases.pair(subscription);
     if (leases === undefined) return false;
-    const line = leases.find((one) => one.held.has(event));
+    // Nothing waits for a deleted subscription but its dead letters.
+    const isBackwards = settlement.kind === "due" && settlement.stage === "deliver";
+    if (isBackwards && leases[0] === undefined) return false;
+    const line = leases.find((one) => one?.held.has(event));
     if (line === undefined) {
       // Not leased: only a late answer to its latest settlement may still count.
       if (settlement.kind === "back") return false;
       const row = this.#statements.fence.get(event, subscription);
-      if (row?.fence !== settlement.lease) return false;
+      if (row?.fence !== settlement.lease || leases[row.stage as 0 | 1] === undefined) return false;
       this.#apply(settlement, row.stage as number);
       return true;
     }
@@ -226,6 +229,9 @@ export class Deliveries {
         this.#statements.removeDelivery.run(event, subscription);
         this.#statements.removeEvent.run(event, event);
         this.#counts.add(queue, -1);
+        if (this.#leases.pair(subscription)?.[0] === undefined) {
+          this.#statements.forgetRetired.run(subscription);
+        }
         return;
       case "back": {
         // The lease is over but it was the latest: an older one may not count again.

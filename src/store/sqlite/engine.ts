@@ -65,6 +65,7 @@ export class SqliteEngine {
     this.#sweep = new Sweep(database, statements);
     this.#registry = new SqliteRegistry(statements, this.#sweep, from);
     for (const id of this.#registry.ids()) leases.add(id);
+    for (const { id } of statements.retired.all()) leases.retire(id as number);
   }
 
   /** Never throws because of the disk: every operation gets its result. */

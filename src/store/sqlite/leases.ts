@@ -119,7 +119,8 @@ function isBefore(a: QueuePosition, b: QueuePosition): boolean {
 // The leases of all queues, and which queues the current round has touched: these are kept or
 // undone with it.
 
-export type LeasePair = readonly [deliver: QueueLeases, deadLetter: QueueLeases];
+/** Of a subscription that is retired, the first stage is gone. */
+export type LeasePair = readonly [deliver: QueueLeases | undefined, deadLetter: QueueLeases];
 
 export class Leases {
   readonly #pairs = new Map<SubscriptionId, LeasePair>();
@@ -134,8 +135,13 @@ export class Leases {
     this.#pairs.delete(id);
   }
 
-  has(subscription: SubscriptionId): boolean {
-    return this.#pairs.has(subscription);
+  /** Only its dead letters are left. */
+  retire(id: SubscriptionId): void {
+    this.#pairs.set(id, [undefined, this.#pairs.get(id)?.[1] ?? new QueueLeases()]);
+  }
+
+  has(queue: Queue): boolean {
+    return this.find(queue) !== undefined;
   }
 
   pair(subscription: SubscriptionId): LeasePair | undefined {

@@ -26,13 +26,12 @@ export class SqliteLedger {
     this.#counts.write();
     return this.#statements.counts
       .all()
-      .filter((row) => this.#leases.has(row.subscription as number))
-      .map((row) => {
-        const subscription = row.subscription as number;
-        const stage = stageOf(row.stage as number);
-        const waiting = row.waiting as number;
-        return { subscription, stage, waiting, ...this.#timesOf({ subscription, stage }) };
-      });
+      .map((row) => ({
+        ...{ subscription: row.subscription as number, stage: stageOf(row.stage as number) },
+        waiting: row.waiting as number,
+      }))
+      .filter((count) => this.#leases.has(count))
+      .map((count) => ({ ...count, ...this.#timesOf(count) }));
   }
 
   #timesOf(queue: Queue): Pick<QueueCount, "oldestAt" | "nextDueAt"> {
@@ -49,7 +48,7 @@ export class SqliteLedger {
   }
 
   waiting(queue: Queue, page: { readonly after: number; readonly limit: number }): Seen[] {
-    if (!this.#leases.has(queue.subscription)) return [];
+    if (!this.#leases.has(queue)) return [];
     this.#counts.write();
     const { subscription } = queue;
     const stage = stageNumber[queue.stage];
@@ -62,8 +61,9 @@ export class SqliteLedger {
   }
 
   look({ event, subscription }: DeliveryId): Seen | null {
-    if (!this.#leases.has(subscription)) return null;
     const row = this.#statements.look.get(event, subscription);
-    return row === undefined ? null : deliveryOf(row);
+    const stage = stageOf((row?.stage ?? 0) as number);
+    if (row === undefined || !this.#leases.has({ subscription, stage })) return null;
+    return deliveryOf(row);
   }
 }

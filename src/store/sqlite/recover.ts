@@ -33,6 +33,7 @@ const tables: Readonly<Record<string, readonly string[]>> = {
   topics: ["name"],
   subscriptions: ["id"],
   removals: ["subscription"],
+  retired: ["id"],
   events: ["number"],
   deliveries: ["event", "subscription"],
   notes: ["kind", "key"],

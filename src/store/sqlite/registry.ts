@@ -23,6 +23,8 @@ export class SqliteRegistry {
   readonly #topics = new Set<string>();
   readonly #written = new Set<SubscriptionId>();
   readonly #removed = new Set<SubscriptionId>();
+  /** Of the removed, those that have dead letters. */
+  readonly #retired = new Set<SubscriptionId>();
 
   /** Revisions are assigned above `from`. */
   constructor(statements: Statements, sweep: Sweep, from: number) {
@@ -33,7 +35,8 @@ export class SqliteRegistry {
 
   /** A round begins. */
   begin(): void {
-    for (const names of [this.#topics, this.#written, this.#removed]) names.clear();
+    const sets = [this.#topics, this.#written, this.#removed, this.#retired];
+    for (const names of sets) names.clear();
   }
 
   /** The records that the current round has written or deleted; null: none. */
@@ -46,7 +49,10 @@ export class SqliteRegistry {
   /** After a round that is on disk: there are leases for exactly the existing queues. */
   updateLeases(leases: Leases): void {
     for (const id of this.#written) leases.add(id);
-    for (const id of this.#removed) leases.remove(id);
+    for (const id of this.#removed) {
+      if (this.#retired.has(id)) leases.retire(id);
+      else leases.remove(id);
+    }
   }
 
   ids(): readonly SubscriptionId[] {
@@ -55,11 +61,15 @@ export class SqliteRegistry {
 
   catalog(only: RecordNames | undefined): Catalog {
     const { topics, topic, subscriptions, subscriptionById } = this.#statements;
+    const { retired, retiredById } = this.#statements;
     const topicRows = only?.topics.map((name) => topic.get(name)) ?? topics.all();
     const rows = only?.subscriptions.map((id) => subscriptionById.get(id)) ?? subscriptions.all();
+    const retiredRows = only?.subscriptions.map((id) => retiredById.get(id)) ?? retired.all();
+    const left = retiredRows.filter((row) => row !== undefined).map(subscriptionIn);
     return {
       topics: topicRows.filter((row) => row !== undefined).map(topicIn),
       subscriptions: rows.filter((row) => row !== undefined).map(subscriptionIn),
+      ...(left.length > 0 && { retired: left }),
     };
   }
 
@@ -102,10 +112,12 @@ export class SqliteRegistry {
   }
 
   removeSubscription(id: SubscriptionId): void {
+    const isRetired = this.#statements.addRetired.run(id).changes > 0;
     if (this.#statements.removeSubscription.run(id).changes === 0) return;
     this.#sweep.add(id);
     this.#written.delete(id);
     this.#removed.add(id);
+    if (isRetired) this.#retired.add(id);
   }
 }
 

@@ -105,4 +105,8 @@ export const migrations: readonly string[] = [
   -- How often brokers had passed an event on before it was published here.
   ALTER TABLE events ADD COLUMN hops INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- Deleted subscriptions whose dead letters are yet to be written, as they were.
+  CREATE TABLE retired (id INTEGER PRIMARY KEY, revision INTEGER NOT NULL, record TEXT NOT NULL);
+  `,
 ];

@@ -173,9 +173,23 @@ export function prepare(database: DatabaseSync) {
     firstRemoval: sql("SELECT * FROM removals LIMIT 1"),
     noteRemoval: sql("UPDATE removals SET dropped = ? WHERE subscription = ?"),
     removeRemoval: sql("DELETE FROM removals WHERE subscription = ?"),
-    removeCounts: sql("DELETE FROM counts WHERE subscription = ?"),
+    removeCounts: sql(
+      `DELETE FROM counts WHERE subscription = ?1
+       AND (stage = 0 OR NOT EXISTS (SELECT 1 FROM retired WHERE id = ?1))`,
+    ),
     someOf: sql(
-      "SELECT event FROM deliveries INDEXED BY deliveries_due WHERE subscription = ? LIMIT ?",
+      `SELECT event FROM deliveries INDEXED BY deliveries_due
+       WHERE subscription = ?1 AND stage <= ?2 LIMIT ?3`,
+    ),
+    retired: sql("SELECT * FROM retired ORDER BY id"),
+    retiredById: sql("SELECT * FROM retired WHERE id = ?"),
+    addRetired: sql(
+      `INSERT INTO retired SELECT id, revision, record FROM subscriptions WHERE id = ?1 AND EXISTS
+       (SELECT 1 FROM deliveries INDEXED BY deliveries_due WHERE subscription = ?1 AND stage = 1)`,
+    ),
+    forgetRetired: sql(
+      `DELETE FROM retired WHERE id = ?1 AND NOT EXISTS
+       (SELECT 1 FROM deliveries INDEXED BY deliveries_due WHERE subscription = ?1 AND stage = 1)`,
     ),
   };
 }

@@ -55,6 +55,7 @@ export class SqliteSteering {
       dropped += 1;
     }
     this.#counts.add(queue, -dropped);
+    this.#statements.forgetRetired.run(subscription);
     const hasDropped = from.hasDropped || dropped > 0;
     const last = places.at(-1);
     if (last !== undefined && places.length === steerRowsMax) {

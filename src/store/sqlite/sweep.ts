@@ -48,7 +48,9 @@ export class Sweep {
       return null;
     }
     const subscription = removal.subscription as number;
-    const rows = this.#statements.someOf.all(subscription, sweepRowsMax);
+    // Dead letters stay until they are written.
+    const isRetired = this.#statements.retiredById.get(subscription) !== undefined;
+    const rows = this.#statements.someOf.all(subscription, isRetired ? 0 : 1, sweepRowsMax);
     for (const row of rows) {
       this.#statements.removeDelivery.run(row.event as number, subscription);
       this.#statements.removeEvent.run(row.event as number, row.event as number);
