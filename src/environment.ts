@@ -15,7 +15,7 @@ import { type DeadLetters, openDeadLetters } from "./egress/deadletter/sink.ts";
 import { openDestinations } from "./egress/destination.ts";
 import { openAsk } from "./egress/http/ask.ts";
 import { openWebhook } from "./egress/http/webhook.ts";
-import { egressPolicyOf, entraOf, trustOf, versionOf } from "./room-options.ts";
+import { egressPolicyOf, entraOf, sendsMaxOf, trustOf, versionOf } from "./room-options.ts";
 import { trustAlso } from "./runtime/access/certificate.ts";
 import { keepSecret } from "./runtime/access/kept-file.ts";
 import { openKeys } from "./runtime/access/keys.ts";
@@ -197,8 +197,12 @@ function openSinks(
   const trust = trustOf(config);
   const policy = egressPolicyOf(config);
   const sendsMax = config.endpointSendsMax;
+  const allSendsMax = sendsMaxOf(config);
   const webhook = stack.adopt(
-    openWebhook({ ...environment, lateMax: sendsMax, ca, trust, policy }),
+    openWebhook({
+      ...{ ...environment, lateMax: sendsMax, ca, trust, policy },
+      ...{ allLateMax: Math.ceil(allSendsMax / 2), idleMax: allSendsMax },
+    }),
     (open) => open.close(),
   );
   const sink = stack.adopt(openDestinations({ ...environment, webhook, azure, policy }), (open) =>

@@ -15,6 +15,7 @@ import { type ModuleRules, moduleBatchDefaults } from "./edge/topic.ts";
 import type { Trust } from "./egress/http/connections.ts";
 import { type EgressPolicy, openEgressPolicy } from "./egress/policy.ts";
 import type { OwnPort } from "./runtime/http/topic-ports.ts";
+import { openFilesMax } from "./runtime/open-files.ts";
 import type { RoomRules } from "./wiring.ts";
 
 export function rulesOf(config: Config): RoomRules {
@@ -31,6 +32,7 @@ export function rulesOf(config: Config): RoomRules {
       deadLetterLimitMs: config.deadLetterLimitMs,
     },
     endpointSendsMax: config.endpointSendsMax,
+    allSendsMax: sendsMaxOf(config),
     health: {
       failuresMax: config.healthFailuresMax,
       firstWaitMs: config.healthFirstWaitMs,
@@ -108,6 +110,14 @@ export function settingsOf({ rows }: Config): SettingView[] {
 export function versionOf(): string {
   const text = readFileSync(join(import.meta.dirname, "../package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;
+}
+
+/**
+ * To all endpoints together. Each send holds an open file, and as many again may be late or idle;
+ * where the system allows few files, we send less at once and not into errors.
+ */
+export function sendsMaxOf({ sendsMax }: Config): number {
+  return Math.max(8, Math.min(sendsMax, Math.floor(openFilesMax() / 5)));
 }
 
 /** Undefined: every address is allowed. Refusal: InvalidSetting. */

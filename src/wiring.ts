@@ -60,6 +60,8 @@ export interface RoomRules {
   readonly auth: boolean;
   readonly defaults: PolicyDefaults;
   readonly endpointSendsMax: number;
+  /** To all endpoints together; without it there is no such bound. */
+  readonly allSendsMax?: number;
   /** When endpoints count as unhealthy. Default: the usual rules. */
   readonly health?: HealthRules;
   /** Null: every subscription is active at once, without a handshake. */
@@ -107,6 +109,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     profile: rules.profile,
     defaults: rules.defaults,
     sendsMax: rules.endpointSendsMax,
+    allSendsMax: rules.allSendsMax,
     ...(rules.health !== undefined && { health: rules.health }),
     onDrained: (subscription) => operator.drained(subscription),
   });

@@ -195,6 +195,15 @@ export const settings = {
       "Where to log failed attempts and refused publishes in the shape of Azure's diagnostic " +
       "logs: a file, which is appended to, or `stdout`.",
   }),
+  sendsMax: setting({
+    name: "sends-max",
+    kind: wholeNumber({ min: 8, max: 100_000 }),
+    default: "1000",
+    example: "200",
+    about:
+      "Requests that may be under way to all endpoints together; a fifth of the files that the " +
+      "system allows to be open, if that is less. A quarter is kept for endpoints that answer.",
+  }),
   endpointSendsMax: setting({
     name: "endpoint-concurrency",
     kind: wholeNumber({ min: 1, max: 10_000 }),

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../runtime/clock/virtual.ts";
 import { Endpoint } from "./endpoint.ts";
+import { SendBudget } from "./send-budget.ts";
 
 const now = Date.UTC(2030, 0, 1);
 const times = { now, sentAt: now };
@@ -75,4 +76,34 @@ test("a change of its health nudges all that wait (H-1), and whoever has left no
   endpoint.begin(now);
   endpoint.end("failed", times);
   assert.deepEqual(nudged, ["a", "b"]);
+});
+
+test("endpoints share what may be under way together, and none is forgotten", () => {
+  const clock = new VirtualClock({ startAt: now, patienceMs: 1_000 });
+  const budget = new SendBudget(8);
+  const openAt = (name: string) =>
+    new Endpoint({
+      ...{ name, sendsMax: 64, delayedDelivery: true, budget },
+      ...{ clock, log: { fact: () => {} } },
+    });
+  const hanging = openAt("http://hanging.test/");
+  while (hanging.room(now) > 0) hanging.begin(now);
+  const others = ["a", "b", "c"].map((name) => openAt(`http://${name}.test/`));
+  const sent: number[] = [];
+  const send = (index: number) => {
+    const endpoint = others[index] as Endpoint;
+    if (endpoint.room(now) > 0) {
+      sent.push(index);
+      endpoint.begin(now);
+    } else endpoint.wait(() => send(index));
+  };
+  for (const index of others.keys()) send(index);
+  assert.deepEqual(sent, [], "six are open to all, and taken");
+  hanging.wait(() => assert.fail("others have waited longer"));
+  hanging.end("failed", times);
+  assert.deepEqual(sent, [0]);
+  others[0]?.end("succeeded", times);
+  assert.deepEqual(sent, [0, 1]);
+  for (const _ of [1, 2, 3]) send(0);
+  assert.deepEqual(sent, [0, 1, 0, 0], "two are kept for those that answer");
 });

@@ -24,12 +24,15 @@ import {
 import { changePace, type Pace, readyAhead, takeTurn, turnAt } from "../core/delivery/rate.ts";
 import type { Clock, Instant, Log } from "../core/ports.ts";
 import type { EndpointState } from "../core/steering.ts";
+import type { SendBudget } from "./send-budget.ts";
 
 export interface EndpointOptions {
   /** Its name for people: the URL without its query. */
   readonly name: string;
   /** Sends that may be in flight together. */
   readonly sendsMax: number;
+  /** Of all endpoints together; without it there is no such bound. */
+  readonly budget?: SendBudget | undefined;
   /** Whether the profile makes deliveries to an unhealthy endpoint wait (P-10). */
   readonly delayedDelivery: boolean;
   readonly rules?: HealthRules;
@@ -62,6 +65,8 @@ export class Endpoint {
   #sends = 0;
   /** In a row, whatever its health: for people. */
   #failures = 0;
+  /** Whether the last send that ended was a success. */
+  #answers = false;
   /** Nudges of waiting dispatchers, in order. */
   readonly #waiting = new Set<() => void>();
 
@@ -103,7 +108,8 @@ export class Endpoint {
     const state = this.gate(now);
     if (state.kind === "closed") return 0;
     if (this.#pace !== null && turnAt(this.#pace) > now) return 0;
-    return Math.max(0, Math.min(this.#options.sendsMax, state.atOnce) - this.#sends);
+    const own = Math.max(0, Math.min(this.#options.sendsMax, state.atOnce) - this.#sends);
+    return Math.min(own, this.#options.budget?.room(this.#answers) ?? own);
   }
 
   /** How many sends to have ready besides those in flight: no more than may soon be sent. */
@@ -117,6 +123,7 @@ export class Endpoint {
   }
 
   begin(now: Instant): void {
+    this.#options.budget?.begin();
     this.#sends += 1;
     this.#fold({ kind: "sent", at: now }, now);
     if (this.#pace === null) return;
@@ -127,7 +134,11 @@ export class Endpoint {
   /** `unsent`: we aborted it ourselves, which says nothing about the endpoint. */
   end(result: "succeeded" | "failed" | "unsent", times: { now: Instant; sentAt: Instant }): void {
     this.#sends -= 1;
-    if (result !== "unsent") this.#failures = result === "failed" ? this.#failures + 1 : 0;
+    if (result !== "unsent") {
+      this.#failures = result === "failed" ? this.#failures + 1 : 0;
+      this.#answers = result === "succeeded";
+    }
+    this.#options.budget?.end();
     const { now, sentAt } = times;
     this.#hear(result === "unsent" ? { kind: result } : { kind: result, at: now, sentAt }, now);
   }
@@ -149,6 +160,12 @@ export class Endpoint {
    */
   wait(nudge: () => void): void {
     this.#waiting.add(nudge);
+    this.#waitForBudget();
+  }
+
+  #waitForBudget(): void {
+    const { budget } = this.#options;
+    if (budget?.room(this.#answers) === 0) budget.wait(this.#nudgeByBudget);
   }
 
   leave(nudge: () => void): void {
@@ -161,6 +178,12 @@ export class Endpoint {
     this.#waiting.clear();
     for (const nudge of waiting) nudge();
   }
+
+  /** A send of any endpoint has ended. */
+  readonly #nudgeByBudget = () => {
+    this.#nudgeForRoom(this.#options.clock.now());
+    if (this.#waiting.size > 0) this.#waitForBudget();
+  };
 
   /** Those that have waited longest first, as long as there is room. */
   #nudgeForRoom(now: Instant): void {

@@ -22,6 +22,7 @@ import {
 import { type DispatchDeps, Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { Endpoint } from "./endpoint.ts";
 import { HealthMemory } from "./health-memory.ts";
+import { SendBudget } from "./send-budget.ts";
 
 export interface RosterOptions {
   readonly deps: DispatchDeps & { readonly store: Memos };
@@ -32,6 +33,8 @@ export interface RosterOptions {
   readonly defaults: PolicyDefaults;
   /** Sends in flight at one endpoint. */
   readonly sendsMax: number;
+  /** To all endpoints together; without it there is no such bound. */
+  readonly allSendsMax?: number | undefined;
   readonly health?: HealthRules;
   /** Called when the drain of a subscription has ended. */
   readonly onDrained?: (subscription: SubscriptionId) => void;
@@ -69,6 +72,7 @@ interface Served {
 
 export class Roster implements Switchboard {
   readonly #options: RosterOptions;
+  readonly #budget: SendBudget | undefined;
   readonly #served = new Map<SubscriptionId, Served>();
   /** Of deleted subscriptions: what writes their last dead letters (L-1). */
   readonly #retired = new Map<SubscriptionId, Dispatcher>();
@@ -81,6 +85,8 @@ export class Roster implements Switchboard {
 
   constructor(options: RosterOptions) {
     this.#options = options;
+    const { allSendsMax } = options;
+    if (allSendsMax !== undefined) this.#budget = new SendBudget(allSendsMax);
     this.#healths = new HealthMemory(options.deps);
     options.deps.store.onWake((wake) => this.#wake(wake));
   }
@@ -296,7 +302,7 @@ export class Roster implements Switchboard {
   #endpoint(key: string, name: string, delayedDelivery: boolean): Endpoint {
     const { sendsMax, health, deps } = this.#options;
     return new Endpoint({
-      ...{ name, sendsMax, delayedDelivery },
+      ...{ name, sendsMax, delayedDelivery, budget: this.#budget },
       ...(health !== undefined && { rules: health }),
       health: this.#healths.healthOf(key),
       onHealth: (state) => this.#healths.put(key, state),

@@ -29,11 +29,14 @@ export interface Floor {
   readonly clock: Clock;
   readonly activity: Activity;
   readonly lateMax: number;
+  readonly allLateMax: number;
   readonly answerBytesMax: number;
   readonly answerDrainBytesMax: number;
   readonly connections: Connections;
   /** How many exchanges are late, by URL; only URLs that have any. */
   readonly late: Map<string, number>;
+  /** Of all URLs. */
+  lateCount: number;
   readonly exchanges: Set<Exchange>;
 }
 
@@ -153,7 +156,9 @@ export class Exchange implements Listener {
 
   #waitIsOver(): void {
     const { lateMs, waitMs } = this.limits;
-    const hasRoom = this.#isWritten && this.#lateCount < this.#floor.lateMax;
+    const { lateMax, allLateMax } = this.#floor;
+    const hasRoom =
+      this.#isWritten && this.#lateCount < lateMax && this.#floor.lateCount < allLateMax;
     if (this.#status > 0) this.#end(this.#answered());
     else if (lateMs <= waitMs) this.#end(this.#timedOut());
     else if (!hasRoom) this.#end({ ...this.#timedOut(), late: nothingLate });
@@ -177,6 +182,7 @@ export class Exchange implements Listener {
   }
 
   #countLate(by: 1 | -1): void {
+    this.#floor.lateCount += by;
     const count = this.#lateCount + by;
     if (count === 0) this.#floor.late.delete(this.#target.url);
     else this.#floor.late.set(this.#target.url, count);

@@ -17,6 +17,8 @@ export interface WebhookOptions {
   readonly activity: Activity;
   /** Requests to one URL that may stay open after their timeout; others are aborted. */
   readonly lateMax: number;
+  /** The same for all URLs together; without it there is no such bound. */
+  readonly allLateMax?: number;
   /** How much of an answer is kept, for stories. */
   readonly answerBytesMax?: number;
   /**
@@ -50,9 +52,11 @@ export function openWebhook(options: WebhookOptions): Webhook {
   const floor: Floor = {
     answerBytesMax: 1_024,
     answerDrainBytesMax: 65_536,
+    allLateMax: Number.POSITIVE_INFINITY,
     ...options,
     connections: new Connections({ keepAliveMs: 4_000, idleMax: 1_024, ca: [], ...options }),
     late: new Map(),
+    lateCount: 0,
     exchanges: new Set(),
   };
   const targets = new WeakMap<Address, Target | null>();
