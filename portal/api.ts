@@ -61,7 +61,9 @@ export async function send(path: string, init: RequestInit): Promise<Response> {
 /** The session has ended: continue on the sign-in page. */
 function leaveWhenSignedOut(path: string): void {
   // A publish is refused because of its key, not because of the session.
-  if (!path.startsWith("/topics/")) location.assign("/signin");
+  if (path.startsWith("/topics/")) return;
+  const to = encodeURIComponent(location.pathname + location.search);
+  location.assign(`/signin?to=${to}`);
 }
 
 async function refusalIn(response: Response): Promise<Refused> {

@@ -75,7 +75,10 @@ test("a file that is not there is not the page", async () => {
 
 test("whoever has not signed in is shown the way, and gets no file", async () => {
   const { first } = await visit("/portal/topics", { isSignedIn: false });
-  assert.deepEqual([first.status, first.headers?.location], [303, "/signin"]);
+  const way = "/signin?to=%2Fportal%2Ftopics";
+  assert.deepEqual([first.status, first.headers?.location], [303, way], "and back again");
+  const home = await visit("/", { isSignedIn: false });
+  assert.equal(home.first.headers?.location, "/signin");
   await assert.rejects(visit("/portal/assets/a.js", { isSignedIn: false }), (error) => {
     return error instanceof Refusal && error.code === "Unauthorized";
   });

@@ -7,6 +7,7 @@
 
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Request, Route } from "../core/request.ts";
+import { signinPath } from "./signin/session.ts";
 
 export interface PortalDeps {
   readonly assets: {
@@ -44,7 +45,8 @@ export function portalRoutes(deps: PortalDeps): Route[] {
 
 function servePage(deps: PortalDeps, request: Request): Reply {
   if (!deps.isSignedIn(request)) {
-    return { status: 303, headers: { location: "/signin", "cache-control": "no-store" } };
+    const location = signinPath(addressOf(request));
+    return { status: 303, headers: { location, "cache-control": "no-store" } };
   }
   const page = deps.assets.find("index.html", "");
   if (page === null) {
@@ -64,6 +66,17 @@ function servePage(deps: PortalDeps, request: Request): Reply {
     },
     body: new TextDecoder().decode(page.bytes).replaceAll("__NONCE__", nonce),
   };
+}
+
+/** As it stands in the browser. */
+function addressOf({ params, query }: Request): string {
+  const names = params["*"]?.split("/").map(encodeURIComponent).join("/");
+  if (names === undefined) return "/";
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  const search = new URLSearchParams(Object.fromEntries(given)).toString();
+  return `/portal/${names}${search === "" ? "" : `?${search}`}`;
 }
 
 function policyWith(nonce: string): string {

@@ -79,6 +79,29 @@ test("the admin key signs in as well, and another does not", async () => {
   await assert.rejects(give("the key", { origin: "https://evil.example" }), Refusal);
 });
 
+test("signing in leads on to where one was going, and nowhere else", async () => {
+  const { ask } = openDoor();
+  const enter = async (to: string) => {
+    const form = new URLSearchParams({ key: "the key", to }).toString();
+    return (await ask("POST", "/signin", { body: Buffer.from(form) })).headers.location;
+  };
+  const story = "/portal/deliveries/a%20b?tab=state&x=1";
+  assert.equal(await enter(story), story);
+  const shown = await ask("GET", "/signin", { query: { to: story } });
+  assert.ok(shown.body?.includes(`value="${story.replace("&", "&amp;")}"`));
+  const elsewhere = [
+    "//evil.example",
+    "https://evil.example/portal/",
+    "/portal/\\evil",
+    "/signout",
+  ];
+  for (const to of [...elsewhere, '/portal/"><script>', "/portalx"]) {
+    assert.equal(await enter(to), "/", to);
+    const page = await ask("GET", "/signin", { query: { to } });
+    assert.ok(page.body?.includes('name="to" value="/"'), to);
+  }
+});
+
 test("whoever signs out is out, whatever their cookie says", async () => {
   const { deps, ask } = openDoor();
   const token = tokenOf(linkOf(deps, base));

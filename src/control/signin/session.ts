@@ -51,12 +51,13 @@ export function sessionRoutes(deps: SessionDeps): Route[] {
 
 function enterByLink(deps: SessionDeps, asked: Request): Reply {
   const { token } = asked.query;
-  if (!deps.auth || (token === undefined && isSignedIn(deps, asked))) return lead("/");
-  if (token === undefined) return page(200, signinPage(null));
+  const to = wayOn(asked.query.to);
+  if (!deps.auth || (token === undefined && isSignedIn(deps, asked))) return lead(to);
+  if (token === undefined) return page(200, signinPage(null, to));
   const name = deps.sessions.enter(token);
   if (name === null) {
     deps.log.fact("warn", "session.refused", { with: "link", remote: asked.remote });
-    return page(401, signinPage("This link has been used, or is too old."));
+    return page(401, signinPage("This link has been used, or is too old.", to));
   }
   deps.log.fact("info", "session.opened", { with: "link", remote: asked.remote });
   return page(200, leadingPage, cookie(asked, name, deps.lifeMs));
@@ -64,14 +65,16 @@ function enterByLink(deps: SessionDeps, asked: Request): Reply {
 
 function enterByKey(deps: SessionDeps, asked: Request): Reply {
   refuseAstray(deps, asked);
-  if (!deps.auth) return lead("/");
-  const key = new URLSearchParams(Buffer.from(asked.body).toString("utf8")).get("key") ?? "";
+  const form = new URLSearchParams(Buffer.from(asked.body).toString("utf8"));
+  const to = wayOn(form.get("to") ?? undefined);
+  if (!deps.auth) return lead(to);
+  const key = form.get("key") ?? "";
   if (!deps.isAdminKey(key.trim())) {
     deps.log.fact("warn", "session.refused", { with: "key", remote: asked.remote });
-    return page(401, signinPage("That is not the admin key of this broker."));
+    return page(401, signinPage("That is not the admin key of this broker.", to));
   }
   deps.log.fact("info", "session.opened", { with: "key", remote: asked.remote });
-  return lead("/", cookie(asked, deps.sessions.open(), deps.lifeMs));
+  return lead(to, cookie(asked, deps.sessions.open(), deps.lifeMs));
 }
 
 function leave(deps: SessionDeps, asked: Request): Reply {
@@ -152,7 +155,22 @@ const leadingPage = html({
   main: '<h1>Signed in</h1><p><a href="/">Open the portal</a></p>',
 });
 
-function signinPage(wrong: string | null): string {
+/** Where to after signing in: a page of the portal, and nothing else. */
+function wayOn(to: string | undefined): string {
+  return to !== undefined && to.length <= wayOnMax && portalPage.test(to) ? to : "/";
+}
+
+/** Characters that need no escape in an attribute, either. */
+const portalPage = /^\/portal(?:\/[\w.~%:@!$()*+,;=-]*)*(?:\?[\w.~%:@!$()*+,;=/?&-]*)?$/;
+const wayOnMax = 2_000;
+
+/** Where an address of the portal leads for whoever has not signed in. */
+export function signinPath(to: string): string {
+  const way = wayOn(to);
+  return way === "/" ? "/signin" : `/signin?to=${encodeURIComponent(way)}`;
+}
+
+function signinPage(wrong: string | null, to: string): string {
   const said = wrong === null ? "" : `<p class="wrong" role="alert">${wrong}</p>`;
   return html({
     head: "",
@@ -161,6 +179,7 @@ function signinPage(wrong: string | null): string {
       "<p>Run <code>posthorn portal</code> on the broker's machine for a link that works once, or " +
       "give the admin key. It is in the data folder, in <code>admin.key</code>.</p>" +
       '<form method="post" action="/signin"><label for="key">Admin key</label>' +
+      `<input type="hidden" name="to" value="${to.replaceAll("&", "&amp;")}">` +
       '<input id="key" name="key" type="password" autocomplete="current-password" required ' +
       'autofocus><button type="submit">Sign in</button></form>',
   });
