@@ -75,8 +75,8 @@ const nowhere =
 const keysPerLook = 1_000;
 
 /** Blobs that are read at the same time, and how large they may be together. */
-const readsMax = 4;
-const readBytesMax = 8 * 1024 * 1024;
+const readsMax = 16;
+const readBytesMax = 1024 * 1024;
 
 /** From the newest hour back; after the bookmark, where there is one. */
 export async function* findLetters(

@@ -13,8 +13,9 @@ import {
 } from "./find-letters.ts";
 import type { Order } from "./redrive-order.ts";
 
-/** Whole letters of a large blob are held so many at a time. */
-const lettersPerRead = 100;
+/** So many whole letters are held at a time, of so many blobs. */
+const lettersAhead = 100;
+const blobsAhead = 8;
 
 /** Gets reports on the way. */
 export interface Ear {
@@ -47,8 +48,8 @@ export async function* gatherLetters(
 }
 
 /**
- * Letters with their events, and how often each has been redriven. A blob is read once for some
- * hundred letters that follow one another.
+ * Letters with their events, and how often each has been redriven. Some are read ahead together, a
+ * blob once for all of its letters that follow one another.
  */
 export async function* lettersAt(
   deps: LetterDeps,
@@ -56,30 +57,45 @@ export async function* lettersAt(
   ear: Ear,
 ): AsyncGenerator<{ readonly letter: WholeLetter; readonly times: number }, void, void> {
   for (let from = 0; from < places.length; ) {
-    const first = places[from] as LetterPath;
-    const ahead = places.slice(from, from + lettersPerRead);
-    const beyond = ahead.findIndex((place) => !isSameBlob(first, place));
-    const some = beyond < 0 ? ahead : ahead.slice(0, beyond);
-    from += some.length;
-    const indexes = some.map(({ index }) => index);
-    const found = await lettersIn(deps, first, first.path, indexes);
-    const times = "why" in found ? [] : await timesRedriven(deps, found.letters);
+    const blobs = nextBlobs(places.slice(from, from + lettersAhead));
+    from += blobs.flat().length;
+    const read = (await Promise.all(blobs.map((some) => readBlob(deps, some)))).flat();
+    const found = read.flatMap((each) => ("letter" in each ? each.letter : []));
+    const times = await timesRedriven(deps, found);
     if (ear.signal.aborted) return;
-    for (const { account, container, path, index } of some) {
-      const name = `${account}/${container}/${path}, record ${index}`;
-      if ("why" in found) {
-        ear.skip(`${name}: ${found.why}`);
-        continue;
-      }
-      const at = found.letters.findIndex(({ place }) => place.index === index);
-      const letter = found.letters[at];
-      if (letter !== undefined) yield { letter, times: times[at] ?? 0 };
-      else {
-        const remark = found.remarks.find((each) => each.index === index);
-        ear.skip(remark?.words ?? `${name}: There is no such record.`);
-      }
+    for (const each of read) {
+      if ("why" in each) ear.skip(each.why);
+      else yield { letter: each.letter, times: times[found.indexOf(each.letter)] ?? 0 };
     }
   }
+}
+
+/** Places that follow one another in one blob, for the first few blobs. */
+function nextBlobs(places: readonly LetterPath[]): readonly LetterPath[][] {
+  const blobs: LetterPath[][] = [];
+  for (const place of places) {
+    const last = blobs.at(-1);
+    if (last?.[0] !== undefined && isSameBlob(last[0], place)) last.push(place);
+    else if (blobs.length < blobsAhead) blobs.push([place]);
+    else break;
+  }
+  return blobs;
+}
+
+type Read = { readonly letter: WholeLetter } | { readonly why: string };
+
+async function readBlob(deps: LetterDeps, places: readonly LetterPath[]): Promise<readonly Read[]> {
+  const [first] = places as [LetterPath];
+  const indexes = places.map(({ index }) => index);
+  const found = await lettersIn(deps, first, first.path, indexes);
+  return places.map(({ account, container, path, index }): Read => {
+    const name = `${account}/${container}/${path}, record ${index}`;
+    if ("why" in found) return { why: `${name}: ${found.why}` };
+    const letter = found.letters.find(({ place }) => place.index === index);
+    if (letter !== undefined) return { letter };
+    const remark = found.remarks.find((each) => each.index === index);
+    return { why: remark?.words ?? `${name}: There is no such record.` };
+  });
 }
 
 /** The same reader, which waits for no store once the signal has aborted. */
