@@ -61,7 +61,7 @@ function planJobs(): readonly Job[] {
   const others = files.filter((file) => !isLaw(file));
   const ordered = [...others.filter(isLong), ...others.filter((file) => !isLong(file))];
   const jobs = ordered.map((file) => ({ file, args: [] }));
-  return laws.length === 0 ? jobs : [...jobs, { file: "test/laws.ts", args: laws }];
+  return laws.length === 0 ? jobs : [...jobs, { file: "test/in-one-process.ts", args: laws }];
 }
 
 /** What a file reports comes in one piece, when the file is done. */
