@@ -2,9 +2,11 @@
 // A fault that no test notices is printed: a test is missing there, or the code is not needed.
 //
 //   npm run mutate -- --files 'src/core/delivery/*.ts' [--count N] [--seed N] [--minutes M]
+//   npm run mutate -- --at src/core/delivery/retry.ts:282        those on one line
 //
-// The tests concerned are those of the same room that import the file, by however many steps; the
-// nearest run first. Without --count all faults are tried.
+// The tests concerned are those of the same room that import the file, by however many steps, the
+// nearest first; then those of other rooms that are nearest to it. Without --count all faults are
+// tried.
 
 import { spawn } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
@@ -17,6 +19,7 @@ import { type Mutant, mutantsOf } from "./mutants.ts";
 const { values: options } = parseArgs({
   options: {
     files: { type: "string", multiple: true, default: ["src/core/**/*.ts"] },
+    at: { type: "string", multiple: true },
     count: { type: "string" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     minutes: { type: "string", default: "20" },
@@ -53,7 +56,7 @@ await Promise.all(Array.from({ length: availableParallelism() }, work));
 const { noticed, lived, unproved } = verdicts;
 const timedOut = verdicts["timed out"];
 console.log(`${noticed + timedOut} noticed (${timedOut} by the time they took), ${lived} lived`);
-if (unproved > 0) console.log(`${unproved} are in files that no test of their room imports`);
+if (unproved > 0) console.log(`${unproved} are in files that no test imports`);
 if (trials.length > 0) console.log(`${trials.length} were not tried for want of time`);
 
 async function work(): Promise<void> {
@@ -87,29 +90,36 @@ async function judge(trial: Trial): Promise<Verdict> {
   return "lived";
 }
 
-/** The nearest, then all others. */
 function testsOf(file: string): readonly (readonly string[])[] {
-  const room = file.split("/").slice(0, 2).join("/");
-  const rooms = [`${room}/**/*.test.ts`, ...(alsoProvedBy[`${room}/`] ?? [])];
-  const found = globSync(rooms).flatMap((test) => {
-    const steps = distance(test, file);
-    return steps === null ? [] : [{ test, steps }];
-  });
-  const nearest = Math.min(...found.map(({ steps }) => steps));
-  const near = found.filter(({ steps }) => steps === nearest).map(({ test }) => test);
-  const far = found.filter(({ steps }) => steps > nearest).map(({ test }) => test);
-  return [near, far].filter((tests) => tests.length > 0);
+  const room = `${file.split("/").slice(0, 2).join("/")}/`;
+  const isOwn = (test: string) => test.startsWith(room) || alsoProvedBy[room]?.includes(test);
+  const found = globSync(["src/**/*.test.ts", ...(alsoProvedBy[room] ?? [])])
+    .map((test) => ({ test, steps: distance(test, file) }))
+    .filter(({ steps }) => steps < Number.POSITIVE_INFINITY);
+  const [near, far] = byDistance(found.filter(({ test }) => isOwn(test)));
+  const [others] = byDistance(found.filter(({ test }) => !isOwn(test)));
+  return [near, far, others].filter((tests) => tests.length > 0);
 }
 
-/** How many imports lie between; null: none lead there. */
-function distance(from: string, to: string): number | null {
+type Found = readonly { readonly test: string; readonly steps: number }[];
+
+/** The nearest, and the rest. */
+function byDistance(found: Found): readonly [readonly string[], readonly string[]] {
+  const nearest = Math.min(...found.map(({ steps }) => steps));
+  const pick = (isNear: boolean) =>
+    found.filter(({ steps }) => (steps === nearest) === isNear).map(({ test }) => test);
+  return [pick(true), pick(false)];
+}
+
+/** How many imports lie between; infinite when none lead there. */
+function distance(from: string, to: string): number {
   let ring = [from];
   const seen = new Set(ring);
   for (let steps = 0; ring.length > 0; steps += 1) {
     if (ring.includes(to)) return steps;
     ring = ring.flatMap(importsOf).filter((file) => !seen.has(file) && seen.add(file));
   }
-  return null;
+  return Number.POSITIVE_INFINITY;
 }
 
 /** All in one process, which is ended at the first test that fails. */
@@ -145,12 +155,15 @@ function run(trial: Trial, tests: readonly string[]): Promise<Verdict> {
 
 function tell({ file, start, end, text }: Trial, verdict: Verdict): string {
   const source = readFileSync(file, "utf8");
-  const line = source.slice(0, start).split("\n").length;
   const from = source.lastIndexOf("\n", start) + 1;
   const before = source.slice(from, start).trimStart();
   const after = source.slice(end).split("\n", 1)[0];
   const was = source.slice(start, end).replace(/\s+/g, " ");
-  return `${verdict}: ${file}:${line}: ${before}⟦${was} → ${text}⟧${after}`;
+  return `${verdict}: ${file}:${lineAt(source, start)}: ${before}⟦${was} → ${text}⟧${after}`;
+}
+
+function lineAt(source: string, offset: number): number {
+  return source.slice(0, offset).split("\n").length;
 }
 
 function memoize<T>(compute: (key: string) => T): (key: string) => T {
