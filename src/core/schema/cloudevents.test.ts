@@ -42,6 +42,7 @@ test("an event is kept as it was written, and nothing is stamped", () => {
         text,
         envelope: null,
         trace: null,
+        hops: 0,
       },
       fields: {
         id: "A234-1234-1234",

@@ -41,6 +41,7 @@ test("an event is kept as it was written, with the envelope that the mapping mak
           '"eventType":"Created","eventTime":"2030-01-31T13:05:09.0070000Z",' +
           '"dataVersion":"1.0","metadataVersion":"1"}',
         trace: null,
+        hops: 0,
       },
       fields: {
         id: "system-1",

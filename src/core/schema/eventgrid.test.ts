@@ -47,6 +47,7 @@ test("an accepted event is stamped with topic, metadataVersion and its system id
           '"dataVersion":"1.0","metadataVersion":"1"}',
         envelope: null,
         trace: null,
+        hops: 0,
       },
       fields: {
         id: "1807",
