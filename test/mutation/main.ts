@@ -47,10 +47,17 @@ const importsOf = memoize((file: string): readonly string[] => {
   return [...found].map(([, path]) => relative(root, join(root, dirname(file), path as string)));
 });
 
+const testsOf = memoize(findTests);
 const trials = drawTrials();
 const until = Date.now() + Number(options.minutes) * 60_000;
 console.log(`${trials.length} mutants, seed ${options.seed}`);
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+if (
+  (await run(null, [...new Set(trials.flatMap(({ file }) => testsOf(file).flat()))])) !== "lived"
+) {
+  console.error("These tests fail without any fault put in; mend them first.");
+  process.exit(1);
+}
 const verdicts: Record<Verdict, number> = { noticed: 0, "timed out": 0, lived: 0, unproved: 0 };
 await Promise.all(Array.from({ length: availableParallelism() }, work));
 const { noticed, lived, unproved } = verdicts;
@@ -90,7 +97,7 @@ async function judge(trial: Trial): Promise<Verdict> {
   return "lived";
 }
 
-function testsOf(file: string): readonly (readonly string[])[] {
+function findTests(file: string): readonly (readonly string[])[] {
   const room = `${file.split("/").slice(0, 2).join("/")}/`;
   const isOwn = (test: string) => test.startsWith(room) || alsoProvedBy[room]?.includes(test);
   const found = globSync(["src/**/*.test.ts", ...(alsoProvedBy[room] ?? [])])
@@ -123,8 +130,7 @@ function distance(from: string, to: string): number {
 }
 
 /** All in one process, which is ended at the first test that fails. */
-function run(trial: Trial, tests: readonly string[]): Promise<Verdict> {
-  const { file, start, end, text } = trial;
+function run(trial: Trial | null, tests: readonly string[]): Promise<Verdict> {
   const hook = new URL("apply.ts", import.meta.url).href;
   const args = ["--test-reporter=tap", "--test-force-exit", "test/in-one-process.ts", ...tests];
   const child = spawn(process.execPath, args, {
@@ -133,7 +139,9 @@ function run(trial: Trial, tests: readonly string[]): Promise<Verdict> {
       ...process.env,
       NODE_OPTIONS: `--import=${hook}`,
       NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"),
-      POSTHORN_MUTANT: JSON.stringify({ file: join(root, file), start, end, text }),
+      ...(trial && {
+        POSTHORN_MUTANT: JSON.stringify({ ...trial, file: join(root, trial.file) }),
+      }),
     },
   });
   return new Promise((resolve) => {
@@ -142,9 +150,11 @@ function run(trial: Trial, tests: readonly string[]): Promise<Verdict> {
       verdict ??= as;
       child.kill("SIGKILL");
     };
-    const timer = setTimeout(() => settle("timed out"), limitMs);
+    const timer = setTimeout(() => settle("timed out"), trial === null ? 10 * limitMs : limitMs);
     child.stdout.setEncoding("utf8").on("data", (said: string) => {
-      if (/^\s*not ok /m.test(said)) settle("noticed");
+      if (!/^\s*not ok /m.test(said)) return;
+      if (trial === null) console.error(said);
+      settle("noticed");
     });
     child.once("close", (code) => {
       clearTimeout(timer);

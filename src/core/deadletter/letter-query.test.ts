@@ -56,6 +56,16 @@ test("one looks where subscriptions send, and elsewhere when both names are give
   assert.throws(() => names({ container: "../up" }), isRefused("InvalidSetting"));
 });
 
+test("a query whose end is before its begin is refused by its name", () => {
+  const [earlier, later] = ["2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z"];
+  assert.equal(letterQueryOf({ from: earlier, to: earlier }).from, Date.parse(earlier));
+  assert.equal(letterQueryOf({ to: earlier }).from, null);
+  assert.throws(
+    () => letterQueryOf({ from: later, to: earlier }, "query."),
+    /query\.to must not be before query\.from/,
+  );
+});
+
 function letterOf(topic: string): Letter {
   const record = { id: "1", eventType: "t", eventTime: "2030-01-01T00:00:00Z", topic };
   const [read] = readLetters(JSON.stringify({ ...record, deadLetterReason: "r" }));

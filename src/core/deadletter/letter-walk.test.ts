@@ -121,6 +121,8 @@ test("a query by subscription and time lists the folders on its way and no other
     ...["", "BILLING/", "BILLING/2030/", "BILLING/2030/1/", "BILLING/2030/1/2/"],
     "BILLING/2030/1/2/9/",
   ]);
+  const newYear = { subscription: "billing", from: hour(1, 0), to: hour(1, 0) };
+  assert.equal((await stepsOf(reader, newYear)).length, 1, "a year begins with its first hour");
   const late = { subscription: "billing", from: hour(2, 9) + 1, to: hour(2, 10) - 1 };
   assert.deepEqual(pathsOf(await stepsOf(reader, late)), []);
 });

@@ -123,6 +123,11 @@ test("the service's example of a CloudEvent has no version, and gets one (L-7)",
   );
 });
 
+test("an Event Grid event with a member of its own called source stays one", () => {
+  const [letter] = lettersIn(real.replace('"eventType"', '"source": "x", "eventType"'));
+  assert.equal(letter?.form, "eventGrid");
+});
+
 test("an object, an object to a line, a byte order mark: all are blobs", () => {
   const line = JSON.stringify(JSON.parse(real));
   for (const blob of [real, `\uFEFF[${real}]`, ` \n${real}\n`, `${line}\r\n${line}\r\n`]) {

@@ -379,6 +379,14 @@ test("only time in which a dead-letter store was tried and failed counts (L-4)",
   assert.ok(first.kind === "retry");
   assert.equal(first.since, start + 9 * h - 20 * s);
   assert.equal(first.left.ms, 4 * h - 20 * s);
+  // The pause before the first write does not count either.
+  const paused = standing({}, { stage, since: start, dueAt: start + 5 * min });
+  const onTime = decide(paused, answered(503), {
+    now: start + 6 * min,
+    sentAt: start + 5 * min,
+    chance: 0,
+  });
+  assert.equal(onTime.kind === "retry" && onTime.since, start + 5 * min);
   const failing = { stage, attempts: 2, since: start, dueAt: start + h } as const;
   // Away for five hours after an hour of failures: the five do not count.
   const back = decide(standing({}, failing), answered(503), at(start + 6 * h + 20 * s));

@@ -200,8 +200,7 @@ function judgeBody(code: string, { status, body }: Answered): Finding {
 /** In practice the name occurs in any letter case. */
 function validationResponseIn(body: string): unknown {
   try {
-    const value: unknown = JSON.parse(body.replace(/^\uFEFF/, ""));
-    if (typeof value !== "object" || value === null) return undefined;
+    const value = JSON.parse(body.replace(/^\uFEFF/, "")) ?? {};
     const found = Object.entries(value).find(([name]) => /^validationresponse$/i.test(name));
     return found?.[1];
   } catch {

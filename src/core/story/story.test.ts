@@ -104,6 +104,8 @@ test("where notes and store disagree, the store is right", () => {
     const entry = entryWith({ passages: [passageWith(state, ...notes)] });
     const [delivery] = storyOf(entry, liveWith(live)).deliveryStories;
     assert.deepEqual([delivery?.state, delivery?.reason], [shown, reason], `${state} → ${shown}`);
+    const isWaiting = live.waiting != null;
+    assert.equal(delivery?.expiresAt !== null, isWaiting, "only what waits expires");
     const fates = [{ subscription: warehouse.id, name: "warehouse", state }];
     const listed = summaryOfListed({ ...entry, fates }, liveWith(live));
     assert.equal(listed.deliveries[0]?.state, shown);

@@ -14,6 +14,7 @@ const template = {
     count: { type: "int", defaultValue: 3 },
     secret: { type: "securestring" },
     odd: { type: "string", defaultValue: "[reference('x')]" },
+    size: { type: "string", defaultValue: "small", allowedValues: ["small", "large"] },
   },
   variables: {
     full: "[concat(parameters('name'), '-topic')]",
@@ -24,6 +25,7 @@ const template = {
     longer: "[padLeft('', 10000, 'y')]",
     copy: [
       { name: "squares", count: 3, input: "[mul(copyIndex('squares'), copyIndex('squares'))]" },
+      { name: "numbered", count: 2, input: "[concat('a', copyIndex('numbered', 1))]" },
     ],
   },
 };
@@ -78,6 +80,14 @@ test("expressions of templates come to what ARM makes of them", () => {
     ["[last('abc')]", "c"],
     ["[join(split('a-b_c', createArray('-', '_')), '.')]", "a.b.c"],
     ["[substring('orders', 1, 3)]", "rde"],
+    ["[startsWith('Orders', 'oRD')]", true],
+    ["[startsWith('ord', 'orders')]", false],
+    ["[padLeft('7', 3)]", "  7"],
+    ["[padLeft('7', 3, '0')]", "007"],
+    ["[length(range(0, 10000))]", 10_000],
+    ["[range(5, 0)]", []],
+    ["[parameters('size')]", "small"],
+    ["[variables('numbered')]", ["a1", "a2"]],
     ["[take(skip('orders', 1), 2)]", "rd"],
     ["[add(parameters('count'), div(7, 2))]", 6],
     ["[min(3, 2)]", 2],
@@ -121,6 +131,14 @@ test("what cannot be resolved is refused with its place, its text and the reason
     ["[resourceId('Microsoft.EventGrid/topics')]", /as many names as it has types/],
     ["[copyIndex()]", /outside of its loop/],
     ["[add('a', 1)]", /argument 1 must be a number/],
+    ["[add(1, 'a')]", /argument 2 must be a number/],
+    ["[startsWith('a', 1)]", /argument 2 must be a text/],
+    ["[join('a', ',')]", /argument 1 must be a list/],
+    ["[not(1)]", /argument 1 must be true or false/],
+    ["[range(0, 10001)]", /range\(\) makes at most 10000 numbers/],
+    ["[range(0, -1)]", /range\(\) makes at most 10000 numbers/],
+    ["[if(true(), 'yes')]", /if takes three arguments/],
+    ["[resourceId('a', 'b', 'c', 'A.B/c', 'x')]", /a type such as .* is missing/],
     ["[div(1, 0)]", /divided by zero/],
     [`[${"concat(".repeat(100)}${")".repeat(100)}]`, /nested deeper/],
     ["[]", /it ends too early/],
@@ -128,6 +146,16 @@ test("what cannot be resolved is refused with its place, its text and the reason
   for (const [text, words] of table) {
     assert.throws(() => resolve(text), { code: "InvalidSetting", message: words }, text);
   }
+});
+
+test("a parameter that is given must be one of those that are allowed", () => {
+  const sized = (text: string) => {
+    const parameters = new Map([["size", { kind: "text", text } as const]]);
+    const scope = openScope(template, { file: "main.json", place, parameters });
+    return resolveIn(scope, "[parameters('size')]", "here");
+  };
+  assert.equal(sized("large"), "large");
+  assert.throws(() => sized("huge"), /the parameter size must be one of small, large/);
 });
 
 test("any text survives being written into a template", () => {

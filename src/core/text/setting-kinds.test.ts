@@ -11,6 +11,7 @@ import {
   oneOf,
   seconds,
   urlFromHere,
+  wholeNumber,
 } from "./setting-kinds.ts";
 
 test("a refusal says of each kind what is allowed, in the words of its manual", () => {
@@ -21,6 +22,17 @@ test("a refusal says of each kind what is allowed, in the words of its manual", 
     );
   }
   assert.equal(seconds({ min: 1, max: 9 }).parse("9", "field"), 9_000);
+});
+
+test("a whole number is taken from its least to its most, and no other", () => {
+  const { parse } = wholeNumber({ min: 2, max: 9 });
+  assert.deepEqual(
+    ["2", "5", "9"].map((text) => parse(text, "field")),
+    [2, 5, 9],
+  );
+  for (const text of ["1", "10", "", "5.0", "-5", "five"]) {
+    assert.throws(() => parse(text, "field"), /field must be a whole number from 2 to 9/, text);
+  }
 });
 
 test("only the machine itself is loopback", () => {

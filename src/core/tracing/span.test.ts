@@ -56,6 +56,16 @@ test("an attempt is told in the words of the conventions, without the query of i
   assert.deepEqual([local["server.address"], local["server.port"]], ["[::1]", 8080]);
 });
 
+test("an event of a domain is named by the domain and its topic there", () => {
+  const [, inDomain] = [null, "eu"].map((domainTopic) => {
+    const parcel = parcelOf(["{}"]);
+    const subscription = { ...parcel.subscription, domainTopic };
+    return attemptSpan({ ...parcel, subscription, stage: "deliver", startedAt: startAt });
+  });
+  assert.equal(spanOf([one]).attributes["messaging.destination.name"], "orders");
+  assert.equal(inDomain?.attributes["messaging.destination.name"], "orders/eu");
+});
+
 test("an attempt ends with its status, and with the outcome's name when it failed", () => {
   const failed = attemptEnd({ kind: "answered", status: 503 }, "Busy", false);
   assert.deepEqual(failed, { error: "Busy", attributes: { "http.response.status_code": 503 } });
