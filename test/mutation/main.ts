@@ -5,8 +5,8 @@
 //   npm run mutate -- --at src/core/delivery/retry.ts:282        those on one line
 //
 // The tests concerned are those of the same room that import the file, by however many steps, the
-// nearest first; then those of other rooms that are nearest to it. Without --count all faults are
-// tried.
+// nearest first; then those of other rooms that import it themselves. Without --count all faults
+// are tried.
 
 import { spawn } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
@@ -76,12 +76,14 @@ async function work(): Promise<void> {
 }
 
 function drawTrials(): Trial[] {
-  const files = globSync(options.files)
-    .filter((file) => !file.endsWith(".test.ts"))
-    .toSorted();
-  const all = files.flatMap((file) =>
-    mutantsOf(readFileSync(file, "utf8")).map((mutant) => ({ ...mutant, file })),
-  );
+  const { at } = options;
+  const globs = at?.map((place) => place.split(":", 1)[0] as string) ?? options.files;
+  const files = new Set(globSync(globs).filter((file) => !file.endsWith(".test.ts")));
+  const all = [...files].toSorted().flatMap((file) => {
+    const source = readFileSync(file, "utf8");
+    const mutants = mutantsOf(source).map((mutant) => ({ ...mutant, file }));
+    return mutants.filter(({ start }) => at?.includes(`${file}:${lineAt(source, start)}`) ?? true);
+  });
   const dice = new Dice(Number(options.seed), "mutants");
   const drawn = all.map((trial) => ({ trial, at: dice.next() })).toSorted((a, b) => a.at - b.at);
   return drawn.slice(0, Number(options.count ?? all.length)).map(({ trial }) => trial);
@@ -104,7 +106,10 @@ function findTests(file: string): readonly (readonly string[])[] {
     .map((test) => ({ test, steps: distance(test, file) }))
     .filter(({ steps }) => steps < Number.POSITIVE_INFINITY);
   const [near, far] = byDistance(found.filter(({ test }) => isOwn(test)));
-  const [others] = byDistance(found.filter(({ test }) => !isOwn(test)));
+  const outside = found.filter(
+    ({ test, steps }) => !isOwn(test) && (steps === 1 || near.length === 0),
+  );
+  const [others] = byDistance(outside);
   return [near, far, others].filter((tests) => tests.length > 0);
 }
 
