@@ -116,6 +116,8 @@ test("little room, a slow disk and a strange clock are told", () => {
   ]);
   assert.equal(judgeFolder({ ...folder, freeBytes: 1_000 })[1]?.state, "problem");
   assert.deepEqual(statesOf(judgeClock(now, null)), ["clock: fine"], "no broker is there");
+  assert.deepEqual(statesOf(judgeClock(Date.UTC(2025, 0, 1), null)), ["clock: fine"]);
+  assert.deepEqual(statesOf(judgeClock(Date.UTC(2025, 0, 1) - 1, null)), ["clock: problem"]);
   assert.deepEqual(statesOf(judgeClock(0, 86_400_000)), [
     "clock: problem",
     "broker's clock: warning",

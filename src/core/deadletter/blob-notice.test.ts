@@ -38,6 +38,7 @@ test("a blob that was written is told as a storage account tells it (L-5)", () =
   });
   assert.equal(notice.event.topic, "letters");
   assert.equal(notice.event.publishedAt, Date.UTC(2030, 0, 1, 0, 5));
+  assert.equal(notice.event.hops, 0);
 });
 
 test("it is filtered like any other event: by container, and by what is in its data (L-5)", () => {

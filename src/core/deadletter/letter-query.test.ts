@@ -60,6 +60,7 @@ test("a query whose end is before its begin is refused by its name", () => {
   const [earlier, later] = ["2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z"];
   assert.equal(letterQueryOf({ from: earlier, to: earlier }).from, Date.parse(earlier));
   assert.equal(letterQueryOf({ to: earlier }).from, null);
+  assert.equal(letterQueryOf({ from: earlier }).to, null);
   assert.throws(
     () => letterQueryOf({ from: later, to: earlier }, "query."),
     /query\.to must not be before query\.from/,

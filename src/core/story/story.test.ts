@@ -62,6 +62,29 @@ test("what waits is told as the store has it, with what is left to it", () => {
   assert.equal(story.cut, null);
 });
 
+test("without a word from the store a story is what was noted", () => {
+  const delivered = keepAttempt(attempted("a", ok));
+  const entry = entryWith({ passages: [passageWith("delivered", delivered)] });
+  const [delivery] = storyOf(entry, new Map()).deliveryStories;
+  assert.equal(delivery?.state, "delivered");
+  assert.notEqual(delivery?.endedAt, null);
+  assert.equal(delivery?.attemptsLeft, null);
+});
+
+test("nothing is left to what has had all its attempts", () => {
+  const entry = entryWith({ passages: [passageWith("waiting")] });
+  const [delivery] = storyOf(entry, liveWith(seen({ attempts: 30 }))).deliveryStories;
+  assert.equal(delivery?.attemptsLeft, 0);
+});
+
+test("a dead letter that was written says where it lies", () => {
+  const written = { container: "box", path: "A/1.json", url: "", etag: "", bytes: 1 };
+  const kept = keepAttempt(attempted("a", { kind: "answered", status: 201, written }));
+  const entry = entryWith({ passages: [passageWith("deadLettered", kept)] });
+  const [delivery] = storyOf(entry, new Map()).deliveryStories;
+  assert.deepEqual(delivery?.deadLetter, { account: "", container: "box", blob: "A/1.json" });
+});
+
 test("an attempt whose note was lost is told from the store", () => {
   const entry = entryWith({
     passages: [passageWith("waiting", keepAttempt(attempted("a", busy)))],

@@ -148,6 +148,16 @@ test("what cannot be resolved is refused with its place, its text and the reason
   }
 });
 
+test("a loop has as many rounds as ARM allows, and no more", () => {
+  const rounds = (count: number) => {
+    const variables = { copy: [{ name: "all", count, input: "[copyIndex('all')]" }] };
+    const scope = openScope({ variables }, { file: "main.json", place, parameters: new Map() });
+    return resolveIn(scope, "[length(variables('all'))]", "here");
+  };
+  assert.equal(rounds(800), 800);
+  assert.throws(() => rounds(801), /must be a whole number from 0 to 800/);
+});
+
 test("a parameter that is given must be one of those that are allowed", () => {
   const sized = (text: string) => {
     const parameters = new Map([["size", { kind: "text", text } as const]]);
