@@ -13,6 +13,7 @@ import {
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Activity, Clock, Sink } from "../core/ports.ts";
 import type { Destination } from "../core/subscription.ts";
+import { openAmqpBroker } from "./amqp-broker.ts";
 import { openEventHubs } from "./azure/event-hub.ts";
 import { openServiceBus } from "./azure/servicebus.ts";
 import { openQueues } from "./azure/storage-queue.ts";
@@ -52,6 +53,7 @@ export function openDestinations(options: DestinationOptions): Destinations {
   const queues = keep(openQueues);
   const buses = keep(openServiceBus);
   const hubs = keep(openEventHubs);
+  const brokers = keep(openAmqpBroker);
   const find = <K extends keyof AzureResources>(section: K, { kind, resourceId }: Named) =>
     resolveResource(azure, section, { resourceId, pattern: resourceForms[kind].pattern });
   return {
@@ -77,8 +79,16 @@ export function openDestinations(options: DestinationOptions): Destinations {
           const isHub = destination.kind === "eventHub";
           const found = find(isHub ? "eventHubNamespaces" : "serviceBusNamespaces", destination);
           if (found === null) return unknown(destination);
-          const bus = (isHub ? hubs : buses).of(found.declared);
-          return clientSends.run(limits, (signal) => bus.send(parcel, found.entity, signal));
+          const { declared, entity } = found;
+          if (declared.kind === "amqp") {
+            const isTopic = destination.kind === "serviceBusTopic";
+            const form = isTopic ? declared.topicAddress : declared.queueAddress;
+            const address = form.replaceAll("{name}", () => entity);
+            const broker = brokers.of(declared);
+            return clientSends.run(limits, (signal) => broker.send(parcel, address, signal));
+          }
+          const bus = (isHub ? hubs : buses).of(declared);
+          return clientSends.run(limits, (signal) => bus.send(parcel, entity, signal));
         }
         default:
           return destination satisfies never;
@@ -86,7 +96,8 @@ export function openDestinations(options: DestinationOptions): Destinations {
     },
     async close(signal = new AbortController().signal) {
       clientSends.close();
-      const said = Promise.all([...buses.all(), ...hubs.all()].map((bus) => bus.close()));
+      const open = [...buses.all(), ...hubs.all(), ...brokers.all()];
+      const said = Promise.all(open.map((bus) => bus.close()));
       const enough = Promise.withResolvers<void>();
       const callOff = clock.after(goodbyeMs, enough.resolve);
       signal.addEventListener("abort", () => enough.resolve(), { once: true });

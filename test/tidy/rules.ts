@@ -69,6 +69,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "@peculiar/x509": ["src/runtime/access/certificate.ts"],
   jose: ["src/runtime/access/tokens.ts"],
   pino: ["src/runtime/log.ts"],
+  rhea: ["src/egress/amqp-broker.ts"],
   "reflect-metadata": ["src/runtime/access/certificate.ts"],
   undici: ["src/egress/http/webhook.ts", "src/egress/http/connections.ts"],
   yaml: ["src/cli/print/output.ts"],

@@ -51,6 +51,37 @@ test("a namespace is found by its id or by its name, and loses the entity of its
   assert.equal(resolveResource(azure, "eventHubNamespaces", wanted), null);
 });
 
+test("any broker that speaks AMQP may stand in for a Service Bus namespace", () => {
+  const parse = (bus: object) =>
+    parseAzure({ serviceBusNamespaces: { bus } }).serviceBusNamespaces[0];
+  const amqp = "amqp://me:p%40ss@rabbit.test";
+  const whole = { amqp, queueAddress: "/queue/{name}" };
+  const {
+    key: _,
+    name: __,
+    group: ___,
+    ...found
+  } = parse(whole) ?? { key: "", name: "", group: "" };
+  assert.deepEqual(found, {
+    ...{ kind: "amqp", host: "rabbit.test", port: 5672, isTls: false },
+    ...{ user: "me", password: "p@ss", queueAddress: "/queue/{name}", topicAddress: "{name}" },
+  });
+  assert.partialDeepStrictEqual(parse({ amqp: "amqps://[::1]" }), {
+    ...{ host: "::1", port: 5671, isTls: true, user: null, password: null },
+  });
+  assert.partialDeepStrictEqual(parse({ amqp: "amqp://a:80/" }), { host: "a", port: 80 });
+  for (const [wrong, words] of [
+    [{ amqp: "rabbit.test:5672" }, /bus\.amqp must be amqp:\/\/user:password@host:port/],
+    [{ amqp: "amqp://a/vhost" }, /bus\.amqp must be/],
+    [{ amqp: 5672 }, /bus\.amqp must be/],
+    [{ amqp, queueAddress: "/queue/orders" }, /queueAddress must be an address with \{name\}/],
+    [{ amqp, connectionString: "x" }, /connectionString must be left out/],
+    [{ managedIdentity: true, queueAddress: "{name}" }, /queueAddress must be left out/],
+  ] as const) {
+    assert.throws(() => parse(wrong), words);
+  }
+});
+
 test("a bus may be reached as a managed identity, at its own host or through another", () => {
   const azure = parseAzure({
     serviceBusNamespaces: { shop: { managedIdentity: true } },

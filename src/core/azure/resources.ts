@@ -46,6 +46,22 @@ export interface GuardedNamespace extends Declared, ManagedIdentity {
 
 export type Namespace = KeyedNamespace | GuardedNamespace;
 
+/** A broker that speaks AMQP 1.0, in the place of a Service Bus namespace. */
+export interface AmqpBroker extends Declared {
+  readonly kind: "amqp";
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+  /** Null: nobody in particular. */
+  readonly user: string | null;
+  readonly password: string | null;
+  /** Where its queues and topics are, with `{name}` for their names. */
+  readonly queueAddress: string;
+  readonly topicAddress: string;
+}
+
+export type BusNamespace = Namespace | AmqpBroker;
+
 export interface FunctionApp extends Declared {
   /** Without a slash at its end. */
   readonly url: string;
@@ -56,7 +72,7 @@ export interface FunctionApp extends Declared {
 /** Everything the file says about Azure resources. */
 export interface AzureResources {
   readonly storageAccounts: readonly StorageAccount[];
-  readonly serviceBusNamespaces: readonly Namespace[];
+  readonly serviceBusNamespaces: readonly BusNamespace[];
   readonly eventHubNamespaces: readonly Namespace[];
   readonly relayNamespaces: readonly KeyedNamespace[];
   readonly functionApps: readonly FunctionApp[];
@@ -163,12 +179,17 @@ export function parseAzure(sections: AzureSections): AzureResources {
   const buses = (field: AzureSection, what: string, provider: string) =>
     parseSection<Terms<Namespace>>(sections[field] ?? {}, {
       ...formOf(field, what, provider),
-      members: ["connectionString", "managedIdentity", "host", "endpoint"],
+      members: busMembers,
       parse: parseBus,
     });
   return {
     storageAccounts: parseStorageAccounts(sections.storageAccounts ?? {}),
-    serviceBusNamespaces: buses("serviceBusNamespaces", "Service Bus namespace", "ServiceBus"),
+    serviceBusNamespaces: parseSection<Terms<BusNamespace>>(sections.serviceBusNamespaces ?? {}, {
+      ...formOf("serviceBusNamespaces", "Service Bus namespace", "ServiceBus"),
+      members: [...busMembers, ...amqpMembers],
+      parse: (members, field, declared) =>
+        "amqp" in members ? parseAmqp(members, field) : parseOwnBus(members, field, declared),
+    }),
     eventHubNamespaces: buses("eventHubNamespaces", "Event Hubs namespace", "EventHub"),
     relayNamespaces: parseSection(sections.relayNamespaces ?? {}, {
       ...formOf("relayNamespaces", "Relay namespace", "Relay"),
@@ -183,6 +204,47 @@ export function parseAzure(sections: AzureSections): AzureResources {
       members: ["url", "key"],
       parse: parseApp,
     }),
+  };
+}
+
+const busMembers = ["connectionString", "managedIdentity", "host", "endpoint"];
+const amqpMembers = ["amqp", "queueAddress", "topicAddress"];
+
+/** One of Azure's, for which the members of another broker mean nothing. */
+function parseOwnBus(members: Members, field: string, declared: Declared): Terms<Namespace> {
+  refuseBeside(members, field, ["queueAddress", "topicAddress"]);
+  return parseBus(members, field, declared);
+}
+
+/** `amqp://user:password@host:port`, or `amqps:`. Refusal: InvalidSetting. */
+function parseAmqp(members: Members, field: string): Terms<AmqpBroker> {
+  refuseBeside(members, field, busMembers);
+  const { amqp, queueAddress = "{name}", topicAddress = "{name}" } = members;
+  const url = typeof amqp === "string" ? URL.parse(amqp) : null;
+  const isTls = url?.protocol === "amqps:";
+  const isBroker = url !== null && (isTls || url.protocol === "amqp:") && url.hostname !== "";
+  if (!isBroker || !/^\/?$/.test(url.pathname) || url.search !== "") {
+    const allowed = "amqp://user:password@host:port, or amqps:// for TLS";
+    throw refuseValue({ field: `${field}.amqp`, value: amqp, allowed, secret: true });
+  }
+  const text = (part: string) => (part === "" ? null : decodeURIComponent(part));
+  const address = (value: unknown, name: string) => {
+    if (typeof value === "string" && value.includes("{name}")) return value;
+    throw refuseValue({
+      field: `${field}.${name}`,
+      value,
+      allowed: "an address with {name} in it",
+    });
+  };
+  return {
+    kind: "amqp",
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port === "" ? (isTls ? 5671 : 5672) : Number(url.port),
+    isTls,
+    user: text(url.username),
+    password: text(url.password),
+    queueAddress: address(queueAddress, "queueAddress"),
+    topicAddress: address(topicAddress, "topicAddress"),
   };
 }
 

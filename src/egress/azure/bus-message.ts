@@ -70,7 +70,7 @@ export const taken: Outcome = { kind: "answered", status: 200 };
 /** Cases after which the service waits five minutes. Ours get a status with the same wait. */
 const restMs = 300_000;
 
-type Meaning = Omit<Extract<Outcome, { kind: "answered" }>, "kind">;
+export type Meaning = Omit<Extract<Outcome, { kind: "answered" }>, "kind">;
 
 const notFound: Meaning = { status: 404 };
 const unauthorized: Meaning = { status: 401 };
@@ -104,6 +104,24 @@ const meanings: Readonly<Record<string, Meaning>> = {
   PreconditionFailedError: badRequest,
   InternalServerError: { status: 500 },
 };
+
+/** Of brokers that are not Azure's, by AMQP's own conditions. */
+const conditions: Readonly<Record<string, Meaning>> = {
+  "amqp:not-found": notFound,
+  "amqp:unauthorized-access": unauthorized,
+  "amqp:not-allowed": { status: 403 },
+  "amqp:link:message-size-exceeded": tooLarge,
+  "amqp:resource-limit-exceeded": full,
+  "amqp:resource-locked": busy,
+  "amqp:resource-deleted": notFound,
+  "amqp:internal-error": { status: 500 },
+  "amqp:connection:forced": busy,
+};
+
+/** Anything else is a message that the broker does not take. */
+export function busMeaning(condition: string): Meaning {
+  return conditions[condition] ?? badRequest;
+}
 
 /** Both the bus's own timeout, and the client's. */
 const timeouts = ["ServiceTimeout", "ServiceUnavailableError", "OperationTimeoutError"];

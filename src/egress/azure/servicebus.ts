@@ -56,7 +56,8 @@ const annotations = {
   viapartitionkey: "x-opt-via-partition-key",
 } as const;
 
-const meant = [...Object.keys(slots), ...Object.keys(annotations)];
+/** Names of a subscription's own headers that have a meaning for the bus, in lower case. */
+export const meantByBus = [...Object.keys(slots), ...Object.keys(annotations)];
 
 export function openServiceBus(namespace: Namespace): Bus {
   let opened: ServiceBusClient | null = null;
@@ -84,7 +85,7 @@ export function openServiceBus(namespace: Namespace): Bus {
       try {
         // As a list, also of one: only then does the client check whether it is too large for the
         // bus, which would close the link without an error that reaches us.
-        await sender.sendMessages(loadsOf(parcel, meant).map(asMessage), { abortSignal });
+        await sender.sendMessages(loadsOf(parcel, meantByBus).map(asMessage), { abortSignal });
         return taken;
       } catch (error) {
         return busOutcome(error as Error);
