@@ -1,7 +1,7 @@
 // The story of one event: when and how it was accepted, which subscriptions matched and why others
 // did not, every attempt with its decision, and its current state.
 
-import { makeStyles, tokens } from "@fluentui/react-components";
+import { makeStyles, Text, tokens } from "@fluentui/react-components";
 import type { Story } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
@@ -89,12 +89,33 @@ function Told({ story, again }: { readonly story: Story; readonly again: () => v
         />
       ))}
       {story.unmatched.length > 0 && <Unmatched story={story} />}
-      {story.body !== null && (
-        <Card title="The event">
+      <Card title="The event">
+        {story.body === null ? (
+          <NotKept story={story} />
+        ) : (
           <Code text={pretty(story.body)} what="the event" wraps />
-        </Card>
-      )}
+        )}
+      </Card>
     </>
+  );
+}
+
+/** An event goes with its last delivery; its story stays. */
+function NotKept({ story }: { readonly story: Story }) {
+  const ends = story.deliveryStories.flatMap(({ endedAt }) => endedAt ?? []).toSorted();
+  const last = ends.at(-1);
+  const isDeadLettered = story.deliveryStories.some(({ deadLetter }) => deadLetter !== null);
+  return (
+    <Text>
+      The payload is not kept
+      {last !== undefined && (
+        <>
+          {" "}
+          since <When at={last} />, when the last delivery ended
+        </>
+      )}
+      .{isDeadLettered && " It is in the dead letter, which has its link above."}
+    </Text>
   );
 }
 

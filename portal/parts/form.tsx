@@ -140,12 +140,20 @@ export function Form({
     event.stopPropagation();
     onSubmit();
   };
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (refused !== null) showFault(form.current);
+  }, [refused]);
   return (
     <FaultsContext.Provider value={faults}>
-      <form onSubmit={submit} noValidate>
+      <form ref={form} onSubmit={submit} noValidate>
         <div className={styles.fields}>{children}</div>
         <div className={styles.fields} aria-live="polite">
-          {rest !== null && <Refusal refused={rest} />}
+          {rest !== null && (
+            <div data-fault tabIndex={-1}>
+              <Refusal refused={rest} />
+            </div>
+          )}
         </div>
         <div className={styles.buttons}>
           <Button type="submit" appearance="primary">
@@ -156,6 +164,13 @@ export function Form({
       </form>
     </FaultsContext.Provider>
   );
+}
+
+/** What is wrong may be far above the button that was pressed. */
+function showFault(form: HTMLFormElement | null): void {
+  const found = form?.querySelector<HTMLElement>("[aria-invalid=true], [data-fault]");
+  found?.scrollIntoView({ block: "center" });
+  found?.focus({ preventScroll: true });
 }
 
 /** Fields without a button, for requests that are repeated after every change. */
@@ -409,7 +424,7 @@ export function Fault({ path }: { readonly path: string }) {
   const styles = useStyles();
   const words = useFault(path);
   return words === undefined ? null : (
-    <div role="alert" className={styles.fault}>
+    <div role="alert" data-fault tabIndex={-1} className={styles.fault}>
       {words}
     </div>
   );

@@ -1,5 +1,6 @@
 // Wrong input in each form: what the broker says stands at the field that it is about.
 
+import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { openStage } from "./stage.ts";
@@ -159,5 +160,24 @@ export function forms(browser: () => Browser): void {
         await page.getByText(slip.says).first().waitFor();
       });
     }
+  });
+
+  test("a fault that is out of sight is scrolled to, and has the focus", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    const page = await stage.visit(browser(), "/portal/subscriptions/new?topic=orders", {
+      viewport: { width: 1280, height: 500 },
+    });
+    await fill(page, "Name", "billing");
+    await fill(page, "URL", "ftp://example.com");
+    const url = page.getByRole("textbox", { name: "URL" });
+    const create = page.getByRole("button", { name: "Create", exact: true });
+    await create.scrollIntoViewIfNeeded();
+    assert.ok(((await url.boundingBox())?.y ?? 0) < 0, "it is above the screen");
+    await create.click();
+    await page.getByText(/endpointUrl must be an absolute http/).waitFor();
+    await page.waitForFunction('document.activeElement.getAttribute("aria-invalid") === "true"');
+    const box = await url.boundingBox();
+    assert.ok(box !== null && box.y >= 0 && box.y < 500, "it is on the screen");
   });
 }

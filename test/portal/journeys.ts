@@ -88,6 +88,7 @@ export function journeys(browser: () => Browser): void {
     await stage.ask("POST", "/clock", { advance: "PT1S" });
     await page.goto(`${stage.url}/portal/deliveries/unlucky`);
     await sees(page, /: delivered with attempt/);
+    await sees(page, /^The payload is not kept since .* when the last delivery ended\./);
     assert.equal(JSON.parse(stage.receiver.received.at(-1)?.body ?? "[]")[0].id, "unlucky");
   });
 
