@@ -120,6 +120,21 @@ test("a port that takes both keeps plain connections open for more, byte by byte
   assert.match(await text(socket), /"body":"two"/);
 });
 
+test("pipelined requests are answered in their order, over TLS and on a port that takes both", async (t) => {
+  const { port } = await serve(t, { takesPlain: true });
+  const options = { port, host: "127.0.0.1", ca: tls.cert };
+  for (const socket of [connect(options), connectSecurely(options)]) {
+    const request = (index: number) =>
+      `POST /echo?n=${index} HTTP/1.1\r\nHost: h\r\n${index === 49 ? "Connection: close\r\n" : ""}Content-Length: 3\r\n\r\none`;
+    socket.write(Array.from({ length: 50 }, (_, index) => request(index)).join(""));
+    const answered = (await text(socket)).match(/"n":"\d+"/g);
+    assert.deepEqual(
+      answered,
+      Array.from({ length: 50 }, (_, index) => `"n":"${index}"`),
+    );
+  }
+});
+
 test("a client that says nothing to a port that takes both is let go", async (t) => {
   const { port } = await serve(t, { takesPlain: true, headersTimeoutMs: 20 });
   const socket = connect(port, "127.0.0.1");
