@@ -317,6 +317,19 @@ test("dead letters are listed, shown, tried without sending, and sent again", as
     idsIn(receiver.received.slice(before)).toSorted(),
     idsIn(receiver.received.slice(0, before)).toSorted(),
   );
+  // One event goes at once; the next would have to wait.
+  type Redrive = { readonly id: string; readonly state: string; readonly sent: number };
+  const slow = (await cli.json("deadletter redrive --all --rate 0.01 --no-wait")) as Redrive;
+  await cli.broker.told("delivery.attempted", 7);
+  const stopped = (await cli.json(["redrive", "stop", slow.id])) as Redrive;
+  assert.deepEqual([stopped.state, stopped.sent], ["stopped", 1]);
+  const resumed = (await cli.json(["redrive", "resume", slow.id, "--no-wait"])) as Redrive;
+  assert.deepEqual([resumed.id, resumed.state], [slow.id, "running"]);
+  await cli.broker.told("delivery.attempted", 8);
+  await cli.json(["redrive", "stop", slow.id]);
+  const [latest] = (await cli.json("redrive list")) as Redrive[];
+  assert.deepEqual([latest?.id, latest?.state, latest?.sent], [slow.id, "stopped", 2]);
+  assert.match((await cli.run("redrive resume nowhere")).err, /There is no redrive "nowhere"/);
   const none = await cli.run("deadletter show nowhere");
   assert.equal(none.code, none.err.includes("(NotFound)") ? 3 : 1, none.err);
   assert.match(none.err, /^posthorn: [^\n]+\n$/);
