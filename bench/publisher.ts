@@ -11,7 +11,7 @@ export interface PublishOrder {
   readonly target: Target;
   readonly connections: number;
   readonly eventsPerRequest: number;
-  /** Number of the first event; the next order goes on where this one ended. */
+  /** Number of the first event; the next order continues after the last one. */
   readonly first: number;
   /** Ends after so many accepted events or so much time, whichever comes first. */
   readonly eventsMax: number;

@@ -1,7 +1,7 @@
-// One at a time: what is asked for again while it is under way is asked once more afterwards, so
+// One request at a time: what is requested again meanwhile is requested once more afterwards, so
 // that every answer is used however slowly they come, and a slow broker gets no pile of requests.
 
-/** The answer runs `act`, which never rejects, now or once more after the run under way. */
+/** The result runs `act`, which never rejects, now or once more after the current run. */
 export function inTurn(act: () => Promise<void>): () => void {
   let isRunning = false;
   let isAgain = false;

@@ -31,7 +31,7 @@ import {
   openLines,
 } from "./runtime/failure-log.ts";
 import { makeKey, realIds } from "./runtime/ids.ts";
-import { type LogStream, type OpenLog, openLog, tellSuccesses } from "./runtime/log.ts";
+import { type LogStream, logSuccesses, type OpenLog, openLog } from "./runtime/log.ts";
 import { type OpenMeter, openMeter } from "./runtime/metrics/meter.ts";
 import { openProcessFacts, type ProcessFacts } from "./runtime/metrics/process.ts";
 import { openTotals, type Totals } from "./runtime/metrics/totals.ts";
@@ -131,7 +131,7 @@ export async function openEnvironment(
     stack.defer(chronicle.listen((note) => failures.note(note)));
     stack.adopt(failures, (open) => open.close());
   }
-  const facts = config.tellsSuccesses ? tellSuccesses(log) : log;
+  const facts = config.logsSuccesses ? logSuccesses(log) : log;
   const moduleKeys = config.moduleKeysEnabled ? [config.moduleKey1, config.moduleKey2] : [];
   return {
     ...{

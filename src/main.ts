@@ -107,7 +107,7 @@ function outsideOf({ env, readFile, wire, stdout, stderr, onSignal, exit }: Worl
     tell: (text) => void stderr.write(text),
     complain: (text) => void stderr.write(text),
     isTerminal: stdout.isTTY === true,
-    isTold: stderr.isTTY === true,
+    isShown: stderr.isTTY === true,
     columns: stdout.columns ?? columnsDefault,
     onSignal(listener) {
       let firstAt: number | null = null;

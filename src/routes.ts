@@ -155,9 +155,9 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
   });
   stack.defer(() => api.close());
   rooms.watch(() => api.live.tell({ kind: "catalog" }));
-  const tellReach = checkContainers({ ...lettersOf(site), log });
-  tellReach({ subscriptions: catalog().subscriptions, gone: { topics: [], subscriptions: [] } });
-  rooms.watch(tellReach);
+  const logReach = checkContainers({ ...lettersOf(site), log });
+  logReach({ subscriptions: catalog().subscriptions, gone: { topics: [], subscriptions: [] } });
+  rooms.watch(logReach);
   return api;
 }
 

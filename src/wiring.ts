@@ -26,7 +26,7 @@ import { Roster } from "./dispatch/roster.ts";
 import { type ModulePublishDeps, modulePublishRoutes } from "./edge/publish.ts";
 import { followCatalog } from "./follow-catalog.ts";
 import { withNotices } from "./ingress/blob-notice.ts";
-import { publishRoutes, tellTurnedAway, topicRoutes } from "./ingress/publish.ts";
+import { logTurnedAway, publishRoutes, topicRoutes } from "./ingress/publish.ts";
 
 /** Everything a broker needs. */
 export interface Environment {
@@ -163,7 +163,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     ...deps,
     registry: store,
     siftAll: () => serve(catalog.subscriptions),
-    tellDeleted: (subscription) => handshakes.tellDeleted(subscription),
+    notifyDeleted: (subscription) => handshakes.notifyDeleted(subscription),
   });
   const operator = new Operator({
     ...deps,
@@ -174,7 +174,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
   await operator.recall();
   await roster.recall();
   store.onChange(follower.note);
-  store.onDropped((subscription, count) => tellDropped(deps, subscription, count));
+  store.onDropped((subscription, count) => logDropped(deps, subscription, count));
   follower.note(null);
   await refresh();
   const publishing: ModulePublishDeps = {
@@ -190,7 +190,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
       ...handshakes.routes,
     ],
     routesOf: (topic) => topicRoutes(publishing, topic),
-    turnedAway: (path, refusal) => tellTurnedAway(publishing, path, refusal),
+    turnedAway: (path, refusal) => logTurnedAway(publishing, path, refusal),
     watch: (listener) => void watchers.push(listener),
     handshakes,
     operator,
@@ -215,7 +215,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
   };
 }
 
-function tellDropped(deps: Environment, subscription: SubscriptionId, count: number): void {
+function logDropped(deps: Environment, subscription: SubscriptionId, count: number): void {
   const { clock, log, meter, chronicle } = deps;
   const reason = "SubscriptionDeleted";
   const words = `${reason}: the subscription was removed while it waited; dropped`;

@@ -39,7 +39,7 @@ test("the thresholds and waits of sick endpoints are settings (H-1, H-2)", async
   assert.equal(sick.health.failures, 3);
   const [billing] = (await broker.api("GET", "/subscriptions")).value as SubscriptionView[];
   assert.ok((billing?.nextDueAt ?? "") >= (sick.health.until ?? ""), "not before it is tested");
-  assert.match(sick.rules, /3 failures in a row; tested after 7 s.*3 times.*20 s/);
+  assert.match(sick.rules, /3 failures in a row; probed after 7 s.*3 times.*20 s/);
   await broker.advance("PT2M");
   await broker.program.told("endpoint.changed", 5);
   const waits = broker.program.facts
@@ -57,9 +57,9 @@ test("the thresholds and waits of sick endpoints are settings (H-1, H-2)", async
   const { history } = well;
   assert.deepEqual(
     [history[0]?.to, history[0]?.because],
-    ["healthy", "it carries 2 sends at once"],
+    ["healthy", "2 sends at once succeed"],
   );
-  assert.equal(history.at(-1)?.because, "3 failures in a row; left alone for 7 s");
+  assert.equal(history.at(-1)?.because, "3 failures in a row; nothing is sent for 7 s");
 });
 
 test("settings that contradict each other are refused before the start", async (t) => {

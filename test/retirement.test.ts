@@ -12,7 +12,7 @@ test("an endpoint is told once when its subscription is gone, and asked no more"
   const record = await broker.record();
   assert.ok(record);
   await broker.store.removeSubscription(subscription.id);
-  broker.rooms.handshakes.tellDeleted(record);
+  broker.rooms.handshakes.notifyDeleted(record);
   await broker.advance(1 * minutes);
   const told = endpoint.asked.at(-1);
   assert.equal(told?.kind, "deletion");
@@ -38,7 +38,7 @@ test("an endpoint is told the whole id also when the topic is gone, too", async 
   assert.ok(record);
   await broker.store.removeTopic("orders");
   await broker.rooms.refresh();
-  broker.rooms.handshakes.tellDeleted(record, moved);
+  broker.rooms.handshakes.notifyDeleted(record, moved);
   await broker.advance(0);
   const [event] = JSON.parse(endpoint.asked.at(-1)?.arrived.body ?? "");
   assert.match(
@@ -52,7 +52,7 @@ test("a subscription removed before it was valid is neither asked again nor told
   const { subscription, verdict } = await broker.create({ url: endpoint.url });
   await endpoint.reached(1);
   await broker.store.removeSubscription(subscription.id);
-  broker.rooms.handshakes.tellDeleted(subscription);
+  broker.rooms.handshakes.notifyDeleted(subscription);
   assert.equal((await verdict).state, "Failed");
   await broker.advance(10 * minutes);
   assert.equal(endpoint.asked.length, 1);

@@ -23,7 +23,7 @@ const useStyles = makeStyles({
 
 const rank = { unhealthy: 0, closed: 1, probing: 2, recovering: 3, healthy: 4 } as const;
 
-function sickFirst(one: EndpointView, other: EndpointView): number {
+function unhealthyFirst(one: EndpointView, other: EndpointView): number {
   return rank[one.health.kind] - rank[other.health.kind] || other.waiting - one.waiting;
 }
 
@@ -49,7 +49,7 @@ export function EndpointsPage({ query }: PageProps) {
                     Endpoints appear here with the first subscription.
                   </Empty>
                 ) : (
-                  <EndpointRows endpoints={value.toSorted(sickFirst)} />
+                  <EndpointRows endpoints={value.toSorted(unhealthyFirst)} />
                 )}
               </Card>
             </>

@@ -33,7 +33,7 @@ export function troubleOf({
 }
 
 /** The unhealthiest first, then by the number of waiting events. */
-export function bySickness(one: SubscriptionView, other: SubscriptionView): number {
+export function byHealth(one: SubscriptionView, other: SubscriptionView): number {
   const rank = (each: SubscriptionView) =>
     (each.health.kind === "healthy" ? 0 : 2) + (troubleOf(each) === null ? 0 : 1);
   return (
@@ -60,7 +60,7 @@ export function SubscriptionRows({
   return (
     <Rows
       label="Subscriptions"
-      rows={subscriptions.toSorted(bySickness)}
+      rows={subscriptions.toSorted(byHealth)}
       keyOf={({ armId }) => armId}
       columns={[
         {

@@ -163,10 +163,10 @@ function Dot({
   );
 }
 
-const toldMax = 40;
+const shownMax = 40;
 
 function describe(marks: readonly Mark[]): string {
-  const told = marks.slice(0, toldMax).map(({ atMs, words }) => `${sayLength(atMs)}: ${words}`);
+  const told = marks.slice(0, shownMax).map(({ atMs, words }) => `${sayLength(atMs)}: ${words}`);
   const more = marks.length - told.length;
   return [...told, ...(more > 0 ? [`and ${sayCount(more)} more`] : [])].join("; ");
 }

@@ -47,7 +47,7 @@ export interface Outside extends Wire {
   readonly complain: (text: string) => void;
   readonly isTerminal: boolean;
   /** Whether a person sees the messages, and a line can be rewritten in place. */
-  readonly isTold: boolean;
+  readonly isShown: boolean;
   readonly columns: number;
   /** Calls back when the command should end. The result stops that. */
   readonly onSignal: (listener: (signal: string) => void) => () => void;
@@ -181,7 +181,7 @@ async function followTo(
 
 async function answerOf(response: Response): Promise<BrokerReply> {
   const text = await response.text().catch((error: unknown) => {
-    const words = `the answer of ${new URL(response.url).origin} was broken off`;
+    const words = `the answer of ${new URL(response.url).origin} was aborted`;
     throw new Refusal("Unavailable", words, { cause: error });
   });
   const operation = response.headers.get("azure-asyncoperation");
@@ -210,7 +210,7 @@ async function* textIn(response: Response, base: string): AsyncIterable<string> 
   try {
     for await (const chunk of response.body ?? []) yield decoder.decode(chunk, { stream: true });
   } catch (error) {
-    const words = `the broker at ${base} has broken off what it was telling`;
+    const words = `the broker at ${base} has closed the stream`;
     throw new Refusal("Unavailable", words, { cause: error });
   }
 }

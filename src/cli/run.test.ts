@@ -31,7 +31,7 @@ async function run(line: string | readonly string[], changes: Partial<Outside> =
     tell: (text) => err.push(text),
     complain: (text) => err.push(text),
     isTerminal: false,
-    isTold: false,
+    isShown: false,
     columns: 80,
     onSignal: () => () => {},
     ...changes,

@@ -99,7 +99,7 @@ function withManners(given: ParsedOptions, outside: Outside): Outside {
   const isVerbose = given.isOn("verbose") === true || given.isOn("debug") === true;
   return {
     ...outside,
-    ...(isQuiet && { isTold: false, tell: () => {} }),
+    ...(isQuiet && { isShown: false, tell: () => {} }),
     ...(isVerbose && {
       async fetch(input: string | URL | Request, init?: RequestInit) {
         const startedAt = outside.now();

@@ -112,7 +112,7 @@ test("without any setting the defaults are in force, and cannot be changed", () 
     eventGridHttpsOnly: false,
     webhookTrustsAll: false,
     webhookTrustsAnyAuthority: false,
-    tellsSuccesses: false,
+    logsSuccesses: false,
     idleKeys: [],
     topics: null,
     domains: null,
@@ -387,7 +387,7 @@ test("the keys of the IoT Edge module are known in each of their spellings (E-1)
   }
   const { env: where } = { env: { "broker:defaultMaxDeliveryAttempts": "many" } };
   assert.match(refused({ env: where }), /\(environment broker:defaultMaxDeliveryAttempts\)$/);
-  assert.equal(parse({ env: { broker__logDeliverySuccess: "True" } }).tellsSuccesses, true);
+  assert.equal(parse({ env: { broker__logDeliverySuccess: "True" } }).logsSuccesses, true);
   assert.match(
     refused({ env: { broker__logDeliverySuccess: "yes" } }),
     /^broker__logDeliverySuccess must be true or false, and is "yes"/,

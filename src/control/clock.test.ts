@@ -8,7 +8,7 @@ import { clockRoutes } from "./clock.ts";
 
 const startAt = Date.UTC(2030, 0, 1);
 
-function openDesk() {
+function openRoutes() {
   const clock = new VirtualClock({ startAt, patienceMs: 60_000 });
   const counts = { attempts: 0, delivered: 0, deadLettered: 0, dropped: 0 };
   const routes = clockRoutes({ clock, tally: () => ({ ...counts }) });
@@ -26,7 +26,7 @@ function openDesk() {
 const nothing = { attempts: 0, delivered: 0, deadLettered: 0, dropped: 0 };
 
 test("the clock tells its time and when something is next due", async () => {
-  const { clock, ask } = openDesk();
+  const { clock, ask } = openRoutes();
   assert.deepEqual(await ask("GET"), { now: "2030-01-01T00:00:00.000Z", nextDueAt: null });
   clock.after(10_500, () => {});
   assert.deepEqual(await ask("GET"), {
@@ -36,7 +36,7 @@ test("the clock tells its time and when something is next due", async () => {
 });
 
 test("time is advanced by a length, to an instant, or to what is next due", async () => {
-  const { clock, ask } = openDesk();
+  const { clock, ask } = openRoutes();
   clock.after(7_200_000, () => {});
   const next = "2030-01-01T02:00:00.000Z";
   assert.deepEqual(await ask("POST", '{"advance":"PT30S"}'), {
@@ -53,7 +53,7 @@ test("time is advanced by a length, to an instant, or to what is next due", asyn
 });
 
 test("an advance counts what happened during itself, also when two come at once", async () => {
-  const { clock, counts, ask } = openDesk();
+  const { clock, counts, ask } = openRoutes();
   counts.attempts = 100;
   for (const second of [1, 2, 3]) {
     clock.after(second * 1_000, () => {
@@ -70,7 +70,7 @@ test("an advance counts what happened during itself, also when two come at once"
 });
 
 test("what was still under way when the advance was asked for is not counted", async () => {
-  const { clock, counts, ask } = openDesk();
+  const { clock, counts, ask } = openRoutes();
   const end = clock.begin("inside");
   const answer = ask("POST", '{"advance":"PT1S"}');
   setImmediate(() => {
@@ -81,7 +81,7 @@ test("what was still under way when the advance was asked for is not counted", a
 });
 
 test("what is no way to advance is refused, naming the field", async () => {
-  const { ask } = openDesk();
+  const { ask } = openRoutes();
   const table: [string, RegExp][] = [
     ["", /JSON object/],
     ["PT30S", /JSON object/],

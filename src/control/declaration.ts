@@ -251,7 +251,7 @@ export async function applyDeclaration(
       (one) => one.origin === "api" && isSameName(one.topic, stored.name),
     );
     if (isUsed) {
-      tellLeft(log, { topic: stored.name }, "it has subscriptions that were made over HTTP");
+      logLeft(log, { topic: stored.name }, "it has subscriptions that were made over HTTP");
       continue;
     }
     await registry.removeTopic(stored.name);
@@ -278,7 +278,7 @@ async function applyTopic(
   log: Log,
 ): Promise<void> {
   if (stored?.origin === "api")
-    return tellLeft(log, { topic: stored.name }, "it was made over HTTP");
+    return logLeft(log, { topic: stored.name }, "it was made over HTTP");
   const draft: TopicDraft = {
     ...declared,
     key1: (isMadeUp.key1 && stored?.key1) || declared.key1,
@@ -307,7 +307,7 @@ async function applySubscription(
 ): Promise<void> {
   if (stored?.origin === "api") {
     const names = { topic: stored.topic, subscription: stored.name };
-    return tellLeft(log, names, "it was made over HTTP");
+    return logLeft(log, names, "it was made over HTTP");
   }
   // Whether it runs or is paused is the operator's choice, whatever the file says.
   const draft = stored ? { ...declared, flow: stored.flow, pauses: stored.pauses } : declared;
@@ -336,6 +336,6 @@ function tell(
   else log.fact("info", "topic.changed", { topic: what.name, change, origin: "file" });
 }
 
-function tellLeft(log: Log, names: Readonly<Record<string, string>>, why: string): void {
+function logLeft(log: Log, names: Readonly<Record<string, string>>, why: string): void {
   log.fact("warn", "declaration.left", { ...names, why });
 }

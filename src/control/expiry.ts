@@ -13,7 +13,7 @@ export interface ExpiryDeps {
   readonly log: Log;
   /** Has all subscriptions filtered again. */
   readonly siftAll: () => void;
-  readonly tellDeleted: (subscription: Subscription) => void;
+  readonly notifyDeleted: (subscription: Subscription) => void;
 }
 
 const retryMs = 1_000;
@@ -49,7 +49,7 @@ export class Expiry {
   }
 
   async #retire(subscription: Subscription): Promise<void> {
-    const { registry, log, tellDeleted } = this.#deps;
+    const { registry, log, notifyDeleted } = this.#deps;
     const { id, topic, name, expiresAt } = subscription;
     if (this.#retiring.has(id)) return;
     this.#retiring.add(id);
@@ -60,7 +60,7 @@ export class Expiry {
         subscription: name,
         expiresAt: isoInstant(expiresAt ?? 0),
       });
-      tellDeleted(subscription);
+      notifyDeleted(subscription);
     } catch (error) {
       log.fact("error", "subscription.unretired", {
         topic,

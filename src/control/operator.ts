@@ -128,11 +128,11 @@ export class Operator {
       throw new Refusal("Unavailable", words, { cause: error });
     } finally {
       release();
-      this.#tellSkipped(subscription, count, through);
+      this.#logSkipped(subscription, count, through);
     }
   }
 
-  #tellSkipped(subscription: Subscription, count: number, through: number | null): void {
+  #logSkipped(subscription: Subscription, count: number, through: number | null): void {
     const { log, meter, clock, chronicle } = this.#deps;
     const reason = "Skipped";
     const names = namesOf(subscription);
@@ -168,7 +168,7 @@ export class Operator {
     const names = namesOf(subscription);
     const which = systemId === null ? {} : { event: systemId };
     log.fact("info", "deliveries.hastened", { ...names, ...which, count, tested: isTested });
-    if (event !== null) await this.#tellHastened(subscription, event, now);
+    if (event !== null) await this.#logHastened(subscription, event, now);
     return count;
   }
 
@@ -193,7 +193,7 @@ export class Operator {
     throw refuseUnwaiting(systemId);
   }
 
-  async #tellHastened(subscription: Subscription, event: number, at: Instant): Promise<void> {
+  async #logHastened(subscription: Subscription, event: number, at: Instant): Promise<void> {
     const { store, chronicle } = this.#deps;
     if (chronicle === undefined) return;
     const [delivery = null] = await store.look([{ event, subscription: subscription.id }]);
@@ -211,7 +211,7 @@ export class Operator {
     this.#refuseUnknown(endpoint);
     const closure = switchboard.closures().get(endpoint) ?? this.#order(because);
     await store.putMemo(closureMemo, endpoint, closure);
-    this.#tellOrder("closed", endpoint, because);
+    this.#logOrder("closed", endpoint, because);
     switchboard.closeEndpoint(endpoint, closure);
   }
 
@@ -228,7 +228,7 @@ export class Operator {
   async #reopen(endpoint: string, order: "opened" | "reset", because: string): Promise<void> {
     this.#refuseUnknown(endpoint);
     await this.#deps.store.putMemo(closureMemo, endpoint, null);
-    this.#tellOrder(order, endpoint, because);
+    this.#logOrder(order, endpoint, because);
     this.#deps.switchboard.openEndpoint(endpoint, order, this.#order(because));
   }
 
@@ -243,7 +243,7 @@ export class Operator {
     throw new Refusal("NotFound", `No subscription has the endpoint ${shownAs(endpoint)}.`);
   }
 
-  #tellOrder(order: "closed" | "opened" | "reset", endpoint: string, because: string): void {
+  #logOrder(order: "closed" | "opened" | "reset", endpoint: string, because: string): void {
     const why = because === "" ? {} : { because };
     this.#deps.log.fact("info", `endpoint.${order}`, { endpoint, ...why });
   }

@@ -25,7 +25,7 @@ export function delayOf({ count }: Guesses): number {
   return count <= free ? 0 : Math.min(delayMsMax, firstDelayMs * 2 ** (count - free - 1));
 }
 
-/** By what an address is remembered: of IPv6, whoever has one has the whole network of it. */
+/** The key for an address: for IPv6 the whole network, because a client usually has all of it. */
 export function guesserOf(remote: string): string {
   if (!remote.includes(":")) return remote;
   const [address = ""] = remote.split("%", 1);

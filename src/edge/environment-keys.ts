@@ -141,7 +141,7 @@ export const moduleKeys = {
       "Whether the certificate of an https endpoint may come from an unknown authority; " +
       "its name and its dates are still checked.",
   }),
-  tellsSuccesses: moduleKey({
+  logsSuccesses: moduleKey({
     name: "broker__logDeliverySuccess",
     kind: trueOrFalse(),
     default: "false",

@@ -67,7 +67,7 @@ async function openModule({ rules = {}, profile = "azure" }: Options = {}) {
         prepare: unused,
         begin: unused,
         rerun: unused,
-        tellDeleted: ({ name }) => void told.push(name),
+        notifyDeleted: ({ name }) => void told.push(name),
       },
       rules: { ...usualRules, ...rules },
     },

@@ -175,19 +175,19 @@ async function removeTopic(deps: ModuleDeps, request: Request): Promise<Reply> {
   const listening = deps.catalog().subscriptions.filter((one) => isSameName(one.topic, topic.name));
   await deps.registry.removeTopic(topic.name);
   await deps.refresh();
-  for (const subscription of listening) tellDeleted(deps, subscription, topic);
+  for (const subscription of listening) notifyDeleted(deps, subscription, topic);
   logTopic(deps, topic, "removed");
   return done;
 }
 
 /** Only an endpoint that passed a handshake gets a deletion notice. */
-function tellDeleted(deps: ModuleDeps, subscription: Subscription, topic?: Topic): void {
-  if (subscription.handshake !== null) deps.handshakes.tellDeleted(subscription, topic);
+function notifyDeleted(deps: ModuleDeps, subscription: Subscription, topic?: Topic): void {
+  if (subscription.handshake !== null) deps.handshakes.notifyDeleted(subscription, topic);
 }
 
 /**
- * The query of a webhook's URL is often a secret of whoever made the subscription (`?code=`), and
- * the module's keys are not for those made elsewhere.
+ * The query of a webhook's URL is often a secret of the subscription's creator (`?code=`), and the
+ * module's keys are not for those made elsewhere.
  */
 function shownTo(isAdmin: boolean, subscription: Subscription): Subscription {
   const { destination } = subscription;
@@ -255,7 +255,7 @@ async function removeSubscription(deps: ModuleDeps, request: Request): Promise<R
   const { subscription } = needSubscription(deps.catalog(), request);
   await deps.registry.removeSubscription(subscription.id);
   await deps.refresh();
-  tellDeleted(deps, subscription);
+  notifyDeleted(deps, subscription);
   logSubscription(deps.log, subscription, { change: "removed", origin: "api" });
   return done;
 }

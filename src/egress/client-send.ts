@@ -56,7 +56,7 @@ class ClientSend {
   readonly #floor: Floor;
   readonly #limits: Limits;
   readonly #tell: PromiseWithResolvers<Outcome>;
-  readonly #tellLate: PromiseWithResolvers<Outcome | null> = Promise.withResolvers();
+  readonly #reportLate: PromiseWithResolvers<Outcome | null> = Promise.withResolvers();
   readonly #breakOff = new AbortController();
   readonly #endActivity: () => void;
   #callOff: () => void;
@@ -88,7 +88,7 @@ class ClientSend {
       this.#floor.late += 1;
       this.#callOff = this.#floor.clock.after(lateMs - waitMs, this.cancel);
       this.#endActivity();
-      this.#tell.resolve({ ...timedOut, late: this.#tellLate.promise });
+      this.#tell.resolve({ ...timedOut, late: this.#reportLate.promise });
     }
   }
 
@@ -96,7 +96,7 @@ class ClientSend {
     const state = this.#leave();
     if (state === "open") this.#tell.resolve(outcome);
     else if (state === "late") {
-      this.#tellLate.resolve(outcome.kind === "answered" ? outcome : null);
+      this.#reportLate.resolve(outcome.kind === "answered" ? outcome : null);
     }
   }
 
@@ -104,7 +104,7 @@ class ClientSend {
   #fail(bug: unknown): void {
     const state = this.#leave();
     if (state === "open") this.#tell.reject(bug);
-    else if (state === "late") this.#tellLate.reject(bug);
+    else if (state === "late") this.#reportLate.reject(bug);
   }
 
   /** What it was until now. */

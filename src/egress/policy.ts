@@ -1,6 +1,6 @@
-// Which addresses we connect to at all. Whoever may write a subscription chooses where the broker
-// sends requests; without a policy that reaches the machine's own services, the private network and
-// the metadata service of a cloud.
+// Which addresses we connect to at all. Anyone who may write a subscription chooses where the
+// broker sends requests; without a policy these reach the machine's own services, the private
+// network and the metadata service of a cloud.
 //
 // What is judged is the address that a connection is really made to, after its name was looked up
 // and for every connection again, so that a name that changes its address gains nothing. Odd ways

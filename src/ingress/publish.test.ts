@@ -550,7 +550,7 @@ test("where no key is asked for, pages of elsewhere and names of their own get n
     const asked = door.publish(eventText(), { headers });
     if (isFine) assert.deepEqual(await asked, { status: 200 }, JSON.stringify(headers));
     else await refused(asked, "Forbidden", /another origin|does not answer for/);
-    // Whoever has a key may publish from where he likes.
+    // A client with a key may publish from anywhere.
     const guarded = await openPublishRoutes();
     await guarded.publish(eventText(), { headers: { ...headers, "aeg-sas-key": key } });
   }

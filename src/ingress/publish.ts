@@ -116,7 +116,7 @@ export function judgePublish(
   const tracing = tracer && new PublishTracing(tracer, head, clock.now());
   const fail = (error: unknown): never => {
     const code = error instanceof Refusal ? error.code : "Internal";
-    if (error instanceof Refusal) tellRefused(deps, topic, error);
+    if (error instanceof Refusal) logRefused(deps, topic, error);
     else measureRefused(deps.meter, topic, code);
     tracing?.end(clock.now(), code, topic?.name ?? null);
     throw error;
@@ -217,7 +217,7 @@ export async function admit(
   const first = routed.length > 0 ? await deps.store.append(routed, now) : 0;
   const tookMs = deps.clock.now() - now;
   measureAccepted(deps.meter, { entry, published, routed, tookMs });
-  tellPublished(deps, entry.topic, { published, routed, bytes });
+  logPublished(deps, entry.topic, { published, routed, bytes });
   if (deps.chronicle !== undefined) noteAll(deps.chronicle, admission, { routed, first });
 }
 
@@ -341,7 +341,7 @@ interface Acceptance {
   readonly bytes: number;
 }
 
-function tellPublished(
+function logPublished(
   { log }: Pick<PublishDeps, "log">,
   topic: Topic,
   { published, routed, bytes }: Acceptance,
@@ -353,13 +353,13 @@ function tellPublished(
 }
 
 /** What was refused earlier, in the listener: too large, the wrong method, an unknown path. */
-export function tellTurnedAway(deps: PublishDeps, path: string, refusal: Refusal): void {
+export function logTurnedAway(deps: PublishDeps, path: string, refusal: Refusal): void {
   const found = /^\/+(?:topics\/+([^/]+)\/+)?api\/+events\/*$/i.exec(path);
   if (found === null) return;
-  tellRefused(deps, findEntry(deps, found[1] ?? "")?.topic, refusal);
+  logRefused(deps, findEntry(deps, found[1] ?? "")?.topic, refusal);
 }
 
-function tellRefused(
+function logRefused(
   { log, meter }: PublishDeps,
   topic: Topic | undefined,
   { code, message }: Refusal,

@@ -43,13 +43,13 @@ export function openFailureLog(lines: Lines, deps: FailureDeps): FailureLog {
       ...log,
       fact(level, name, fields) {
         log.fact(level, name, fields);
-        if (name === "publish.refused") tellRefused(fields, topicOf(String(fields.topic)) ?? null);
+        if (name === "publish.refused") logRefused(fields, topicOf(String(fields.topic)) ?? null);
       },
     }),
     close: () => lines.close(),
   };
 
-  function tellRefused(fields: Readonly<Record<string, unknown>>, topic: Topic | null): void {
+  function logRefused(fields: Readonly<Record<string, unknown>>, topic: Topic | null): void {
     const { code, reason } = fields;
     const at = deps.clock.now();
     tell(publishFailure({ at, topic, code: String(code), reason: String(reason) }));

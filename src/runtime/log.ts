@@ -232,7 +232,7 @@ function jsonOf(value: unknown): string | undefined {
 
 const raised = "delivery.attempted";
 
-export function tellSuccesses(log: Log): Log {
+export function logSuccesses(log: Log): Log {
   return {
     // Facts are built for `debug` although few of them are written: only this file knows which.
     tells: () => true,

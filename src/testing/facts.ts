@@ -132,13 +132,13 @@ export class Facts {
         : known.courses.size === 0
           ? "no subscription wanted it"
           : [...known.courses]
-              .map(([name, flowState]) => `${name}: ${tellCourse(flowState)}`)
+              .map(([name, flowState]) => `${name}: ${describeDelivered(flowState)}`)
               .join("; ");
     return `event ${id} was not ${what}${whom} within ${withinMs} ms of real time: ${state}`;
   }
 }
 
-function tellCourse({ attempts, fate }: Course): string {
+function describeDelivered({ attempts, fate }: Course): string {
   const tried = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
   return `${fate ?? "waiting"} after ${tried}`;
 }

@@ -233,7 +233,7 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
       });
       if (state !== "Succeeded") {
         const own = `/api/v1/topics/${topic}/subscriptions/${name}/handshake`;
-        throw new Error(tellUndecided(name, state, (await call("GET", own)) as HandshakeView));
+        throw new Error(describeUndecided(name, state, (await call("GET", own)) as HandshakeView));
       }
     },
     async publish(topic, ...events) {
@@ -378,7 +378,7 @@ async function untilDecided(
 }
 
 /** A failing endpoint is asked again later, when the clock moves. */
-function tellUndecided(name: string, state: string, { exchanges }: HandshakeView): string {
+function describeUndecided(name: string, state: string, { exchanges }: HandshakeView): string {
   const { answer, verdict } = exchanges.at(-1) ?? { answer: "none yet", verdict: "nothing" };
   return `the subscription ${name} is ${state}: its endpoint answered ${answer} (${verdict})`;
 }

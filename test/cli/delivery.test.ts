@@ -158,7 +158,7 @@ test("tail shows what happens while it happens, as lines or as objects", async (
   await cli.broker.end("SIGKILL");
   const cut = await lines.end();
   assert.equal(cut.code, 1);
-  assert.match(cut.err, /^posthorn: the broker at \S+ has broken off what it was telling\n$/);
+  assert.match(cut.err, /^posthorn: the broker at \S+ has closed the stream\n$/);
 });
 
 /** The story once it has an attempt: stories are noted beside the path of events. */

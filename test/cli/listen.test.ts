@@ -81,7 +81,7 @@ test("connections are broken off, and the broker takes that for what it is", asy
   const listener = cli.start("listen -p 0 --subscribe orders -o table --drop 100%");
   await listener.said(/^subscribed to orders as listen-/);
   await cli.json("publish -t orders");
-  await listener.said(/→ connection broken off$/);
+  await listener.said(/→ connection closed$/);
   await cli.broker.told("delivery.attempted", 1);
   const fact = cli.broker.facts.find(({ fact: name }) => name === "delivery.attempted");
   assert.equal(fact?.outcome, "SocketError");

@@ -107,7 +107,7 @@ function greet(
 }
 
 function saidOf(response: Response): string {
-  return response.kind === "answer" ? String(response.status) : "connection broken off";
+  return response.kind === "answer" ? String(response.status) : "connection closed";
 }
 
 function responseTo(deed: Deed, { retryAfter }: Script): Response {
@@ -119,5 +119,5 @@ function responseTo(deed: Deed, { retryAfter }: Script): Response {
 
 function wordsOfDeed(deed: Deed): string {
   if (deed.kind === "answer") return String(deed.status);
-  return deed.kind === "drop" ? "connection broken off" : "no answer";
+  return deed.kind === "drop" ? "connection closed" : "no answer";
 }

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import type { Outside } from "../client.ts";
 import { openProgress } from "./progress.ts";
 
-function open(isTold: boolean) {
+function open(isShown: boolean) {
   const told: string[] = [];
   let now = 0;
-  const outside = { tell: (text: string) => told.push(text), isTold, columns: 60, now: () => now };
+  const outside = { tell: (text: string) => told.push(text), isShown, columns: 60, now: () => now };
   const progress = openProgress(outside as unknown as Outside);
   return {
     progress,

@@ -11,11 +11,11 @@ export interface Progress {
 
 const barColumnsMax = 40;
 /** More often cannot be read. */
-const tellMs = 100;
+const showMs = 100;
 
-export function openProgress({ tell, isTold, columns, now }: Outside): Progress {
-  if (!isTold) return { tell() {}, end() {} };
-  let toldAt = Number.NEGATIVE_INFINITY;
+export function openProgress({ tell, isShown, columns, now }: Outside): Progress {
+  if (!isShown) return { tell() {}, end() {} };
+  let shownAt = Number.NEGATIVE_INFINITY;
   let width = 0;
   const write = (line: string) => {
     const text = line.slice(0, Math.max(20, columns - 1));
@@ -25,8 +25,8 @@ export function openProgress({ tell, isTold, columns, now }: Outside): Progress 
   return {
     tell(done, total, more = "") {
       const at = now();
-      if (at - toldAt < tellMs && done < total) return;
-      toldAt = at;
+      if (at - shownAt < showMs && done < total) return;
+      shownAt = at;
       const share = total === 0 ? 1 : Math.min(1, done / total);
       const barColumns = Math.min(barColumnsMax, Math.max(10, columns - 40));
       const full = Math.round(share * barColumns);

@@ -39,7 +39,7 @@ function orderIn(given: ParsedOptions): SimulateOrder {
   };
   const answer = given.one("answer");
   return {
-    // Whoever plays it checks the words.
+    // The simulation checks the words.
     profile: (given.one("profile") ?? "azure") as SimulateOrder["profile"],
     ...(destination !== null && { destination: destination as "webhook" | "resource" }),
     ...whole("max-delivery-attempts", "maxDeliveryAttempts"),

@@ -55,7 +55,7 @@ export function openApi(deps: ApiDeps): Api {
   const live = new Live();
   const redrives = new Redrives(deps, (redrive) => live.tell({ kind: "redrive", redrive }));
   const seen = { ...deps, pulse };
-  const deafen = deps.chronicle.listen((note) => live.tellMany(() => liveEventsOf(note)));
+  const deafen = deps.chronicle.listen((note) => live.sendMany(() => liveEventsOf(note)));
   const stop = startHeartbeat({ ...seen, live, every: deps.every });
   const handlers: Handlers = {
     ...overviewHandlers(seen),

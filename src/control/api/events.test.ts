@@ -21,7 +21,7 @@ import { eventHandlers } from "./events.ts";
 import { apiRoutes } from "./serve.ts";
 
 /** The model of store and chronicle, with one event `a` that waits for `warehouse`. */
-async function openDesk(
+async function openRoutes(
   draft: Partial<SubscriptionDraft> = {},
   health?: Partial<EndpointView["health"]>,
 ) {
@@ -63,7 +63,7 @@ async function openDesk(
 }
 
 test("what waits is told with what is left to it, and what holds it back", async () => {
-  const { tell } = await openDesk({
+  const { tell } = await openRoutes({
     retryPolicy: { maxDeliveryAttempts: 5, eventTimeToLiveMs: 1 },
   });
   const [delivery] = (await tell("a")).deliveryStories;
@@ -75,19 +75,19 @@ test("what waits is told with what is left to it, and what holds it back", async
 
 test("a pause holds an event back and lets it live on; a sick endpoint holds it, too", async () => {
   const since = startAt - 60_000;
-  const paused = await openDesk({ flow: { kind: "paused", since } });
+  const paused = await openRoutes({ flow: { kind: "paused", since } });
   const [delivery] = (await paused.tell("id-a")).deliveryStories;
   assert.equal(delivery?.held, "The subscription is paused since 2021-07-01T11:59:00.000Z.");
   for (const kind of ["unhealthy", "probing", "closed"] as const) {
-    const sick = await openDesk({}, { kind, words: `It is ${kind}.` });
+    const sick = await openRoutes({}, { kind, words: `It is ${kind}.` });
     assert.equal((await sick.tell("a")).deliveryStories[0]?.held, `It is ${kind}.`);
   }
-  const better = await openDesk({}, { kind: "recovering" });
+  const better = await openRoutes({}, { kind: "recovering" });
   assert.equal((await better.tell("a")).deliveryStories[0]?.held, null);
 });
 
 test("what ends while it is looked at is told as it ended", async () => {
-  const { chronicle, subscription, ledger, search, tell } = await openDesk();
+  const { chronicle, subscription, ledger, search, tell } = await openRoutes();
   let looks = 0;
   ledger.look = async () => {
     looks += 1;
@@ -100,7 +100,7 @@ test("what ends while it is looked at is told as it ended", async () => {
 });
 
 test("what waits in neither ended without a note", async () => {
-  const { ledger, search, tell } = await openDesk();
+  const { ledger, search, tell } = await openRoutes();
   ledger.look = async () => [null];
   assert.equal((await search({})).value[0]?.deliveries[0]?.state, "unknown");
   const story = await tell("a");
@@ -109,14 +109,14 @@ test("what waits in neither ended without a note", async () => {
 });
 
 test("another event with the same number, of a restored store, is not mistaken for it", async () => {
-  const { ledger, tell, subscription, number } = await openDesk();
+  const { ledger, tell, subscription, number } = await openRoutes();
   const other = deliveryOf("other", { id: { event: number, subscription: subscription.id } });
   ledger.look = async () => [other];
   assert.equal((await tell("a")).deliveries[0]?.state, "unknown");
 });
 
 test("many events are looked up at once, in as few questions as the store allows", async () => {
-  const { store, chronicle, subscription, ledger, search } = await openDesk();
+  const { store, chronicle, subscription, ledger, search } = await openRoutes();
   const roll = { members: [subscription] };
   for (let index = 0; index < 400; index++) {
     const event = eventNamed(`e${index}`);
@@ -136,7 +136,7 @@ test("many events are looked up at once, in as few questions as the store allows
 });
 
 test("a question that is left empty is not asked, and one that is unknown is refused", async () => {
-  const { search, tell } = await openDesk();
+  const { search, tell } = await openRoutes();
   const empty = { id: "", subject: "", type: "", topic: "", subscription: "", state: "", from: "" };
   assert.equal((await search({ ...empty, to: "", after: "" })).value.length, 1);
   const refused = (asked: Promise<unknown>, words: RegExp, code: Refusal["code"]) =>

@@ -22,7 +22,7 @@ export function startHeartbeat(deps: HeartbeatDeps): () => void {
   let waiting = 0;
   let isLooking = false;
   const look = async () => {
-    if (live.isWatched) waiting = await tellOverview(deps, healths);
+    if (live.isWatched) waiting = await sendOverview(deps, healths);
     else {
       const queues = await deps.ledger.counts();
       const ours = queues.filter(({ stage }) => stage === "deliver");
@@ -47,7 +47,7 @@ export function startHeartbeat(deps: HeartbeatDeps): () => void {
 }
 
 /** Resolves with how many wait. */
-async function tellOverview(deps: HeartbeatDeps, healths: Map<string, string>): Promise<number> {
+async function sendOverview(deps: HeartbeatDeps, healths: Map<string, string>): Promise<number> {
   const endpoints = await deps.endpoints();
   const overview = await overviewOf({ ...deps, endpoints: async () => endpoints });
   deps.live.tell({ kind: "overview", overview });

@@ -94,10 +94,10 @@ test("what is many is not even made when nobody can take it", async () => {
     made += 1;
     return [ended];
   };
-  live.tellMany(make);
+  live.sendMany(make);
   assert.equal(made, 0);
   const { told } = await watch(live);
-  for (let count = 0; count < 250; count++) live.tellMany(make);
+  for (let count = 0; count < 250; count++) live.sendMany(make);
   assert.equal(made, 200);
   live.beat();
   assert.equal(told.at(-1), 'event: missed\ndata: {"count":50}\n\n');

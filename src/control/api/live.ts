@@ -36,7 +36,7 @@ export class Live {
   }
 
   /** Frequent events are built only while some watcher still has budget. */
-  tellMany(make: () => readonly LiveEvent[]): void {
+  sendMany(make: () => readonly LiveEvent[]): void {
     if (!this.isWatched) return;
     if ([...this.#watchers].some(({ left }) => left > 0)) {
       for (const event of make()) this.tell(event);

@@ -23,7 +23,7 @@ export interface OverviewDeps {
   readonly whyNotReady: () => string | null;
 }
 
-const sickMax = 50;
+const unhealthyMax = 50;
 const usualMinutes = 60;
 
 export function overviewHandlers(
@@ -59,7 +59,7 @@ export async function overviewOf(deps: OverviewDeps): Promise<Overview> {
     sick: endpoints
       .filter(({ health }) => health.kind !== "healthy")
       .toSorted((one, other) => other.waiting - one.waiting)
-      .slice(0, sickMax),
+      .slice(0, unhealthyMax),
     whyNotReady: deps.whyNotReady(),
   };
 }

@@ -156,7 +156,7 @@ export async function removeDomainTopic(
   for (const one of subscriptionsOf(context.catalog(), domain)) {
     if (one.domainTopic === null || !isSameName(one.domainTopic, source.name)) continue;
     await context.registry.removeSubscription(one.id);
-    context.handshakes.tellDeleted(one);
+    context.handshakes.notifyDeleted(one);
   }
   await context.refresh();
   await changing(context, call.request, () => dropName(context, source));

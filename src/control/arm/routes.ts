@@ -141,7 +141,7 @@ function actsOn(context: ArmContext, call: Call, asked: Asked): Acts {
     case "subscriptionsIn":
       return actsOnSubscriptions(context, call, asked);
     case "operation":
-      return { GET: () => tellOperation(context, call, asked.id) };
+      return { GET: () => describeOperation(context, call, asked.id) };
     case "eventTypes":
       return { GET: () => listEventTypes(context, asked.source) };
     case "extensionTopic":
@@ -343,7 +343,7 @@ async function put(context: ArmContext, call: Call): Promise<Reply> {
 }
 
 /** The result of an unknown operation is the state of its resource. */
-async function tellOperation(context: ArmContext, call: Call, id: string): Promise<Reply> {
+async function describeOperation(context: ArmContext, call: Call, id: string): Promise<Reply> {
   const progress = (await context.operations.look(id)) ?? progressOfResource(context, call);
   if (progress === null) throw refuseOperation(id);
   const body = { id: call.url, name: id.toLowerCase(), ...progress };

@@ -239,7 +239,7 @@ export async function removeSubscription(
   if (found === undefined) return done;
   await context.registry.removeSubscription(found.subscription.id);
   await context.refresh();
-  context.handshakes.tellDeleted(found.subscription);
+  context.handshakes.notifyDeleted(found.subscription);
   logSubscription(context.log, found.subscription, { change: "removed", origin: "api" });
   if (named.source.kind === "domainTopic") await tidyDomainTopic(context, call, named.source);
   return done;

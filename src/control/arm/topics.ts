@@ -276,7 +276,7 @@ export async function dropTopic(context: ArmContext, topic: Topic): Promise<void
     .subscriptions.filter((one) => isSameName(one.topic, topic.name));
   await context.registry.removeTopic(topic.name);
   await context.refresh();
-  for (const subscription of listening) context.handshakes.tellDeleted(subscription, topic);
+  for (const subscription of listening) context.handshakes.notifyDeleted(subscription, topic);
   logTopic(context, topic, "removed");
 }
 

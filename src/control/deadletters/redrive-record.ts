@@ -10,7 +10,7 @@ import { isoInstant } from "../../core/text/time.ts";
 export interface RedriveRecord {
   readonly order: RedriveOrder;
   readonly startedAt: Instant;
-  /** Where to, in words without secrets. */
+  /** The target, as text without secrets. */
   readonly to: string;
   readonly perSecond: number;
 }
@@ -19,7 +19,10 @@ export interface RedriveProgress
   extends Pick<RedriveView, "state" | "total" | "sent" | "failed" | "skipped" | "remarks"> {
   /** When this was kept. */
   readonly at: Instant;
-  /** Events that were about to be sent then, by their keys: if it ended there, nobody knows. */
+  /**
+   * Events that were about to be sent then, by their keys: if it ended there, it is not known
+   * whether they were.
+   */
   readonly underWay: readonly string[];
 }
 

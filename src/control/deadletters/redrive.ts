@@ -6,9 +6,9 @@
 // only and without its filter; retries, health, pauses and dead letters then work as usual. To a
 // URL it is sent once: the dead letter itself is kept, and can be sent again.
 //
-// The crash line: what is about to be sent is kept, then counted, then sent. A crash in between has
-// counted one too many, and never one too few, for the guard against loops relies on it; a redrive
-// that goes on sends those few once more.
+// What is about to be sent is stored, then counted, then sent. After a crash in between the count
+// is one too high, and never too low, because the loop guard relies on it; a redrive that continues
+// sends those few once more.
 
 import type { RedriveView } from "../../core/api/views.ts";
 import type { LetterPath } from "../../core/deadletter/letter-path.ts";
@@ -69,7 +69,7 @@ const retryMs = 1_000;
 export interface RedriveJob {
   readonly id: string;
   readonly startedAt: Instant;
-  /** What was done before it goes on; null: it begins. */
+  /** What was done before it continues; null: it begins. */
   readonly before: RedriveProgress | null;
   /** Keeps how far it is. Durable when it resolves. */
   keep(progress: RedriveProgress): Promise<void>;
@@ -203,7 +203,7 @@ export class Redriving {
     return newest.places();
   }
 
-  /** A redrive that goes on leaves alone what it has sent, and what came since it began. */
+  /** A redrive that continues skips what it has sent, and what came since it began. */
   async #leftOf(found: readonly FoundLetter[]): Promise<readonly FoundLetter[]> {
     const { id, startedAt, before } = this.#job;
     if (before === null) return found;

@@ -38,7 +38,7 @@ const remarksMax = 20;
 export function deadLetterHandlers(
   deps: LetterDeps,
 ): Pick<Handlers, "findDeadLetters" | "groupDeadLetters" | "showDeadLetter"> {
-  // Whoever asks for the same groups while they are being counted gets the same answer.
+  // Requests for the same groups while they are being counted share the answer.
   const counting = new Map<string, Promise<readonly DeadLetterGroup[]>>();
   return {
     findDeadLetters: ({ query: { after, limit, ...query } }) =>

@@ -140,7 +140,7 @@ export class Handshakes implements HandshakePort {
     }
   }
 
-  tellDeleted(subscription: Subscription, goneTopic?: Topic): void {
+  notifyDeleted(subscription: Subscription, goneTopic?: Topic): void {
     this.#dismiss(subscription.id, "The subscription is gone.");
     if (!subscription.isActive || !isAskable(subscription.destination)) return;
     const { waitMs } = this.#rules;

@@ -49,5 +49,5 @@ export interface HandshakePort {
    * Stops the handshake and notifies the endpoint that its subscription was deleted, perhaps
    * together with its topic. Returns at once.
    */
-  tellDeleted(subscription: Subscription, topic?: Topic): void;
+  notifyDeleted(subscription: Subscription, topic?: Topic): void;
 }

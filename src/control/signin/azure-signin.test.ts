@@ -9,7 +9,7 @@ import { signinRoutes, tenantId } from "./azure-signin.ts";
 const adminKey = "YS9zZWNyZXQr+w==";
 const base = "https://localhost:4438";
 
-function openDesk() {
+function openRoutes() {
   const facts: [string, Readonly<Record<string, unknown>>][] = [];
   const log = {
     fact: (_: string, name: string, fields: Readonly<Record<string, unknown>>) => {
@@ -55,7 +55,7 @@ function claimsOf(token: unknown): Record<string, unknown> {
 }
 
 test("a cloud is described with what both generations of the CLI read, as one object", async () => {
-  const { ask } = openDesk();
+  const { ask } = openRoutes();
   for (const version of ["2015-01-01", "2022-09-01", undefined]) {
     const query = { "api-version": version };
     const { status, json } = await ask("GET", "/metadata/endpoints", { query });
@@ -77,7 +77,7 @@ test("a cloud is described with what both generations of the CLI read, as one ob
 });
 
 test("the authority says where tokens are, by the name it was called", async () => {
-  const { ask } = openDesk();
+  const { ask } = openRoutes();
   for (const path of ["/adfs", "/adfs/adfs"]) {
     const headers = { host: "127.0.0.1:9" };
     const reply = await ask("GET", `${path}/.well-known/openid-configuration`, { headers });
@@ -92,7 +92,7 @@ test("the authority says where tokens are, by the name it was called", async () 
 });
 
 test("under the id of any tenant the authority is described as Entra ID's", async () => {
-  const { ask, tokens } = openDesk();
+  const { ask, tokens } = openRoutes();
   const params = { tenant: "contoso.example" };
   const wellKnown = "/:tenant/v2.0/.well-known/openid-configuration";
   const { json } = await ask("GET", wellKnown, { params });
@@ -108,7 +108,7 @@ test("under the id of any tenant the authority is described as Entra ID's", asyn
 });
 
 test("an application signs in with the admin key as its secret, under any name", async () => {
-  const { signIn, tokens, facts } = openDesk();
+  const { signIn, tokens, facts } = openRoutes();
   const { status, headers, json } = await signIn(application);
   assert.equal(status, 200);
   assert.equal(headers?.["cache-control"], "no-store");
@@ -126,7 +126,7 @@ test("an application signs in with the admin key as its secret, under any name",
 });
 
 test("the audience is what was asked for, in either way of asking", async () => {
-  const { signIn } = openDesk();
+  const { signIn } = openRoutes();
   const audience = async (form: Readonly<Record<string, string>>) => {
     const { scope: _, ...rest } = application;
     return claimsOf((await signIn({ ...rest, ...form })).json.access_token).aud;
@@ -137,7 +137,7 @@ test("the audience is what was asked for, in either way of asking", async () => 
 });
 
 test("a person signs in with the admin key as password, and is told who they are", async () => {
-  const { signIn, tokens } = openDesk();
+  const { signIn, tokens } = openRoutes();
   const person = { username: "me@local", password: adminKey, client_id: "the-cli" };
   const { status, json } = await signIn({ grant_type: "password", scope: "openid", ...person });
   assert.equal(status, 200);
@@ -151,7 +151,7 @@ test("a person signs in with the admin key as password, and is told who they are
 });
 
 test("the secret may stand in the header, and a plus sign need not be encoded", async () => {
-  const { signIn } = openDesk();
+  const { signIn } = openRoutes();
   const { client_secret: _, ...rest } = application;
   const authorization = `Basic ${Buffer.from(`app:${adminKey}`).toString("base64")}`;
   assert.equal((await signIn(rest, { authorization })).status, 200);
@@ -160,7 +160,7 @@ test("the secret may stand in the header, and a plus sign need not be encoded", 
 });
 
 test("what cannot be granted is refused as OAuth says, without the secret", async () => {
-  const { signIn, facts } = openDesk();
+  const { signIn, facts } = openRoutes();
   const { grant_type: _, ...kindless } = application;
   const wrong = { ...application, client_secret: "s3cret" };
   const table: readonly (readonly [Readonly<Record<string, string>>, number, string])[] = [
@@ -183,7 +183,7 @@ test("what cannot be granted is refused as OAuth says, without the secret", asyn
 });
 
 test("the tenant is shown to whoever has signed in, and to nobody else", async () => {
-  const { ask, signIn } = openDesk();
+  const { ask, signIn } = openRoutes();
   const { json } = await signIn(application);
   const authorization = `Bearer ${json.access_token}`;
   const { value } = (await ask("GET", "/tenants", { headers: { authorization } })).json;

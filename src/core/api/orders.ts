@@ -1,6 +1,6 @@
 // What our own API takes: the bodies and queries of its requests, each with the type inferred from
-// it. Bounds stand here with the member they bound. What depends on more than the request itself
-// (whether a subscription is there, what a profile knows) is judged by whoever carries it out.
+// it. Limits are next to their members. What depends on more than the request itself (whether a
+// subscription exists, what a profile supports) is checked by the handlers.
 
 import { redriveLimits } from "../deadletter/redrive.ts";
 import { drainRange } from "../delivery/flow.ts";

@@ -2,7 +2,7 @@
 // inferred from it, a request is checked by it, and the OpenAPI document is made of it. Refusals
 // use the words of core/text: the field, what is allowed, what was found.
 //
-// In requests a member that is null is as good as left out, and a member nobody knows is refused.
+// In requests a member that is null counts as left out, and an unknown member is refused.
 
 import { parseInstant } from "../text/time.ts";
 import { checkMembers, nearest, refuseName, refuseValue } from "../text/wording.ts";

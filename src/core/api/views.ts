@@ -1,5 +1,5 @@
 // What our own API shows: each shape with the type inferred from it, for the routes, the portal and
-// the command line alike. What it takes stands in orders.ts, where which is shown in operations.ts.
+// the command line alike. Requests are in orders.ts, the operations in operations.ts.
 
 import {
   about,
@@ -450,7 +450,10 @@ export type RedriveView = Infer<typeof RedriveView>;
 const SimulatedAttempt = object({
   number: whole,
   atMs: number,
-  heldMs: about(number, "How long it was due, and the endpoint was left alone or had a rate."),
+  heldMs: about(
+    number,
+    "How long it was due but waited, because the endpoint was unhealthy or had a rate.",
+  ),
   saw: text,
   words: text,
   nextDueAtMs: about(orNull(number), "Null: there is none."),

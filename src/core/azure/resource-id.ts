@@ -58,7 +58,7 @@ export interface Declared {
 export interface SectionForm<T> {
   /** Of the section: `storageAccounts`. */
   readonly field: string;
-  /** One of them, in words: `storage account`. */
+  /** The name of one of them: `storage account`. */
   readonly what: string;
   readonly pattern: IdPattern;
   readonly nameRule: RegExp;
@@ -66,7 +66,7 @@ export interface SectionForm<T> {
   readonly parse: (members: Members, field: string, declared: Declared) => T;
 }
 
-/** The section as it stands in the file. Refusal: InvalidSetting, naming the resource. */
+/** The section as written in the file. Refusal: InvalidSetting, naming the resource. */
 export function parseSection<T>(section: unknown, form: SectionForm<T>): readonly (Declared & T)[] {
   const { field, what } = form;
   if (typeof section !== "object" || section === null || Array.isArray(section)) {

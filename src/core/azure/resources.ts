@@ -167,7 +167,7 @@ export function urlOf(destination: Destination, azure: AzureResources): string |
   return `${url}/runtime/webhooks/EventGrid?${query}${code}`;
 }
 
-/** The sections as they stand in the file; null or missing: not there. */
+/** The sections as written in the file; null or missing: not there. */
 export type AzureSections = { readonly [K in AzureSection]?: unknown };
 
 /** Refusal: InvalidSetting, naming the section and the resource. */

@@ -96,7 +96,7 @@ export function whyNoQueues({ store, key }: StorageAccount): string | null {
   return `whose connectionString in storageAccounts.${key} has no QueueEndpoint`;
 }
 
-/** The section as it stands in the file. Refusal: InvalidSetting, naming the account. */
+/** The section as written in the file. Refusal: InvalidSetting, naming the account. */
 export function parseStorageAccounts(section: unknown): readonly StorageAccount[] {
   return parseSection(section, {
     field: "storageAccounts",

@@ -21,15 +21,15 @@ const everything: WalkQuery = {
   ...{ containers: [box], subscription: null, from: null, to: null, after: null },
 };
 
-interface Shelf extends DeadLetterReader {
+interface Reader extends DeadLetterReader {
   readonly listed: string[];
 }
 
 /** Blobs by their path and when they were modified, a few names to a page. */
-function shelfOf(
+function readerOf(
   blobs: ReadonlyMap<string, Instant>,
   { perPage = 3, failing = "nothing" } = {},
-): Shelf {
+): Reader {
   const listed: string[] = [];
   return {
     listed,
@@ -77,7 +77,7 @@ test("a walk finds every blob once, the newest hour first, whatever the pages", 
   await fc.assert(
     fc.asyncProperty(fc.array(written, { maxLength: 30 }), fc.nat(4), async (all, more) => {
       const blobs = new Map(all.map((blob) => [deadLetterPath(blob), blob.at]));
-      const paths = pathsOf(await stepsOf(shelfOf(blobs, { perPage: more + 1 })));
+      const paths = pathsOf(await stepsOf(readerOf(blobs, { perPage: more + 1 })));
       assert.deepEqual([...paths].sort(), [...blobs.keys()].sort());
       const hours = paths.map((path) => Math.floor((blobs.get(path) ?? 0) / 3_600_000));
       assert.deepEqual(
@@ -92,12 +92,12 @@ test("a walk goes on where it was left, and meets nothing twice", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(written, { maxLength: 20 }), fc.nat(20), async (all, cut) => {
       const blobs = new Map(all.map((blob) => [deadLetterPath(blob), blob.at]));
-      const steps = await stepsOf(shelfOf(blobs));
+      const steps = await stepsOf(readerOf(blobs));
       const step = steps[cut];
       if (step?.kind !== "blob") return;
       const { until, blob } = step;
       const after = { ...box, path: blob.path, index: 0, until };
-      const rest = await stepsOf(shelfOf(blobs), { after });
+      const rest = await stepsOf(readerOf(blobs), { after });
       assert.deepEqual(pathsOf(rest), pathsOf(steps.slice(cut)));
     }),
   );
@@ -114,7 +114,7 @@ test("a query by subscription and time lists the folders on its way and no other
       }
     }
   }
-  const reader = shelfOf(blobs, { perPage: 100 });
+  const reader = readerOf(blobs, { perPage: 100 });
   const query = { subscription: "Billing", from: hour(2, 9), to: hour(2, 9) };
   assert.deepEqual(pathsOf(await stepsOf(reader, query)), ["BILLING/2030/1/2/9/billing-2-9.json"]);
   assert.deepEqual(reader.listed, [
@@ -137,7 +137,7 @@ test("letters in a namespace's layout and outside of any are found, other blobs 
     ["notes.txt", at],
     ["SUB/not/a/date/at/all.json", at],
   ]);
-  assert.deepEqual(pathsOf(await stepsOf(shelfOf(blobs))), [
+  assert.deepEqual(pathsOf(await stepsOf(readerOf(blobs))), [
     ...["copied.json", "ns/topic/sub/2030/1/2/5/a.json", "old/by-hand.JSONL"],
   ]);
   assert.deepEqual(
@@ -151,7 +151,7 @@ test("a folder that cannot be listed is told of, and the others are walked", asy
   const blobs = new Map(
     ["one", "two"].map((subscription) => [deadLetterPath({ subscription, at, id: "x" }), at]),
   );
-  const steps = await stepsOf(shelfOf(blobs, { failing: "ONE/2030/" }));
+  const steps = await stepsOf(readerOf(blobs, { failing: "ONE/2030/" }));
   assert.deepEqual(pathsOf(steps), ["Forbidden.", "TWO/2030/1/2/5/x.json"]);
 });
 

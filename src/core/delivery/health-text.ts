@@ -30,8 +30,8 @@ export function healthText(health: Health, closure: Closure | null, now: Instant
       return health.failures === 0 ? "healthy" : `healthy; ${countOf(health.failures)} in a row`;
     case "unhealthy":
       return health.until > now
-        ? `unhealthy: left alone until ${isoInstant(health.until)}, then one send tests it`
-        : "unhealthy: the next send tests it";
+        ? `unhealthy: next probe at ${isoInstant(health.until)}`
+        : "unhealthy: the next send is its probe";
     case "probing":
       return `unhealthy: its probe is in flight since ${isoInstant(health.startedAt)}`;
     case "recovering":
@@ -45,36 +45,36 @@ export function healthText(health: Health, closure: Closure | null, now: Instant
 export function healthChangeText(before: Health, after: Health, rules: HealthRules): string {
   switch (after.kind) {
     case "healthy":
-      return `it carries ${rules.healthyAtOnce} sends at once`;
+      return `${rules.healthyAtOnce} sends at once succeed`;
     case "probing":
-      return "its turn has come: one send tests it";
+      return "a probe is sent";
     case "recovering":
-      return before.kind === "probing" ? "the send that tests it succeeded" : "a send succeeded";
+      return before.kind === "probing" ? "the probe succeeded" : "a send succeeded";
     case "unhealthy":
-      return whySick(before, after, rules);
+      return whyUnhealthy(before, after, rules);
     default:
       return after satisfies never;
   }
 }
 
-function whySick(
+function whyUnhealthy(
   before: Health,
   { waitMs, until }: Extract<Health, { kind: "unhealthy" }>,
   { failuresMax }: HealthRules,
 ): string {
-  const alone = `left alone for ${wordsOfMs(waitMs)}`;
+  const alone = `nothing is sent for ${wordsOfMs(waitMs)}`;
   if (before.kind === "healthy") return `${countOf(failuresMax)} in a row; ${alone}`;
   if (before.kind === "recovering") return `a send failed while it recovered; ${alone}`;
   const isUnsent = before.kind === "probing" && until === before.startedAt;
-  return isUnsent ? "the send that tests it was broken off" : `the test failed; ${alone}`;
+  return isUnsent ? "the probe was aborted" : `the probe failed; ${alone}`;
 }
 
 export function healthRulesText(rules: HealthRules): string {
   const { failuresMax, firstWaitMs, growth, waitMaxMs, healthyAtOnce } = rules;
   return (
-    `unhealthy after ${countOf(failuresMax)} in a row; tested after ${wordsOfMs(firstWaitMs)}, ` +
-    `and after each failed test ${growth} times as long, up to ${wordsOfMs(waitMaxMs)}; ` +
-    `healthy again once it carries ${sends(healthyAtOnce)} at once`
+    `unhealthy after ${countOf(failuresMax)} in a row; probed after ${wordsOfMs(firstWaitMs)}, ` +
+    `and after each failed probe ${growth} times as long, up to ${wordsOfMs(waitMaxMs)}; ` +
+    `healthy again at ${sends(healthyAtOnce)} at once`
   );
 }
 

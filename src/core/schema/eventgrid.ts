@@ -71,8 +71,8 @@ function readEvent(place: EventText, reading: Reading, topicStamp: string): Publ
 }
 
 /**
- * A number in the place of a text, as scripts send it (`Get-Random` in the service's own examples):
- * taken with the digits it was written with. Undefined for anything else.
+ * A number instead of a text, as scripts send it (`Get-Random` in the service's own examples):
+ * accepted with its digits as written. Undefined for anything else.
  */
 function readNumbered({ text, span, value }: EventText, name: string): string | undefined {
   if (typeof value[name] !== "number") return undefined;

@@ -41,7 +41,7 @@ export type LiveStates = ReadonlyMap<SubscriptionId, Live>;
 
 export function storyOf(entry: Entry, live: LiveStates): Story {
   const deliveryStories = entry.passages.map((passage) =>
-    tellDelivery(passage, live.get(passage.subscription)),
+    describeDelivery(passage, live.get(passage.subscription)),
   );
   const waiting = [...live.values()].find((one) => one.waiting !== null)?.waiting;
   return {
@@ -54,8 +54,8 @@ export function storyOf(entry: Entry, live: LiveStates): Story {
     traceparent: entry.traceparent,
     body: waiting?.event.text ?? entry.text,
     deliveryStories,
-    unmatched: tellUnmatched(entry),
-    cut: tellCut(entry, deliveryStories),
+    unmatched: describeUnmatched(entry),
+    cut: describeCut(entry, deliveryStories),
   };
 }
 
@@ -92,7 +92,7 @@ export function summaryOfNote(note: AcceptedNote): EventSummary {
 
 /** An attempt, for live watchers. */
 export function attemptOfNote(note: AttemptedNote): AttemptView {
-  return tellAttempt(keepAttempt(note));
+  return describeAttempt(keepAttempt(note));
 }
 
 function stateNow(state: DeliveryState, live: Live | undefined): DeliveryState {
@@ -102,7 +102,7 @@ function stateNow(state: DeliveryState, live: Live | undefined): DeliveryState {
   return live.isSubscribed ? "unknown" : "dropped";
 }
 
-function tellDelivery(passage: DeliveryNotes, live: Live | undefined): DeliveryStory {
+function describeDelivery(passage: DeliveryNotes, live: Live | undefined): DeliveryStory {
   const state = stateNow(passage.state, live);
   const waiting = live?.waiting ?? null;
   const attempts = attemptsOf(passage, waiting?.last ?? null);
@@ -136,12 +136,12 @@ function tellDelivery(passage: DeliveryNotes, live: Live | undefined): DeliveryS
 /** With the last one from the store, if no note of it was kept. */
 function attemptsOf({ notes }: DeliveryNotes, last: LastAttempt | null): AttemptView[] {
   const kept = notes.filter((note) => note.kind === "attempted");
-  const views = kept.map(tellAttempt);
+  const views = kept.map(describeAttempt);
   const isKnown = kept.some(({ stage, number }) => stage === "deliver" && number === last?.number);
-  return last === null || isKnown ? views : [...views, tellLast(last)];
+  return last === null || isKnown ? views : [...views, describeLast(last)];
 }
 
-function tellAttempt(kept: KeptAttempt): AttemptView {
+function describeAttempt(kept: KeptAttempt): AttemptView {
   const { kind, words, counts, reason, place, at, nextDueAt, ...shown } = kept;
   const said = words ?? sayDelivered(kept);
   return {
@@ -157,7 +157,7 @@ function sayDelivered({ stage, status, number }: KeptAttempt): string {
   return `${status}: ${what} with attempt ${number}`;
 }
 
-function tellLast({ at, number, outcome, status }: LastAttempt): AttemptView {
+function describeLast({ at, number, outcome, status }: LastAttempt): AttemptView {
   return {
     stage: "deliver",
     number,
@@ -198,7 +198,7 @@ function placeOf({ notes }: DeliveryNotes) {
   return written?.kind === "attempted" ? written.place : null;
 }
 
-function tellUnmatched(entry: Entry): Story["unmatched"] {
+function describeUnmatched(entry: Entry): Story["unmatched"] {
   const { roll, text, passages } = entry;
   if (roll === null || text === null) return [];
   const fields = recallFields({ ...entry, text });
@@ -224,7 +224,7 @@ function whyNot({ filter, whyNot: why }: Member, fields: Parameters<typeof expla
   };
 }
 
-function tellCut(entry: Entry, stories: readonly DeliveryStory[]): string | null {
+function describeCut(entry: Entry, stories: readonly DeliveryStory[]): string | null {
   const missing: string[] = [];
   if (entry.acceptedWith === "unknown") {
     missing.push("its acceptance was not recorded, so the subscriptions considered are not known");

@@ -1,5 +1,5 @@
 // The functions of ARM templates that need only their arguments and the deployment target. Those
-// that need Azure are left to whoever deploys; the clock and randomness are refused. Imitates
+// that need Azure are left to the deployment; the clock and randomness are refused. Imitates
 // https://learn.microsoft.com/azure/azure-resource-manager/templates/template-functions.
 
 import {
@@ -19,7 +19,10 @@ export interface FunctionScope {
   variable(name: string): unknown;
   /** Null: the innermost. */
   copyIndex(name: string | null): number;
-  /** What whoever deploys can tell of what is there, by the name in lower case; else undefined. */
+  /**
+   * What the deployment knows about existing resources, by the name in lower case; otherwise
+   * undefined.
+   */
   readonly outside?: Outside | undefined;
 }
 

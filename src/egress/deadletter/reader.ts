@@ -33,7 +33,7 @@ export interface LetterReaderOptions {
   readonly clock: Clock;
   readonly activity: Activity;
   /** Undefined for an account that is not in the settings. */
-  readonly shelfOf: (account: string) => BlobReader | undefined;
+  readonly readerOf: (account: string) => BlobReader | undefined;
   /** Ours have up to 1 MB; the service's maximum is not documented. */
   readonly policy?: EgressPolicy | undefined;
 }
@@ -50,7 +50,7 @@ const unparsed = notRead("The blob took more memory than reading one may take");
 
 export const tooLarge = notRead(`The blob has more than ${blobBytesMax} bytes`);
 
-export function openLetterReader({ clock, activity, shelfOf, policy }: LetterReaderOptions) {
+export function openLetterReader({ clock, activity, readerOf, policy }: LetterReaderOptions) {
   const closing = new AbortController();
   const thread = openLetterThread();
   const look = async <T>(
@@ -58,7 +58,7 @@ export function openLetterReader({ clock, activity, shelfOf, policy }: LetterRea
     failed: (why: NotRead) => T,
     work: (reader: BlobReader, signal: AbortSignal) => Promise<T>,
   ): Promise<T> => {
-    const reader = shelfOf(account);
+    const reader = readerOf(account);
     if (reader === undefined) return failed(notRead(`${account} is not in storageAccounts`));
     if (closing.signal.aborted) return failed(notRead("The broker is stopping"));
     const end = activity.begin("outside");

@@ -62,11 +62,11 @@ export function openDeadLetters(options: DeadLetterOptions): DeadLetters {
     opened.set(account, store);
     return store;
   };
-  const shelfOf = (name: string) => {
+  const readerOf = (name: string) => {
     const account = accounts.find((each) => each.name.toLowerCase() === name.toLowerCase());
     return account && storeOf(account);
   };
-  const readers = openLetterReader({ ...options, shelfOf });
+  const readers = openLetterReader({ ...options, readerOf });
   return {
     reader: readers.reader,
     send(parcel, { resourceId, container }, limits) {

@@ -137,8 +137,8 @@ test("a question can be broken off, before and while it is asked", async (t) => 
   const asked = ask(url, { signal: ender.signal });
   await reached(1);
   ender.abort();
-  assert.equal(whyOf(await asked), "It was broken off.");
-  assert.equal(whyOf(await ask(url, { signal: ender.signal })), "It was broken off.");
+  assert.equal(whyOf(await asked), "It was aborted.");
+  assert.equal(whyOf(await ask(url, { signal: ender.signal })), "It was aborted.");
   assert.equal(arrived.length, 1);
 });
 

@@ -34,7 +34,7 @@ export interface Asker {
 
 type Asked = Parameters<Ask>[0];
 
-const canceled: EndpointAnswer = { kind: "noReply", why: "It was broken off." };
+const canceled: EndpointAnswer = { kind: "noReply", why: "It was aborted." };
 
 export function openAsk(options: AskOptions): Asker {
   const { clock, activity, asksMax = 64, bodyBytesMax = 65_536, ca = [] } = options;

@@ -179,7 +179,7 @@ function allowedBy(
   };
 }
 
-/** What OpenSSL says of a chain that ends with an authority nobody knows. */
+/** OpenSSL's code for a chain that ends with an unknown authority. */
 const unknownAuthority =
   /^(UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
 

@@ -57,7 +57,7 @@ export class Exchange implements Listener {
   readonly #post: Post;
   readonly #tell: (outcome: Outcome) => void;
   readonly #endActivity: () => void;
-  #tellLate: (outcome: Outcome | null) => void = () => {};
+  #reportLate: (outcome: Outcome | null) => void = () => {};
   #cancelAlarm: () => void;
   #state: "open" | "late" | "over" = "open";
   #connection: Connection | null = null;
@@ -167,7 +167,7 @@ export class Exchange implements Listener {
 
   #turnLate(ms: number): void {
     const { promise, resolve } = Promise.withResolvers<Outcome | null>();
-    this.#tellLate = resolve;
+    this.#reportLate = resolve;
     this.#state = "late";
     this.#countLate(1);
     this.#cancelAlarm = this.#floor.clock.after(ms, () => {
@@ -205,7 +205,7 @@ export class Exchange implements Listener {
     if (this.#connection !== null) connections.drop(this.#connection);
     if (state === "late") {
       this.#countLate(-1);
-      this.#tellLate(outcome.kind === "answered" ? outcome : null);
+      this.#reportLate(outcome.kind === "answered" ? outcome : null);
     } else {
       this.#endActivity();
       this.#tell(outcome);

@@ -44,7 +44,7 @@ export interface Address extends WebHookDestination {
 }
 
 export interface Webhook extends Sink<Address> {
-  /** Breaks off what is open. */
+  /** Aborts everything in flight. */
   close(): Promise<void>;
 }
 

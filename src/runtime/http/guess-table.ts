@@ -9,7 +9,7 @@ const heldMax = 1_000;
 export class GuessTable {
   readonly #now: () => number;
   readonly #sleep: (ms: number) => Promise<void>;
-  /** Whoever guessed last comes last. */
+  /** The latest guesser is last. */
   readonly #byAddress = new Map<string, Guesses>();
   #held = 0;
 

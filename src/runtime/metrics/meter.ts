@@ -53,7 +53,7 @@ interface Series {
   /** By labels as given, which finds most cells without sorting. */
   readonly byGiven: Map<string, Cell>;
   /** By labels as shown. */
-  readonly byTold: Map<string, Cell>;
+  readonly byShown: Map<string, Cell>;
   /** For gauges: what is beyond the limit. */
   other?: Cell;
 }
@@ -108,15 +108,15 @@ function unknownFamily(name: string): Family {
 
 function openSeries(family: Family): Series {
   const setsMax = family.kind === "histogram" ? histogramSetsMax : labelSetsMax;
-  return { family, setsMax, byObject: new WeakMap(), byGiven: new Map(), byTold: new Map() };
+  return { family, setsMax, byObject: new WeakMap(), byGiven: new Map(), byShown: new Map() };
 }
 
 function byName(one: Reading, other: Reading): number {
   return one.family.name < other.family.name ? -1 : 1;
 }
 
-function readingOf({ family, byTold }: Series): Reading {
-  const sorted = [...byTold].toSorted(([one], [other]) => (one < other ? -1 : 1));
+function readingOf({ family, byShown }: Series): Reading {
+  const sorted = [...byShown].toSorted(([one], [other]) => (one < other ? -1 : 1));
   return { family, points: sorted.map(([, cell]) => cell) };
 }
 
@@ -127,7 +127,7 @@ function retold(all: ReadonlyMap<string, Series>): readonly Reading[] {
     const source = from && all.get(from.name);
     if (source === undefined) return [];
     const series = openSeries(family);
-    for (const { labels, value } of source.byTold.values()) {
+    for (const { labels, value } of source.byShown.values()) {
       cellOf(series, from?.labels(labels) ?? labels).value += value;
     }
     return [readingOf(series)];
@@ -148,17 +148,17 @@ function findCell(series: Series, labels: Labels): Cell {
   for (const label in labels) given += `${label}\u0000${labels[label]}\u0000`;
   const known = series.byGiven.get(given);
   if (known !== undefined) return known;
-  const told = toldLabels(labels);
-  const isFull = !series.byTold.has(told) && series.byTold.size >= series.setsMax;
-  const cell = isFull ? toldCell(series, others(labels)) : toldCell(series, labels, told);
+  const told = shownLabels(labels);
+  const isFull = !series.byShown.has(told) && series.byShown.size >= series.setsMax;
+  const cell = isFull ? shownCell(series, others(labels)) : shownCell(series, labels, told);
   if (series.byGiven.size < 2 * series.setsMax) series.byGiven.set(given, cell);
   return cell;
 }
 
 /** For gauges, in which each label set occurs once: beyond the limit none need be compared. */
 function lookedCell(series: Series, labels: Labels): Cell {
-  if (series.byTold.size < series.setsMax) return toldCell(series, labels);
-  series.other ??= toldCell(series, others(labels));
+  if (series.byShown.size < series.setsMax) return shownCell(series, labels);
+  series.other ??= shownCell(series, others(labels));
   return series.other;
 }
 
@@ -166,12 +166,12 @@ function others(labels: Labels): Labels {
   return Object.fromEntries(Object.keys(labels).map((label) => [label, "other"]));
 }
 
-function toldCell(series: Series, labels: Labels, told = toldLabels(labels)): Cell {
-  let cell = series.byTold.get(told);
+function shownCell(series: Series, labels: Labels, told = shownLabels(labels)): Cell {
+  let cell = series.byShown.get(told);
   if (cell === undefined) {
     const places = series.family.buckets === undefined ? 0 : series.family.buckets.length + 1;
     cell = { labels, value: 0, count: 0, buckets: Array<number>(places).fill(0) };
-    series.byTold.set(told, cell);
+    series.byShown.set(told, cell);
   }
   return cell;
 }
@@ -184,7 +184,7 @@ export function withoutNames({ family, points }: Reading): Reading {
   const series = openSeries(family);
   for (const point of points) {
     const labels = Object.entries(point.labels).filter(([label]) => !nameLabels.includes(label));
-    const cell = toldCell(series, Object.fromEntries(labels));
+    const cell = shownCell(series, Object.fromEntries(labels));
     const { value } = point;
     cell.value = family.fold === "max" ? Math.max(cell.value, value) : cell.value + value;
     cell.count += point.count;
@@ -205,7 +205,7 @@ function tell({ family, points }: Reading): string {
   const lines = points.map((point) =>
     kind === "histogram" || kind === "summary"
       ? tellSpread(family, point)
-      : `${name}${toldLabels(point.labels)} ${point.value}\n`,
+      : `${name}${shownLabels(point.labels)} ${point.value}\n`,
   );
   return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join("")}`;
 }
@@ -215,13 +215,13 @@ function tellSpread({ name, buckets = [] }: Family, point: Point): string {
   const bounds = point.buckets.map((count, index) => {
     below += count;
     const le = index < buckets.length ? String(buckets[index]) : "+Inf";
-    return `${name}_bucket${toldLabels({ ...point.labels, le })} ${below}\n`;
+    return `${name}_bucket${shownLabels({ ...point.labels, le })} ${below}\n`;
   });
-  const labels = toldLabels(point.labels);
+  const labels = shownLabels(point.labels);
   return `${bounds.join("")}${name}_sum${labels} ${point.value}\n${name}_count${labels} ${point.count}\n`;
 }
 
-function toldLabels(labels: Labels): string {
+function shownLabels(labels: Labels): string {
   let text = "";
   for (const label of Object.keys(labels).sort()) {
     text += `${text === "" ? "{" : ","}${label}="${escaped(labels[label] ?? "")}"`;

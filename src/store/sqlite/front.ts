@@ -307,9 +307,8 @@ export class FrontStore implements WholeStore {
   }
 
   /**
-   * After a disk failure a small record is written again and again until the disk takes it: whoever
-   * asks whether we are ready may have stopped sending, and a store with nothing to do has to be
-   * swept.
+   * After a disk failure a small record is written again and again until that succeeds: publishers
+   * may have stopped because we are not ready, and an idle store has to be swept.
    */
   #probeLater(): void {
     if (this.#isClosed) return;

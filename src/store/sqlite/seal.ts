@@ -7,8 +7,9 @@
 //   closing  The log is being taken into the file. It may be there or not.
 //   closed   Everything is in the file.
 //
-// Whoever opens the file last takes the log into it: a thread that ends with its process, or a
-// program of SQLite's. The file is then younger than the seal, which is touched with every round.
+// The last program that opens the file moves the log into it: a thread that ends with its process,
+// or one of SQLite's own tools. The file is then younger than the seal, which is touched with every
+// round.
 //
 // A store from before there were seals has none, and gets one when it is opened.
 
