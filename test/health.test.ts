@@ -55,10 +55,7 @@ test("the thresholds and waits of sick endpoints are settings (H-1, H-2)", async
   const well = await firstEndpoint(broker);
   assert.equal(well.health.words, "healthy");
   const { history } = well;
-  assert.deepEqual(
-    [history[0]?.to, history[0]?.because],
-    ["healthy", "2 sends at once succeed"],
-  );
+  assert.deepEqual([history[0]?.to, history[0]?.because], ["healthy", "2 sends at once succeed"]);
   assert.equal(history.at(-1)?.because, "3 failures in a row; nothing is sent for 7 s");
 });
 
