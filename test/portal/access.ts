@@ -187,7 +187,8 @@ export function access(browser: () => Browser): void {
     await page.getByText("That is not the admin key of this broker.").waitFor();
     await page.getByLabel("Admin key").fill(adminKey);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    // Where one was going.
+    await page.getByRole("heading", { name: "Topics and domains", level: 1 }).waitFor();
     const signedIn = await stage.visit(browser(), "/");
     await signedIn.getByRole("button", { name: "Sign out" }).click();
     await signedIn.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor();
