@@ -21,12 +21,35 @@ export function readMembers(request: Request, known: readonly string[]): Members
   return checkMembers(readValue(request), wholeBody, known);
 }
 
+/**
+ * A template, which the Azure CLI sends as its file has it: with comments, lines that end within
+ * texts, and a member whose name is in no quotes. Refusals as above.
+ */
+export function readTemplateBody(request: Request, deepest: number): unknown {
+  return readValue(request, deepest, strict);
+}
+
+const looseToken = /"[^"\\]*(?:\\.[^"\\]*)*"|\/\/[^\n]*|\/\*.*?\*\/|[A-Za-z_$][\w$]*(?=\s*:)/gs;
+
+/** As JSON proper. */
+function strict(text: string): string {
+  return text.replace(looseToken, (found) => {
+    if (found.startsWith("/")) return found.replace(/[^\n]/g, " ");
+    if (!found.startsWith('"')) return `"${found}"`;
+    return found.replaceAll("\r", "\\r").replaceAll("\n", "\\n").replaceAll("\t", "\\t");
+  });
+}
+
 /** The body as JSON has it; an empty one is an empty object. Refusals as above. */
-export function readValue({ body }: Request, deepest = depthMax): unknown {
+export function readValue(
+  { body }: Request,
+  deepest = depthMax,
+  prepare = (text: string) => text,
+): unknown {
   if (body.length > bodyBytesMax) {
     throw new Refusal("PayloadTooLarge", `The request has more than ${bodyBytesMax} bytes.`);
   }
-  const text = decode(body);
+  const text = prepare(decode(body));
   if (text.trim() === "") return {};
   if (isNestedDeeper(text, deepest)) {
     throw new Refusal("InputJsonInvalid", `The body is nested deeper than ${deepest} levels.`);

@@ -105,6 +105,15 @@ test("a template is validated, compared, deployed and shown with its outputs", a
   assert.equal((await arm.ask("HEAD", path)).status, 404);
 });
 
+test("a template is taken as the Azure CLI sends it, comments and all", async (t) => {
+  const arm = await openGroup(t);
+  const inside = JSON.stringify(template).replace("{", '{ /* a "comment" */ // another: one\n');
+  const text = `{"properties": {"mode": "Incremental", "parameters": ${JSON.stringify(parameters)}`;
+  const begun = await arm.good("PUT", path, `${text}, template:${inside}}}`);
+  assert.equal((await arm.follow(begun)).body.status, "Succeeded");
+  assert.equal((await arm.catalog()).topics.length, 2);
+});
+
 test("deployed again, what is as wanted is left alone and no endpoint is asked", async (t) => {
   const arm = await openGroup(t);
   await deploy(arm, bodyOf());

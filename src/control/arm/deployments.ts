@@ -11,7 +11,7 @@ import { isObject } from "../../core/template/expression.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import { topicArmId } from "../../core/topic.ts";
-import { readValue, wholeBody } from "./body.ts";
+import { readTemplateBody, wholeBody } from "./body.ts";
 import {
   callFor,
   type DeploymentBody,
@@ -89,7 +89,7 @@ function refuseNone({ group, name }: Deployment): Refusal {
 
 /** Refusal: InvalidSetting. */
 function readBody({ request }: Call): DeploymentBody {
-  const body = readValue(request, depthMax);
+  const body = readTemplateBody(request, depthMax);
   const { properties } = checkMembers(body, wholeBody, ["properties", "location", "tags"]);
   const known = ["template", "parameters", "mode", "debugSetting", "onErrorDeployment"];
   const ignored = ["expressionEvaluationOptions", "whatIfSettings", "validationLevel"];
