@@ -1,5 +1,5 @@
-// The events of the bench: about a kilobyte each in the Event Grid schema, told apart by a number.
-// A request is one buffer written over and over, with only the numbers in it changed.
+// The events of the bench: about a kilobyte each in the Event Grid schema, each with a number. A
+// request is one buffer written over and over, with only the numbers in it changed.
 
 const EVENT_BYTES = 1024;
 const ID_DIGITS = 10;

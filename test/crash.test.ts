@@ -143,7 +143,9 @@ class Book {
   }
 }
 
-/** One server for all endpoints. In bad weather some answers are failures, and some never come. */
+/**
+ * One server for all endpoints. In the bad phase some answers are failures, and some never come.
+ */
 async function listenForEvents(
   t: TestContext,
   seen: Books,

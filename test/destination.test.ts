@@ -1,5 +1,5 @@
 // Every kind of destination end to end: the real program on the virtual clock, real queues in
-// Azurite, and doubles that speak the protocols of the others to Azure's own clients.
+// Azurite, and stand-ins that speak the protocols of the others to Azure's own clients.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -314,7 +314,7 @@ test("a relay and a function are posted to where the file says, batches to funct
   assert.equal(JSON.parse(request?.body ?? "[]").length, 2);
 });
 
-/** What a platform offers its programs: a token for whoever knows the header. */
+/** A platform's identity endpoint: a token for requests with the right header. */
 async function startIdentity(t: TestContext) {
   const header = "only this machine knows";
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");

@@ -1,5 +1,5 @@
-// Subscriptions steered by our own API, end to end: the real program on the virtual clock, with
-// real endpoints, through pauses, drains, skips, attempts on demand, and a crash.
+// Pausing, draining and skipping through our own API, end to end: the real program on the virtual
+// clock, with real endpoints, through pauses, drains, skips, attempts on demand, and a crash.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

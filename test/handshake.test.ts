@@ -150,7 +150,7 @@ test("an endpoint that comes up a little later is asked again until it agrees", 
   );
 });
 
-test("an endpoint that fails for two minutes has failed, and may be asked anew", async (t) => {
+test("an endpoint that fails for two minutes has failed, and may be asked again", async (t) => {
   const { broker, endpoint } = await openPair(t, {
     reaction: () => ({ status: 404, body: "no hook" }),
   });
@@ -173,7 +173,7 @@ test("an endpoint that fails for two minutes has failed, and may be asked anew",
   assert.notEqual(endpoint.asked.at(-1)?.code, endpoint.asked[0]?.code);
 });
 
-test("what is not there cannot be asked anew", async (t) => {
+test("what is not there cannot be asked again", async (t) => {
   const { broker } = await openPair(t);
   await assert.rejects(broker.rooms.handshakes.rerun(77, { baseUrl: broker.url }), {
     code: "NotFound",
@@ -196,7 +196,7 @@ class ContestedStore extends MemoryStore {
   }
 }
 
-test("asking anew gives up when others write all the time", async (t) => {
+test("asking again gives up when others write all the time", async (t) => {
   const store = new ContestedStore();
   const { broker, endpoint } = await openPair(t, { openStore: () => store });
   const { subscription, verdict } = await broker.create({ url: endpoint.url });

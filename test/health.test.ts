@@ -1,5 +1,5 @@
-// Sick endpoints by named settings, seen and steered through our own API: the real program on the
-// virtual clock with real endpoints.
+// Unhealthy endpoints with their settings, seen and closed through our own API: the real program on
+// the virtual clock with real endpoints.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -23,7 +23,7 @@ async function firstEndpoint(broker: VirtualBroker): Promise<EndpointView> {
   return first;
 }
 
-test("the thresholds and waits of sick endpoints are settings (H-1, H-2)", async (t) => {
+test("the thresholds and waits of unhealthy endpoints are settings (H-1, H-2)", async (t) => {
   const receiver = await openReceiver(t);
   receiver.answer = () => 500;
   const broker = await openVirtualBroker(t, { billing: webHook(receiver.url) }, [
@@ -123,7 +123,7 @@ test("a broker that is killed knows which endpoints are down when it is back (H-
   assert.ok(probes >= 1 && probes <= 4, `${probes} probes`);
 });
 
-test("opening a sick endpoint sends at once; resetting it forgets what was", async (t) => {
+test("opening an unhealthy endpoint sends at once; resetting it forgets what was", async (t) => {
   const receiver = await openReceiver(t);
   receiver.answer = () => 500;
   const broker = await openVirtualBroker(t, { billing: webHook(receiver.url) });
@@ -144,7 +144,7 @@ test("opening a sick endpoint sends at once; resetting it forgets what was", asy
   );
 });
 
-test("what someone tries now at a sick endpoint is its test (H-2)", async (t) => {
+test("what someone tries now at an unhealthy endpoint is its test (H-2)", async (t) => {
   const receiver = await openReceiver(t);
   receiver.answer = () => 500;
   const broker = await openVirtualBroker(t, { billing: webHook(receiver.url) });

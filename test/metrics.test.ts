@@ -84,7 +84,7 @@ async function openScene(t: TestContext): Promise<Scene> {
   };
 }
 
-test("the page tells Event Grid's metrics and ours, and promtool has nothing to say", async (t) => {
+test("the page shows Event Grid's metrics and ours, and promtool has nothing to say", async (t) => {
   const { program, publish, page, advance } = await openScene(t);
   assert.equal(await publish(`[${eventText()},${eventText({ eventType: "other" })}]`), 200);
   await program.told("delivery.attempted", 3);

@@ -218,7 +218,7 @@ test("events are forwarded to a topic of another broker, in batches and with its
   assert.deepEqual([refused?.status, refused?.decision], [401, "retry"]);
 });
 
-test("keys that mean nothing here are told at start, and nothing else is", async (t) => {
+test("keys without effect here are logged at start, and nothing else is", async (t) => {
   const { program } = await openModule(t, {
     "inbound:clientAuth:clientCert:enabled": "true",
     outbound__webhook__httpsOnly: "true",

@@ -1,5 +1,5 @@
-// What an operator does, where others write or the disk fails at the same time: the whole house on
-// the model store, with faults in its way.
+// What an operator does while others write or the disk fails: the whole broker on the memory store,
+// with injected faults.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -274,7 +274,7 @@ test("what was accepted survives a crash under every profile (P-13, D-1)", async
   }
 });
 
-test("headers that a new profile of the broker does not know are not sent, and told (P-12)", async (t) => {
+test("headers that a new profile of the broker does not know are not sent, and logged (P-12)", async (t) => {
   const seen = await underOtherProfile(t, { from: "azure", to: "azure-2020" });
   assert.deepEqual(seen.headers, ["a", undefined]);
   const [idle] = seen.told;
@@ -282,7 +282,7 @@ test("headers that a new profile of the broker does not know are not sent, and t
   assert.equal(idle?.words, "the profile azure-2020 does not support delivery headers");
 });
 
-/** A subscription made over HTTP, on a broker that is started anew with another profile. */
+/** A subscription created over HTTP, on a broker that is restarted with another profile. */
 async function underOtherProfile(
   t: TestContext,
   { from, to }: { readonly from: ProfileName; readonly to: ProfileName },

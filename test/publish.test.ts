@@ -72,7 +72,7 @@ test("refusals have the service's status, code and detail", async (t) => {
   assert.deepEqual(await ingress.waiting(subscription), []);
 });
 
-test("OPTIONS tells what may be posted, and other methods are told the same", async (t) => {
+test("OPTIONS shows what may be posted, and other methods get the same", async (t) => {
   const { url } = await open(t);
   const told = await fetch(url, { method: "OPTIONS" });
   assert.equal(told.status, 200);

@@ -1,5 +1,5 @@
 // Dead letters read back and sent again, end to end: the real program on the virtual clock,
-// endpoints that fail and are mended on real sockets, letters in Azurite and in folders.
+// endpoints on real sockets that fail and recover, dead letters in Azurite and in folders.
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ const idsIn = (receiver: Receiver, path: string) =>
     .filter((request) => request.path === path)
     .flatMap(({ body }) => [JSON.parse(body)].flat().map((event: Json) => event.id));
 
-/** An endpoint that fails until it is mended, and dead letters in a folder. */
+/** An endpoint that fails until it is fixed, and dead letters in a folder. */
 async function openFailing(
   t: Parameters<typeof openReceiver>[0],
   {
@@ -475,7 +475,7 @@ const foreign: Readonly<Record<string, string>> = {
   "HALF/2019/8/9/5/55555555-5555-5555-5555-555555555555.json": '[{"id":"no reason"}]',
 };
 
-test("dead letters that Azure wrote are listed and sent again, and what is broken is told", async (t) => {
+test("dead letters that Azure wrote are listed and sent again, and what is broken is reported", async (t) => {
   const azurite = await startAzurite(t);
   await azurite.makeContainer("foreign");
   const client = BlobServiceClient.fromConnectionString(azurite.connectionString);

@@ -94,7 +94,7 @@ function judge(
     return null;
   }
   const error = event.data.details.error;
-  // The children have been told already; here is only the echo.
+  // The children have been reported already; this is only the echo.
   if (!place.isLeaf && "failureType" in error && error.failureType === "subtestsFailed")
     return null;
   tally.failed += 1;

@@ -1,11 +1,11 @@
-// The end of a subscription, by someone's hand or by its own term: its endpoint is told, and gets
-// nothing any more.
+// The end of a subscription, deleted or expired: its endpoint is notified, and gets nothing any
+// more.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { minutes, openPair, seconds } from "./fixtures/handshake-broker.ts";
 
-test("an endpoint is told once when its subscription is gone, and asked no more", async (t) => {
+test("an endpoint is notified once when its subscription is gone, and asked no more", async (t) => {
   const { broker, endpoint } = await openPair(t);
   const { subscription, verdict } = await broker.create({ url: endpoint.url });
   await verdict;
@@ -69,7 +69,7 @@ test("a subscription that is gone without a word ends its handshake by itself", 
   assert.equal(await broker.record(), undefined);
 });
 
-test("a subscription gets nothing from the moment it expires, and is removed and told", async (t) => {
+test("a subscription gets nothing from the moment it expires, and is deleted, and its endpoint is notified", async (t) => {
   const { broker, endpoint } = await openPair(t);
   const expiresAt = broker.clock.now() + 1 * minutes;
   await (await broker.create({ url: endpoint.url, expiresAt })).verdict;

@@ -1,5 +1,5 @@
 // Runs the tests: `node test/run.ts` all of them, `node test/run.ts src/store test/sim` those under
-// these paths. Each file is a process of its own, but the laws in src/core, which are pure, share
+// these paths. Each file is a process of its own, but the tests in src/core, which are pure, share
 // one. What some tests need and the machine lacks is fetched first, so that no test waits for it.
 //
 // A file in which no test begins or ends for a minute hangs, whether it waits, spins or only stays

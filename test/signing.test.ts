@@ -63,7 +63,7 @@ async function openScene(t: TestContext) {
         arrived.add(look);
         look();
       }),
-    /** Whether the request of that number is from whoever has the secret. */
+    /** Whether the request of that number is signed with the secret. */
     isSignedWith(secret: string, number: number): boolean {
       const { body, headers } = receiver.received[number - 1] ?? assert.fail("it has not come");
       try {

@@ -48,7 +48,7 @@ function only(story: Story): DeliveryStory {
   return delivery;
 }
 
-test("a failing endpoint's story tells every attempt in words, and where the event is in the end", async (t) => {
+test("a failing endpoint's story shows every attempt with its decision, and how the event ends", async (t) => {
   const scene = await openShop(t, ({ url }) => ({
     billing: sendTo(`${url}/hook?code=secret`, {
       deadLetterDestination: boxIn("letters"),

@@ -1,5 +1,5 @@
-// The test kit as its users use it. That it works from the installed package is told by
-// test/package.test.ts.
+// The test kit as its users use it. test/package.test.ts shows that it works from the installed
+// package.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

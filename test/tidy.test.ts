@@ -1,4 +1,4 @@
-// The house rules as tests. Each rule is run on the whole tree; on faults planted for it, so that
+// The project's own rules as tests. Each rule is run on the whole tree; on planted faults, so that
 // no rule can be blind; and on what comes close to a fault and is none. The rules themselves and
 // their tables are in test/tidy/.
 

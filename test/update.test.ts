@@ -19,7 +19,7 @@ import {
   type WholeStore,
 } from "./fixtures/handshake-broker.ts";
 
-/** What is written together must be so in every store. Each is made once, and opened anew. */
+/** What is written together must be so in every store. Each is created once, and opened again. */
 const stores: readonly (readonly [string, () => () => WholeStore])[] = [
   [
     "in memory",

@@ -20,7 +20,7 @@ function subscriptionOf(id: number, name: string, account: string): Subscription
   };
 }
 
-test("a container that cannot be reached is told of once while it is named", async () => {
+test("a container that cannot be reached is logged once while it is named", async () => {
   const told: unknown[] = [];
   const asked: BlobContainer[] = [];
   const tell = checkContainers({

@@ -6,7 +6,7 @@ import { plainTopic } from "../core/topic.ts";
 import { MemoryStore } from "../store/memory.ts";
 import { logUnusedSettings } from "./unused-settings.ts";
 
-test("settings that a new profile does not know are told, and stay as they are (P-6, P-9)", async () => {
+test("settings that a new profile does not know are logged, and stay as they are (P-6, P-9)", async () => {
   const store = new MemoryStore();
   const keys = { key1: "a", key2: "b", origin: "api" } as const;
   await store.putTopic({ ...plainTopic, ...keys, name: "orders" });

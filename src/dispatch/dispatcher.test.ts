@@ -110,7 +110,7 @@ test("a late success takes the event out of the retry queue (R-4)", async () => 
   assert.equal(await scene.waiting(), 0);
 });
 
-test("a late success after the event was sent anew changes nothing (R-4)", async () => {
+test("a late success after the event was sent again changes nothing (R-4)", async () => {
   const scene = await openTestDispatchers();
   const sub = await scene.subscribe();
   const late = answerLater();
@@ -172,7 +172,7 @@ test("one probe at a time; a success lets what waits go, a few at a time first (
   assert.equal(await scene.waiting(), 0);
 });
 
-test("the wait of a sick endpoint grows while probes fail, up to hours (H-2)", async () => {
+test("the wait of an unhealthy endpoint grows while probes fail, up to hours (H-2)", async () => {
   const scene = await openTestDispatchers();
   const sub = await scene.subscribe();
   scene.behave(() => 500);
@@ -186,7 +186,7 @@ test("the wait of a sick endpoint grows while probes fail, up to hours (H-2)", a
   );
 });
 
-test("what expires behind a sick endpoint is given up at the endpoint's next turn (H-3, R-6)", async () => {
+test("what expires behind an unhealthy endpoint is given up at the endpoint's next turn (H-3, R-6)", async () => {
   const scene = await openTestDispatchers();
   const sub = await scene.subscribe({
     retryPolicy: { maxDeliveryAttempts: null, eventTimeToLiveMs: 5 * minutes },
@@ -252,7 +252,7 @@ test("an endpoint known to be down stays so over a restart: one probe, and no mo
   assert.deepEqual(await back.store.notes("endpoint.health"), []);
 });
 
-test("one sick or silent endpoint delays no other (H-4)", async () => {
+test("one unhealthy or silent endpoint delays no other (H-4)", async () => {
   const scene = await openTestDispatchers();
   const sick = await scene.subscribe({
     destination: { kind: "webhook", url: "http://sick.test/" },

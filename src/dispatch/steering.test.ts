@@ -216,7 +216,7 @@ test("halving uses up no attempts of innocent events (R-5)", async () => {
   );
 });
 
-test("batches that are halved do not make their endpoint sick (H-1)", async () => {
+test("batches that are halved do not make their endpoint unhealthy (H-1)", async () => {
   const scene = await openTestDispatchers({ sendsMax: 1 });
   const batch = { maxEvents: 64, preferredBytes: 1024 * 1024 };
   const sub = await scene.subscribe({ batch, splitOnFailure: true });
@@ -369,7 +369,7 @@ test("what someone hastens at an unhealthy endpoint is the send that tests it (H
   ]);
 });
 
-test("at a sick endpoint, what has expired is found by its age without pauses (H-3, R-6)", async () => {
+test("at an unhealthy endpoint, what has expired is found by its age without pauses (H-3, R-6)", async () => {
   const scene = await openTestDispatchers();
   const sub = await scene.subscribe();
   scene.behave(() => 500);

@@ -231,7 +231,7 @@ test("which key opened the topic is known, for the event's story", async () => {
   assert.equal(await authorize(topic, bearer, { clock, whyNoBearer }), "bearer");
 });
 
-test("a bearer token is good when whoever judges tokens says so", async () => {
+test("a bearer token is good when the check of tokens accepts it", async () => {
   const judge = async (token: string) => (token === "good" ? null : "The token is not good.");
   assert.equal(await bearerRefusal(request({ authorization: "Bearer good" }), judge), null);
   assert.equal(await bearerRefusal(request({ authorization: "bearer  good " }), judge), null);

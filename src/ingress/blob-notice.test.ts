@@ -94,7 +94,7 @@ test("a blob that was written late is told as well, and what was not written is 
   }
 });
 
-test("dead letters of notices are not told of, so that there is no end without end (L-5)", async () => {
+test("dead letters of notices are not told of, so that they cannot loop (L-5)", async () => {
   const { sink, subjects } = await openPost(taken);
   const parcel = parcelOf(["{}"]);
   const ofNotices = { ...parcel, subscription: { ...parcel.subscription, topic: "Letters" } };

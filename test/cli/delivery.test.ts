@@ -1,5 +1,5 @@
-// Publishing, watching, explaining, steering and sending again from the command line, against a
-// real broker and a real endpoint.
+// Publishing, watching, explaining, pausing and redriving from the command line, against a real
+// broker and a real endpoint.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -122,7 +122,7 @@ test("tail shows what happens while it happens, as lines or as objects", async (
   receiver.answer = (_, count) => (count === 1 ? 503 : 200);
   const lines = cli.start("tail -o table --only published attempt catalog --for 1h");
   const objects = cli.start("tail -o json --only attempt catalog");
-  // Each watches once it has told of a topic that was not there before.
+  // Each watches once it has shown a topic that is new.
   for (let number = 1; lines.lines.length === 0 || objects.lines.length === 0; number++) {
     await cli.json(`topic create -n other-${number}`);
   }

@@ -468,7 +468,7 @@ test("event subscriptions are listed in every way there is", async () => {
   );
 });
 
-test("the provider tells of its operations, topic types and extension topics", async () => {
+test("the provider shows its operations, topic types and extension topics", async () => {
   assert.ok((await namesOf(client.operations.list())).includes("Microsoft.EventGrid/topics/write"));
   const types = ["Microsoft.EventGrid.Domains", "Microsoft.EventGrid.Topics"];
   assert.deepEqual(await namesOf(client.topicTypes.list()), types);

@@ -1,7 +1,7 @@
-// What every destination must satisfy, whatever it speaks: a sink answers with an outcome and
-// never throws for what the world did, waits on our clock alone, tells of answers that come late,
-// and lets go at once when asked to. A destination's own test calls `sinkContract` with a world in
-// which an endpoint of its kind does as it is told.
+// What every destination must satisfy, whatever it speaks: a sink returns an outcome and never
+// throws because of an endpoint, uses only our clock for timeouts, reports late answers, and stops
+// at once when asked to. A destination's own test calls `sinkContract` with a world in which an
+// endpoint of its kind does as it is told.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -10,14 +10,17 @@ import type { Activity, Clock, Delivery, Instant, Parcel, Sink } from "../../src
 import type { Subscription } from "../../src/core/subscription.ts";
 import { makeEvent, startAt, subscriptionDraft } from "./fixture.ts";
 
-/** What the endpoint does with a request: take it, say no, cut the connection, or keep silent. */
+/**
+ * What the endpoint does with a request: accept it, refuse it, close the connection, or never
+ * answer.
+ */
 export type Behaviour = "accept" | "refuse" | "breakOff" | "hold";
 
 export interface SinkWorld<D> {
   readonly sink: Sink<D> & { close(): Promise<void> };
   /** Where the endpoint is. */
   readonly destination: D;
-  /** Where nobody is. */
+  /** An address without a listener. */
   readonly nowhere: D;
   /** The texts of the events in each request that has reached the endpoint. */
   received(): readonly (readonly string[])[];
@@ -30,7 +33,7 @@ export interface SinkWorld<D> {
   closeEndpoint(): Promise<void>;
   /** Where one request carries one event. */
   readonly carriesOne?: boolean;
-  /** Where somebody else's client keeps it to itself that its connection has broken. */
+  /** For clients that do not report a broken connection. */
   readonly breaksSilently?: boolean;
 }
 
@@ -39,7 +42,7 @@ export type OpenSinkWorld<D> = (deps: {
   readonly activity: Activity;
 }) => Promise<SinkWorld<D>>;
 
-/** Time that a test moves by hand. */
+/** Time that a test moves. */
 export class HandClock implements Clock {
   #now: Instant = startAt;
   readonly #alarms = new Set<{ readonly at: Instant; readonly ring: () => void }>();
@@ -72,7 +75,7 @@ export class HandClock implements Clock {
   }
 }
 
-/** Counts what is under way outside; to end a thing twice is a fault. */
+/** Counts what is in progress outside; ending something twice is an error. */
 export class CountedActivity implements Activity {
   outside = 0;
 
@@ -136,7 +139,7 @@ export function sinkContract<D>(name: string, openWorld: OpenSinkWorld<D>): void
         lateMs: over.lateMs ?? lateMs,
         signal: over.signal ?? never,
       });
-    /** Sends to an endpoint that keeps silent, and waits until it has the request. */
+    /** Sends to an endpoint that does not answer, and waits until it has the request. */
     const sendHeld = async (over: { lateMs?: number; signal?: AbortSignal } = {}) => {
       world.behave("hold");
       const reached = world.reached(world.received().length + 1);

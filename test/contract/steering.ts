@@ -1,5 +1,5 @@
-// The contract of steering: what an operator drops or hastens, a step at a time, beside whoever
-// claims and settles; and the notes that are kept for operators.
+// The contract of steering: what an operator drops or hastens, a step at a time, while others claim
+// and settle; and the memos of operators.
 
 import assert from "node:assert/strict";
 import { redriveLimits } from "../../src/core/deadletter/redrive.ts";
@@ -83,7 +83,7 @@ export const steeringCases: Cases = (on) => {
     assert.ok(last);
     const first = await store.skip(queueOf(id), null);
     if (first.next === null) return scene.skip("it skips all at once");
-    // It comes to stand before all others, where the skip has been already.
+    // It moves ahead of all others, to where the skip has been already.
     await store.settle([due(last, { at: startAt - 1 })]);
     let dropped = first.dropped;
     let next: SkipStep | null = first.next;

@@ -151,7 +151,7 @@ export class Pair {
     await this.#compareEverything();
   }
 
-  /** What was dropped is told in the end, by both alike. */
+  /** Drops are reported in the end, by both. */
   async close(): Promise<void> {
     const { model, embedded } = this.#drops;
     for (let left = 1000; embedded.length < model.length; left--) {

@@ -80,7 +80,7 @@ export const everyPage = [
   "/portal/no-such-page",
 ];
 
-/** Resolves when the broker has told its watchers how it is, which it does every second. */
+/** Resolves when the broker has sent its watchers the overview, which it does every second. */
 async function beat({ url }: Stage): Promise<void> {
   const headers = { authorization: `Bearer ${adminKey}` };
   const answer = await fetch(`${url}/api/v1/live?kinds=overview`, { headers });

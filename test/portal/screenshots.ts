@@ -1,6 +1,6 @@
 // Pictures of every page, light, dark and narrow, with little in the broker and with much: 10,000
 // deliveries and names as long as they may be. `npm run screenshots [folder]`; without a folder
-// they go to `screenshots/`, and what looks ugly in them is to be mended.
+// they go to `screenshots/`, and what looks ugly in them should be fixed.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

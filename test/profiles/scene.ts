@@ -36,7 +36,7 @@ export interface Scene {
   requests(name: ProfileName): readonly Received[];
   /** Facts of that name about a profile's topic; waits until the log has so many. */
   facts(name: ProfileName, fact: string, count?: number): Promise<readonly Json[]>;
-  /** Ends the broker as a crash would, and starts it anew on the same folder. */
+  /** Ends the broker as a crash would, and restarts it on the same folder. */
   restart(): Promise<Scene>;
 }
 

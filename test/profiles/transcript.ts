@@ -1,5 +1,5 @@
-// What becomes of one and the same event under each profile, told by the broker's own log: an
-// endpoint that answers 503 to everything, from the publish to the end of the event's life.
+// The same event under each profile, from the broker's own log: an endpoint that answers 503 to
+// everything, from the publish to the end.
 
 import { type ProfileName, profileNames, profiles } from "../../src/core/delivery/profile.ts";
 import type { Scope } from "../fixtures/webhook.ts";

@@ -1,5 +1,5 @@
-// The house rule about links between pages: a relative link in Markdown leads to a file or a folder
-// of the tree, and what stands behind its # to a heading there. Addresses elsewhere are not asked.
+// The rule about links between pages: a relative link in Markdown leads to a file or a folder of
+// the tree, and the part after # to a heading there. External addresses are not checked.
 
 import { posix } from "node:path";
 import type { Fault } from "./rules.ts";

@@ -1,6 +1,6 @@
-// The house rules, each a pure function from files to faults in words. They say what is wrong and
-// what to do instead. The tables here are the places to edit when the house grows: a new package
-// gets its one file, a new rule its id.
+// The project's own rules, each a pure function from files to faults. They say what is wrong and
+// what to do instead. Edit the tables here when the project grows: a new package gets its one file,
+// a new rule its id.
 
 import { posix } from "node:path";
 import {
@@ -41,7 +41,7 @@ const ALSO_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "src/config/": ["src/edge/environment-keys.ts"],
 };
 
-/** Benchmarks of a law alone, which no broker serves by itself. */
+/** Benchmarks of a pure function, which no broker uses by itself. */
 const MEASURES_LAWS = ["bench/matching.ts"];
 
 /**

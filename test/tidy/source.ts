@@ -1,6 +1,6 @@
-// Reads the tree and takes a TypeScript file apart just far enough for the house rules: which
-// characters are code, which are comment, and what is imported. Not a parser: it knows quotes,
-// comments, templates and regular expressions, and assumes text that the formatter has seen.
+// Reads the tree and takes a TypeScript file apart just far enough for the rules: which characters
+// are code, which are comment, and what is imported. Not a parser: it knows quotes, comments,
+// templates and regular expressions, and assumes text that the formatter has seen.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";

@@ -17,7 +17,7 @@ function open(isShown: boolean) {
   };
 }
 
-test("progress is one line that is written anew, not too often, and taken away at the end", () => {
+test("progress is one line that is written again, not too often, and taken away at the end", () => {
   const { progress, told, wait } = open(true);
   progress.tell(0, 100);
   progress.tell(1, 100);

@@ -73,7 +73,7 @@ test("what waits is told with what is left to it, and what holds it back", async
   );
 });
 
-test("a pause holds an event back and lets it live on; a sick endpoint holds it, too", async () => {
+test("a pause holds an event back and lets it live on; an unhealthy endpoint holds it, too", async () => {
   const since = startAt - 60_000;
   const paused = await openRoutes({ flow: { kind: "paused", since } });
   const [delivery] = (await paused.tell("id-a")).deliveryStories;

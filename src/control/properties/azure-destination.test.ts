@@ -67,7 +67,7 @@ test("a queue stands by itself or at the end of the id, and may have a time to l
   });
 });
 
-test("a function is asked like a webhook, at the address that the file tells", async (t) => {
+test("a function is asked like a webhook, at the address in the file", async (t) => {
   const arm = await openOrders(t);
   const resourceId = resourceIds.functionOf("app", "onOrder");
   const properties = { resourceId, maxEventsPerBatch: 10, preferredBatchSizeInKilobytes: 128 };

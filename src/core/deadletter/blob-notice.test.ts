@@ -14,7 +14,7 @@ const url = `https://letters.blob.core.windows.net/box/${path}`;
 const written = { container: "box", path, url, etag: '"0x1"', bytes: 42 };
 const notice = noticeOf(written, { topic, id: "n-1", at: Date.UTC(2030, 0, 1, 0, 5) });
 
-test("a blob that was written is told as a storage account tells it (L-5)", () => {
+test("a blob that was written is shown as by a storage account (L-5)", () => {
   const id =
     "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Storage/storageAccounts/letters";
   assert.deepEqual(JSON.parse(notice.event.text), {

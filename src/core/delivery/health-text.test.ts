@@ -55,7 +55,7 @@ test("every change is told with its reason (H-1, H-2)", () => {
   assert.equal(change(nearly, { kind: "succeeded", at: 1 }), "16 sends at once succeed");
 });
 
-test("the rules in force are told with their numbers", () => {
+test("the rules in force are shown with their numbers", () => {
   assert.equal(
     healthRulesText(healthRules),
     "unhealthy after 10 failures in a row; probed after 30 s, and after each failed probe 2 times " +

@@ -48,7 +48,7 @@ test("the tenth failure in a row makes an endpoint unhealthy, and not the ninth 
   assert.deepEqual(gate(sick, 0), { kind: "closed", until: 30 * s });
 });
 
-test("a success in between starts the count anew (H-1)", () => {
+test("a success in between starts the count again (H-1)", () => {
   const facts = [...times(9, failed(0)), succeeded(1), ...times(9, failed(2))];
   assert.deepEqual(after(healthyStart, ...facts), { kind: "healthy", failures: 9 });
   assert.equal(after(healthyStart, ...facts, failed(3)).kind, "unhealthy");

@@ -63,7 +63,7 @@ function factsIn(message: string): Readonly<Record<string, string>> {
   );
 }
 
-test("an attempt that failed is told as the service's diagnostic logs tell it", () => {
+test("an attempt that failed is shown as in the service's diagnostic logs", () => {
   const { message, ...around } = deliveryFailure(attempted, topic);
   assert.deepEqual(around, {
     time: new Date(startAt + 2_635).toISOString(),

@@ -124,7 +124,7 @@ test("openssl agrees that the authority vouches for the certificate", async (t) 
   await assert.rejects(verify(...host), /IP address mismatch/);
 });
 
-test("a certificate near its end is made anew, and clients need not trust anew", async (t) => {
+test("a certificate near its end is made again, and clients need not trust again", async (t) => {
   const folder = openFolder(t);
   const at = (now: number) => keptCertificates({ folder, now: () => now });
   const dayMs = 86_400_000;
@@ -143,7 +143,7 @@ test("a certificate near its end is made anew, and clients need not trust anew",
   assert.equal(readFileSync(join(folder, "ca.pem"), "utf8"), ca);
 });
 
-test("an authority near its end is made anew from the same key, and old copies still do", async (t) => {
+test("an authority near its end is made again from the same key, and old copies still do", async (t) => {
   const folder = openFolder(t);
   await keptCertificates({ folder }).identity();
   const old = readFileSync(join(folder, "ca.pem"), "utf8");
