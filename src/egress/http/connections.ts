@@ -16,6 +16,7 @@ import {
 import { buildConnector, Client, type Dispatcher } from "undici";
 import type { Clock, Instant } from "../../core/ports.ts";
 import type { EgressPolicy } from "../policy.ts";
+import { UnaskedContinue } from "./unasked-continue.ts";
 
 export interface ConnectionsOptions {
   readonly clock: Clock;
@@ -30,29 +31,33 @@ export interface ConnectionsOptions {
   readonly policy?: EgressPolicy | undefined;
 }
 
-/** Gets undici's events of a request. */
+/**
+ * Which certificates are accepted: those of known authorities; those of any authority, if name and
+ * dates are right; or all.
+ */
 export type Trust = "known" | "anyAuthority" | "all";
 
-/** One connection, made or not yet; its taker gives it back or drops it. */
+/** Gets undici's events of a request. */
 export type Listener = Dispatcher.DispatchHandler;
 export type Controller = Dispatcher.DispatchController;
 
-/** Also aborts a connection that is still being made, which undici would not. */
+/** One connection, made or not yet; its taker gives it back or drops it. */
 export interface Connection {
   readonly client: Client;
   readonly origin: Origin;
-  /** Answers received on the current connection. */
+  /** Also aborts a connection that is still being made, which undici would not. */
   readonly cut: AbortController;
-  /** When it was last given back, and how long it had been idle when it was last taken. */
+  readonly unasked: UnaskedContinue;
+  /** Answers received on the current connection. */
   served: number;
-  /** The last one given back is taken first, so that surplus ones stay idle and are closed. */
+  /** When it was last given back, and how long it had been idle when it was last taken. */
   idleSince: Instant;
   idleMs: number;
 }
 
 interface Origin {
   readonly url: string;
-  /** Only origins with connections. */
+  /** The last one given back is taken first, so that surplus ones stay idle and are closed. */
   readonly idle: Connection[];
   connections: number;
 }
@@ -60,7 +65,7 @@ interface Origin {
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #trust: SecureContext;
-  /** Created once: parsing a few hundred certificates for every connection takes milliseconds. */
+  /** Only origins with connections. */
   readonly #origins = new Map<string, Origin>();
   readonly #all = new Set<Connection>();
   #idle = 0;
@@ -68,21 +73,25 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    // An idle connection if there is one, otherwise a new one.
+    // Created once: parsing a few hundred certificates for every connection takes milliseconds.
     this.#trust = createSecureContext(
       options.ca.length === 0 ? {} : { ca: [...getCACertificates("default"), ...options.ca] },
     );
   }
 
-  /** An idle connection if there is one, else a new one. */
+  /** An idle connection if there is one, otherwise a new one. */
   take(url: string): Connection {
     const idle = this.#origins.get(url)?.idle;
     const connection = idle?.pop();
     if (idle === undefined || connection === undefined) return this.open(url);
     this.#idle -= 1;
     connection.idleMs = this.#options.clock.now() - connection.idleSince;
-    if (connection.idleMs < this.#options.keepAliveMs) return connection;
-    // Timeouts use our clock, not real time.
+    if (connection.idleMs < this.#options.keepAliveMs) {
+      connection.unasked.begin();
+      return connection;
+    }
+    // undici closes idle connections in real time. Where time is virtual, hours may have passed:
+    // a peer would have closed this one long ago, and the others have been idle even longer.
     for (const old of [connection, ...idle]) this.drop(old);
     return this.open(url);
   }
@@ -90,17 +99,18 @@ export class Connections {
   open(url: string): Connection {
     const origin = this.#origins.get(url) ?? { url, idle: [], connections: 0 };
     const cut = new AbortController();
+    const unasked = new UnaskedContinue();
     const client = new Client(url, {
       pipelining: 1,
       allowH2: false,
-      // For a connection whose last answer was read completely.
+      // Timeouts use our clock, not real time.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: this.#connector(cut.signal),
+      connect: watched(unasked, this.#connector(cut.signal)),
       keepAliveTimeout: this.#options.keepAliveMs,
       keepAliveMaxTimeout: this.#options.keepAliveMs,
     });
-    const connection = { client, origin, cut, served: 0, idleSince: 0, idleMs: 0 };
+    const connection = { client, origin, cut, unasked, served: 0, idleSince: 0, idleMs: 0 };
     client.on("disconnect", () => {
       connection.served = 0;
       if (origin.idle.includes(connection)) this.drop(connection);
@@ -132,7 +142,7 @@ export class Connections {
       });
   }
 
-  /** Closes a connection and aborts what is on it. */
+  /** For a connection whose last answer was read completely. */
   giveBack(connection: Connection): void {
     if (this.#isClosed || this.#idle >= this.#options.idleMax) {
       this.drop(connection);
@@ -143,7 +153,7 @@ export class Connections {
     this.#idle += 1;
   }
 
-  /** OpenSSL's code for a chain that ends with an unknown authority. */
+  /** Closes a connection and aborts what is on it. */
   drop(connection: Connection): void {
     const { client, origin, cut } = connection;
     if (client.destroyed) return;
@@ -165,7 +175,7 @@ export class Connections {
   }
 }
 
-/** If the chain is invalid, Node does not check the name any more; so it is done here. */
+/** Connects to the addresses that the policy allows. */
 function allowedBy(
   policy: EgressPolicy | undefined,
   connect: buildConnector.connector,
@@ -179,11 +189,24 @@ function allowedBy(
   };
 }
 
-/** OpenSSL's code for a chain that ends with an unknown authority. */
+/** A server may send an unasked `100 Continue`: see unasked-continue.ts. */
+function watched(
+  unasked: UnaskedContinue,
+  connect: buildConnector.connector,
+): buildConnector.connector {
+  return (target, done) =>
+    connect(target, (...made) => {
+      const [, socket] = made;
+      if (socket) unasked.watch(socket);
+      done(...made);
+    });
+}
+
+/** OpenSSL's codes for a chain that ends with an unknown authority. */
 const unknownAuthority =
   /^(UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
 
-/** Where the chain is at fault, Node does not look at the name any more; so it is done here. */
+/** If the chain is invalid, Node does not check the name any more; so it is done here. */
 function faultOf(socket: TLSSocket, host: string): Error | undefined {
   if (socket.authorized) return undefined;
   const code = String(socket.authorizationError);

@@ -179,6 +179,28 @@ test("an answer before the answer, such as 103, is passed over", async (t) => {
   });
 });
 
+test("a 100 Continue that nobody asked for is passed over, on a connection used again too (D-5)", async (t) => {
+  const pieces = [
+    "HTTP/1.1 1",
+    "00 Continue\r\n\r",
+    "\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+  ];
+  let answered = 0;
+  const { url, sockets } = await serveRaw(t, async (socket, text) => {
+    if (text.split("POST ").length - 1 <= answered || !text.endsWith("]")) return;
+    answered += 1;
+    for (const piece of answered === 1 ? [pieces.join("")] : pieces) {
+      socket.write(piece);
+      await new Promise((go) => setImmediate(go));
+    }
+  });
+  const { send } = openSender(t);
+  for (let count = 0; count < 3; count += 1) {
+    assert.deepEqual(await send(url), { kind: "answered", status: 200, excerpt: "ok" });
+  }
+  assert.equal(sockets.length, 1);
+});
+
 test("the first bytes of an answer are kept, also of one in chunks", async (t) => {
   const { url, sockets } = await serve(t, (response) => {
     response.writeHead(400);
