@@ -20,6 +20,7 @@ import {
 } from "./orders.ts";
 import {
   anything,
+  file,
   list,
   type Members,
   type ObjectSchema,
@@ -315,7 +316,7 @@ export const operations = {
     method: "GET",
     path: "/backups/{name}",
     summary: "Download a backup",
-    answer: text,
+    answer: file,
     contentType: "application/vnd.sqlite3",
   },
   removeBackup: {

@@ -78,6 +78,12 @@ export const text: Schema<string> = plain({ type: "string" }, "a text", {
   fits: (value) => typeof value === "string",
 });
 
+/** A file, in an answer that is no JSON. */
+export const file: Schema<string> = {
+  ...text,
+  describe: () => ({ type: "string", format: "binary" }),
+};
+
 /** `isSecret`: refusals tell its shape alone. */
 export function textOf(
   { min, max }: Range,

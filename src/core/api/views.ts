@@ -301,7 +301,7 @@ export const AttemptView = named(
     excerpt: about(orNull(text), "The first bytes of the answer."),
     isLate: truth,
     batch: about(whole, "How many events travelled together."),
-    decision: about(text, "`delivered`, `retry`, `deadLetter` or `drop`."),
+    decision: words("delivered", "retry", "deadLetter", "drop"),
     words: about(text, "The decision as a sentence: why, and what comes next."),
     nextDueAt: orNull(instant),
     health: about(text, "How the endpoint was when it was sent."),
