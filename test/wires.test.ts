@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { request as plainly, type RequestOptions } from "node:http";
 import { request } from "node:https";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -145,12 +146,44 @@ test("a given admin key counts and is written nowhere; as an option it is warned
 
 test("with auth off nobody is asked for anything, and any secret signs in", async (t) => {
   const folder = openFolder(t);
-  const { url } = await start(t, ["--data", folder, "--store", "memory", "--auth", "off"]);
+  const config = join(folder, "config.json");
+  writeFileSync(config, JSON.stringify({ topics: { t1: {} } }));
+  const args = ["--data", folder, "--store", "memory", "--auth", "off", "--config", config];
+  const { url } = await start(t, args);
   assert.equal((await fetch(`${url}${subscriptions}`)).status, 200);
   const body = new URLSearchParams({ grant_type: "client_credentials", client_secret: "x" });
   const answer = await fetch(`${url}/adfs/oauth2/token`, { method: "POST", body });
   assert.equal(answer.status, 200);
+  // A page of elsewhere, and one that has given this machine a name of its own.
+  const topic = "/subscriptions/s/resourceGroups/g/providers/Microsoft.EventGrid/topics/t2";
+  for (const headers of [
+    { origin: "http://evil.example" },
+    { "sec-fetch-site": "cross-site" },
+    { host: "evil.example", origin: "http://evil.example" },
+  ]) {
+    for (const [method, path] of [
+      ["PUT", topic],
+      ["POST", "/topics/t1/api/events"],
+      ["POST", "/api/v1/simulate"],
+      ["POST", "/api/v1/links"],
+      ["DELETE", "/topics/t1?api-version=2019-01-01-preview"],
+    ] as const) {
+      assert.equal(await statusOf(url + path, { method, headers }), 403, `${method} ${path}`);
+    }
+  }
 });
+
+/** Unlike `fetch`, says whatever host it is told to. */
+function statusOf(url: string, options: RequestOptions): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const asked = plainly(url, { agent: false, ...options }, (heard) => {
+      heard.resume();
+      resolve(heard.statusCode);
+    });
+    asked.on("error", reject);
+    asked.end();
+  });
+}
 
 test("a certificate of the operator's own is shown, and no authority is made", async (t) => {
   const folder = openFolder(t);
@@ -174,4 +207,46 @@ test("a certificate that cannot be read is one line and code 2", async (t) => {
     startProgram([...args, ...https]),
     /ended with 2 .*posthorn: tls-cert must be a PEM file, and .* cannot be read \(ENOENT\)\n$/,
   );
+});
+
+test("the clock and the names in metrics are for this machine and for the admin key", async (t) => {
+  const folder = openFolder(t);
+  const config = join(folder, "config.json");
+  writeFileSync(config, JSON.stringify({ topics: { orders: { key1: "key" } } }));
+  const usual = ["--data", folder, "--store", "memory", "--config", config, "--clock", "virtual"];
+  const elsewhere = { "x-forwarded-for": "203.0.113.7" };
+  const admin = { ...elsewhere, authorization: "Bearer of-my-own" };
+  const wrong = { ...elsewhere, authorization: "Bearer another" };
+  for (const [names, shown] of [
+    ["local", [true, false, true]],
+    ["all", [true, true, true]],
+    ["admin", [false, false, true]],
+  ] as const) {
+    const args = [...usual, "--admin-key", "of-my-own", "--metrics-names", names];
+    const { url, end } = await start(t, args);
+    const publish = { method: "POST", headers: { "aeg-sas-key": "key" }, body: "[]" };
+    assert.equal((await fetch(`${url}/topics/orders/api/events`, publish)).status, 200);
+    const refused = { method: "POST", headers: { "aeg-sas-key": "no" }, body: "[]" };
+    assert.equal((await fetch(`${url}/topics/orders/api/events`, refused)).status, 401);
+    const move = async (headers: Record<string, string>) => {
+      const body = '{"advance":"PT1S"}';
+      return (await fetch(`${url}/clock`, { method: "POST", headers, body })).status;
+    };
+    assert.deepEqual(
+      [await move({}), await move(elsewhere), await move(wrong), await move(admin)],
+      [200, 401, 401, 200],
+    );
+    assert.equal(await move({ origin: "http://evil.example" }), 401);
+    const seen = [];
+    for (const headers of [{}, elsewhere, admin]) {
+      const answer = await fetch(`${url}/metrics`, { headers });
+      assert.equal(answer.status, 200);
+      const page = await answer.text();
+      assert.match(page, /^posthorn_publish_refused_total\{code="Unauthorized".*\} 1$/m);
+      seen.push(page.includes('topic="orders"'));
+    }
+    assert.deepEqual(seen, shown, names);
+    assert.equal((await fetch(`${url}/metrics`, { headers: wrong })).status, 401);
+    await end("SIGTERM");
+  }
 });
