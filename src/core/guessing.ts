@@ -3,17 +3,17 @@
 
 import type { Instant } from "./ports.ts";
 
-/** What is remembered of an address that sent wrong credentials. */
+/** What is kept of an address that sent wrong credentials. */
 export interface Guesses {
   readonly count: number;
   readonly lastAt: Instant;
 }
 
-/** Somebody who mistypes a key, or a client that was forgotten when it changed. */
+/** Enough for a mistyped key, or for a client with an old key. */
 const free = 20;
 const firstDelayMs = 100;
 const delayMsMax = 2_000;
-/** Without a wrong credential for so long, an address is forgotten. */
+/** After this time without a wrong credential, an address is removed. */
 const forgottenMs = 600_000;
 
 export function guessesAfter(before: Guesses | undefined, at: Instant): Guesses {

@@ -2,13 +2,10 @@
 // not only by how much waits. Refusing begins beyond the longest wait and ends below half of it, so
 // that it does not change with every round.
 
-/** What is known of the disk's pace, in milliseconds per character; null: nothing yet. */
+/** The disk's speed so far, in milliseconds per character; null: not known yet. */
 export type DiskPace = number | null;
 
-/**
- * In a smaller round the time is that of the disk's sync rather than of writing, so it says only
- * how slow the disk is at most.
- */
+/** In a smaller round the time is mostly that of the sync, so it only gives an upper limit. */
 const tellingChars = 1_048_576;
 
 export function paceAfter(
@@ -21,7 +18,10 @@ export function paceAfter(
   return pace === null ? seen : (pace + seen) / 2;
 }
 
-/** How long one more publish would wait: as long as the oldest has, or as what waits will take. */
+/**
+ * How long one more publish would wait: as long as the oldest has, or as long as the waiting ones
+ * will take.
+ */
 export function expectedWaitMs(load: {
   readonly oldestMs: number;
   readonly waitingChars: number;

@@ -2,9 +2,9 @@
 // broker sends requests; without a policy these reach the machine's own services, the private
 // network and the metadata service of a cloud.
 //
-// What is judged is the address that a connection is really made to, after its name was looked up
-// and for every connection again, so that a name that changes its address gains nothing. Odd ways
-// of writing an address need no rules of their own: a URL has brought them into one form.
+// The address of the actual connection is checked, after its name was resolved and for every
+// connection again, so that changing the address of a name does not help. Unusual spellings of an
+// address need no rules: parsing the URL has normalised them.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
@@ -37,19 +37,19 @@ export const networkSets: Readonly<Record<string, readonly string[]>> = {
   "public-only": [...loopback, ...linkLocal, ...privateUse, ...special],
 };
 
-/** The code of the error with which a connection fails that is not allowed. */
+/** The error code of a connection that is not allowed. */
 export const blockedCode = "EBLOCKED";
 
 export interface EgressPolicy {
-  /** Null: the address may be connected to. */
+  /** Null: the address is allowed. */
   whyBlocked(address: string): Error | null;
   /** As `dns.lookup`, for `net.connect`. */
   readonly lookup: LookupFunction;
 }
 
 /**
- * Each a set by its name, or a network such as `10.0.0.0/8`; what is allowed goes before what is
- * blocked. Refusal: InvalidSetting.
+ * Each a set by its name, or a network such as `10.0.0.0/8`; allowed ones override blocked ones.
+ * Refusal: InvalidSetting.
  */
 export function openEgressPolicy(given: {
   readonly blocked: readonly string[];
@@ -69,7 +69,7 @@ export function openEgressPolicy(given: {
     lookup: (host, options, done) =>
       lookUp(host, { ...options, all: true }, (error, found) => {
         if (error !== null) return done(error, []);
-        // One address that is not allowed spoils a name: which one is used would be chance.
+        // One address that is not allowed blocks a name: which one is used would be random.
         const why = found.map(({ address }) => whyBlocked(address)).find((one) => one !== null);
         if (why !== undefined) return done(why, []);
         if (options.all === true) return done(null, found);
@@ -84,8 +84,8 @@ const guarded = new AsyncLocalStorage<EgressPolicy>();
 let isGuarding = false;
 
 /**
- * Runs somebody else's code, such as a client of Azure's, whose connections we do not make. One to
- * an address that is not allowed is cut when it stands, before anything is sent on it.
+ * Runs foreign code, such as a client of Azure's, whose connections we do not make. One to an
+ * address that is not allowed is closed when it is established, before anything is sent on it.
  */
 export function guard<T>(policy: EgressPolicy | undefined, work: () => T): T {
   if (policy === undefined) return work();

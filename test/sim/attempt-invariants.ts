@@ -1,6 +1,6 @@
-// The law of each attempt, held against what was seen from outside. Laws are not written a second
-// time: waits and decisions are asked of core again, with the policy and the outcome that were
-// seen. What is checked is that the broker follows them through crashes, lost answers and full
+// The rules of each attempt, checked against what was seen from outside. They are not written a
+// second time: waits and decisions are computed by core again, with the policy and the outcome that
+// were seen. What is checked is that the broker follows them through crashes, lost answers and full
 // disks.
 
 import { type Decision, decide, expire, isSuccess } from "../../src/core/delivery/retry.ts";
@@ -46,7 +46,7 @@ function* decidedByLaw(history: History): Iterable<Finding> {
   }
 }
 
-/** A settlement after a send: what the law says to its outcome. */
+/** A settlement after a send: what the rules say about its outcome. */
 function judgeSent(history: History, step: Settled): string | null {
   const { settlement, before } = step;
   const send = step.send as NonNullable<Settled["send"]>;
@@ -172,7 +172,7 @@ function* notEarly(history: History): Iterable<Finding> {
   }
 }
 
-/** Unless the endpoint was sick or full, the disk in trouble, or the broker away. */
+/** Unless the endpoint was unhealthy or full, the disk failing, or the broker down. */
 function* punctual(history: History): Iterable<Finding> {
   const endpoints = tellEndpoints(history);
   const load = dispatcherLoad(history);
@@ -345,7 +345,7 @@ function* finalIsFinal(history: History): Iterable<Finding> {
   }
 }
 
-/** Where it has not been leased anew, and nothing stood in the way of the settlement. */
+/** If it has not been leased again, and nothing prevented the settlement. */
 function* lateCounts(history: History): Iterable<Finding> {
   for (const tale of history.tales) {
     for (const { send, delivery } of tale.sent) {

@@ -1,4 +1,4 @@
-// The simulated disk under each kind of store: opened anew for every life, and in trouble now and
+// The simulated disk under each kind of store: opened again for every life, and in trouble now and
 // then (disk-faults.ts). What the store really did is written into the journal, beneath all
 // trouble.
 
@@ -42,7 +42,7 @@ export interface Disk {
   leave(): void;
   /** The store as it is, for those who stand outside the simulation. */
   readonly bare: Everything;
-  /** What is left in it that should not be, in words. */
+  /** What is left in it that should not be, as text. */
   leftovers(): Promise<readonly string[]>;
 }
 
@@ -304,7 +304,8 @@ class SqliteDisk implements Disk {
 
   #write(life: Life, ops: readonly Op[], round: Round): void {
     const { journal } = this.#options;
-    // What comes in one round comes at once: a removal is told last, and so undoes nothing of it.
+    // What comes in one round comes at once: a deletion is reported last, and so undoes nothing of
+    // it.
     const isRemoval = (op: Op) => op.kind === "removeSubscription";
     const ordered = [...ops.entries()].toSorted(
       ([, one], [, other]) => Number(isRemoval(one)) - Number(isRemoval(other)),

@@ -1,4 +1,4 @@
-// How much each dispatcher had in hand, told by its leases: from the claim to the settlement,
+// How much each dispatcher had leased, known by its leases: from the claim to the settlement,
 // whether or not anything was sent in between. One that has as much as it takes claims nothing
 // more, and what is due waits for that alone: for a backlog of expired events on a slow disk, say.
 

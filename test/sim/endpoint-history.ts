@@ -1,6 +1,6 @@
-// What each endpoint went through in each life of the broker, known by its requests alone: the law
-// of health folded once more from outside, and the times at which nothing more could be sent to it.
-// A life begins with what the store remembers of the one before.
+// What each endpoint went through in each life of the broker, known by its requests alone: the
+// rules of health folded once more from outside, and the times at which nothing more could be sent
+// to it. A life begins with what the store remembers of the one before.
 
 import {
   fold,
@@ -29,7 +29,7 @@ export interface EndpointTale {
   readonly forgotten: string | null;
   /** When the endpoint had no room for one more. */
   readonly full: readonly Span[];
-  /** When a dispatcher had as much in hand as it takes. */
+  /** When a dispatcher had as much leased as it takes. */
   readonly busy: ReadonlyMap<SubscriptionId, readonly Span[]>;
 }
 
@@ -69,7 +69,7 @@ export function tellEndpoints(history: History): ReadonlyMap<string, EndpointTal
   return tales;
 }
 
-/** What operators did to the endpoint of this send, in its life; told by the broker's own facts. */
+/** What operators did to the endpoint of this send, in its life; from the broker's own facts. */
 function* ordersTo(history: History, send: SendNote): Iterable<Moment> {
   const { life, endpoint } = send;
   const key = endpointKeyOf(send.subscription.destination);
@@ -89,7 +89,7 @@ function* ordersTo(history: History, send: SendNote): Iterable<Moment> {
   }
 }
 
-/** Health and room are shared by all that send to one URL under one law, in one life. */
+/** Health and room are shared by all that send to one URL under the same rules, in one life. */
 export function endpointKey(history: History, send: SendNote): string {
   return `${send.life} ${memoKey(history, send)}`;
 }

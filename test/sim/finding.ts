@@ -1,4 +1,4 @@
-// What an invariant finds wrong, in words, and the event whose story shows it.
+// What an invariant finds wrong, as text, and the event whose story shows it.
 
 import type { History, Tale } from "./history.ts";
 import type { Publication, SendNote } from "./journal.ts";

@@ -58,7 +58,7 @@ function sameFlow(one: FlowState, other: FlowState): boolean {
   return JSON.stringify([one.flow, one.pauses]) === JSON.stringify([other.flow, other.pauses]);
 }
 
-/** The broker has said so, or has begun anew since. */
+/** The broker has said so, or has restarted since. */
 function certainAfter(journal: Journal, name: string, seq: number): Mark {
   const told = journal.facts.find(
     (fact) => fact.seq > seq && steered.includes(fact.name) && fact.fields.subscription === name,

@@ -2,8 +2,8 @@
 // back, in one order. It is written from outside the broker (publishers, endpoints, the disk
 // beneath the store) and read by the invariants when the run is over. Nothing is judged here.
 //
-// For whoever wants to read it, everything also leaves a line in the trace; the hash of all lines
-// is what shows that two runs are the same.
+// For readers, everything also leaves a line in the trace; the hash of all lines is what shows that
+// two runs are the same.
 
 import { createHash, type Hash } from "node:crypto";
 import type { Outcome } from "../../src/core/delivery/outcome.ts";
@@ -69,7 +69,7 @@ export interface SendNote {
   readonly endpoint: string;
   readonly deliveries: readonly Delivery[];
   readonly limits: { readonly waitMs: number; readonly lateMs: number };
-  /** What the broker was told, and when. */
+  /** The broker's result, and when it came. */
   ended: (Mark & { readonly outcome: Outcome }) | null;
   late: (Mark & { readonly outcome: Outcome }) | null;
   /** When the endpoint took the events, whether or not the broker heard of it. */
@@ -176,7 +176,7 @@ export class Journal {
   readonly healths: HealthNote[] = [];
   /** When the disk was not well. */
   readonly diskTroubles: { readonly from: Instant; readonly until: Instant }[] = [];
-  /** Faults seen while the run was under way, in words. */
+  /** Faults seen during the run, as text. */
   readonly faults: string[] = [];
   readonly topicProfiles = new Map<string, ProfileName>();
   readonly startAt: Instant;
@@ -237,7 +237,7 @@ export class Journal {
     }
   }
 
-  /** `mark`: when the store did it, if that was before it is told here. */
+  /** `mark`: when the store did it, if that was before it is reported here. */
   claimed(life: number, deliveries: readonly Delivery[], mark = this.mark()): void {
     for (const delivery of deliveries) {
       this.claims.push({ ...mark, life, delivery });

@@ -1,4 +1,4 @@
-// Broken parts, one for each promise. A simulation that stays green with one of these in the house
+// Broken parts, one for each promise. A simulation that stays green with one of these in the broker
 // proves nothing; planted-faults.test.ts puts them in one after the other, and each must be found.
 
 import type { Outcome } from "../../src/core/delivery/outcome.ts";

@@ -26,7 +26,7 @@ const dayMs = 24 * 3_600_000;
 
 /**
  * When all is well, everything ends within this: the longest step of a schedule (12 h), the longest
- * wait of a sick endpoint (2 h), and an hour for backlogs and dead letters.
+ * wait of an unhealthy endpoint (2 h), and an hour for backlogs and dead letters.
  */
 const calmMsMax = 15 * 3_600_000;
 
@@ -204,7 +204,7 @@ class World {
     const deps = plant?.deps?.(sound) ?? sound;
     assemble(deps, { ...this.#rules(), ...plant?.rules }).then(
       (rooms) => this.#opened(life, rooms),
-      // Like a real start that fails: whoever watches over the broker starts it again.
+      // Like a real start that fails: a supervisor starts it again.
       () => this.#crash(life, "start"),
     );
   }
@@ -251,7 +251,7 @@ class World {
     this.#clock.after(downMs, () => this.#begin());
   }
 
-  /** An orderly stop, with so much time for what is under way. */
+  /** An orderly stop, with this much time for what is in progress. */
   async #stop(graceMs: number): Promise<void> {
     const ready = this.#ready();
     if (ready === null) return;

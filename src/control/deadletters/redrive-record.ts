@@ -1,5 +1,5 @@
-// What is kept of redrives beside the deliveries, so that a start finds those of before: the order
-// as it was given, written once, and how far it is, written at each turn.
+// What is stored of redrives, so that a restart finds them: the request, written once, and the
+// progress, written at each step.
 
 import type { RedriveOrder } from "../../core/api/orders.ts";
 import type { RedriveView } from "../../core/api/views.ts";
@@ -42,7 +42,7 @@ export class RedriveRecords {
     this.#memos = memos;
   }
 
-  /** The oldest first. One that was running was cut off: it is stopped. */
+  /** The oldest first. One that was running was interrupted: it is stopped. */
   async load(): Promise<readonly KeptRedrive[]> {
     const records = await this.#memos.notes(orders);
     const kept = new Map(

@@ -1,11 +1,11 @@
-// How often brokers have passed an event on. A subscription whose endpoint is a topic again, of
-// this broker or of another, may lead back to where the event came from, and one event would go
-// round for ever. A publish that we make of a delivery says in a header how often that has
-// happened; at the limit the next topic refuses it as a bad request, so that it is not retried but
-// goes to the dead letters of the subscription that closes the circle.
+// How often brokers have passed an event on. A subscription whose endpoint is a topic, of this
+// broker or of another, may lead back to where the event came from, and one event would loop for
+// ever. A delivery that is a publish has a header with the count; at the limit the next topic
+// refuses it as a bad request, so that it is not retried but dead-lettered by the subscription that
+// closes the loop.
 //
-// Deliberately absent: loops through an application that publishes events of its own. Only who
-// passes the header on can be counted.
+// Deliberately absent: loops through an application that publishes events of its own. Only those
+// that pass the header on can be counted.
 
 import { Refusal } from "../refusal.ts";
 import type { SubscriptionDraft } from "../subscription.ts";
@@ -13,10 +13,10 @@ import { isSameName } from "../text/compare.ts";
 
 export const hopsHeader = "posthorn-hops";
 
-/** Long enough for any chain of topics that somebody means. */
+/** Long enough for any intended chain of topics. */
 export const hopsMax = 16;
 
-/** 0 where nothing, or nothing that can be a count, is said. Refusal: EventLoop. */
+/** 0 if there is no valid count. Refusal: EventLoop. */
 export function hopsIn(header: string | readonly string[] | undefined): number {
   const hops = typeof header === "string" && /^\d{1,3}$/.test(header) ? Number(header) : 0;
   if (hops <= hopsMax) return hops;
@@ -27,12 +27,12 @@ export function hopsIn(header: string | readonly string[] | undefined): number {
   );
 }
 
-/** Whether what is posted there is a publish; elsewhere nobody would read the header. */
+/** Whether the request is a publish; elsewhere nobody would read the header. */
 export function isPublishPath(path: string): boolean {
   return /\/events\/?(\?|$)/i.test(path);
 }
 
-/** Whether its events are published to its own topic again, as far as its URL tells. */
+/** Whether its events are published to its own topic again, as far as the URL shows. */
 export function leadsToItself({
   topic,
   destination,

@@ -1,12 +1,12 @@
-// The catalog as it was last read, kept up to date record by record. What was read becomes a list
-// of what is different now, so that everybody else looks only at that.
+// The catalog as it was last read, kept up to date record by record. A read becomes a list of
+// changes, so that all others only look at those.
 
 import type { Catalog, RecordNames } from "../ports.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../subscription.ts";
 import { foldCase } from "../text/compare.ts";
 import type { Topic } from "../topic.ts";
 
-/** The records that are new or different, and as they were, those that are gone. */
+/** The records that are new or different, and the deleted ones as they were. */
 export interface CatalogChange extends Catalog {
   readonly gone: Catalog;
 }
@@ -38,7 +38,7 @@ export class LiveCatalog implements Catalog {
     return this.#subscriptionList;
   }
 
-  /** Without regard to letter case, like all that is found by name. */
+  /** Case-insensitive, like all lookups by name. */
   topic(name: string): Topic | undefined {
     return this.#topics.get(foldCase(name));
   }
@@ -51,7 +51,7 @@ export class LiveCatalog implements Catalog {
     return this.#named.get(subscriptionKey(name));
   }
 
-  /** Takes over what was read of the records named, or, for null, of all there are. */
+  /** Takes over the named records that were read, or, for null, all of them. */
   update(names: RecordNames | null, read: Catalog): CatalogChange {
     const topics = read.topics.filter(({ name, revision }) => {
       return this.topic(name)?.revision !== revision;

@@ -1,5 +1,5 @@
-// The question of a what-if: an order as someone wrote it, checked, and what an endpoint does at an
-// instant. Times count in milliseconds from the publish of the event that is followed.
+// The request of a what-if, checked, and what an endpoint does at a given time. Times count in
+// milliseconds from the publish of the event that is followed.
 
 import { SimulateOrder } from "../api/orders.ts";
 import { object, optional, wholeFrom } from "../api/schema.ts";
@@ -14,7 +14,7 @@ import { refuseValue } from "../text/wording.ts";
 
 export type Spell = SimulateOrder["outage"][number];
 
-/** An order with everything filled in. */
+/** A request with everything filled in. */
 export interface Plan {
   readonly profile: ProfileName;
   readonly destination: "webhook" | "resource";
@@ -42,7 +42,7 @@ const silences = {
 
 export const backlogRange: Range = { min: 0, max: 100_000 };
 
-/** A quick endpoint, and events of a usual size: they matter to batches and to the load alone. */
+/** A fast endpoint, and events of a usual size: only for batches and the load. */
 const answerMsDefault = 50;
 const eventBytesDefault = 1024;
 
@@ -112,7 +112,7 @@ function batchIn({ batch: asked }: SimulateOrder, profile: Profile): BatchPolicy
   throw refuseUnknown(profile, "batch", "batches");
 }
 
-/** In the order of time; they may not overlap, for then nobody could say what the endpoint does. */
+/** In the order of time; they may not overlap, because the result would be ambiguous. */
 function inTime(given: readonly Spell[], field: string): readonly Spell[] {
   for (const [index, { fromMs, untilMs }] of given.entries()) {
     if (untilMs === null || untilMs > fromMs) continue;
@@ -128,7 +128,7 @@ function inTime(given: readonly Spell[], field: string): readonly Spell[] {
   return spells;
 }
 
-/** What a request that is sent at that time comes to, and after how long; null: never. */
+/** The outcome of a request sent at that time, and after how long; null: never. */
 export function answerAt(
   outage: readonly Spell[],
   otherwise: { readonly status: number; readonly answerMs: number },
@@ -146,7 +146,7 @@ export function answerAt(
   return { outcome: { kind: "noReply", why }, afterMs: why === "timeout" ? null : 0 };
 }
 
-/** What came of a request, as an outage would name it. */
+/** The result of a request, as an outage would name it. */
 export function sawOf(outcome: Outcome): string {
   if (outcome.kind === "answered") return String(outcome.status);
   const named = Object.entries(silences).find(([, why]) => why === outcome.why);

@@ -1,5 +1,5 @@
-// Holds back the answers to wrong credentials, as core/guessing.ts says. Both what is remembered
-// and what is held back are bounded.
+// Delays the answers to wrong credentials, as core/guessing.ts says. Both the table and the delayed
+// answers are bounded.
 
 import { delayOf, type Guesses, guesserOf, guessesAfter } from "../../core/guessing.ts";
 
@@ -26,8 +26,8 @@ export class GuessTable {
   }
 
   /**
-   * Notes a wrong credential, and resolves when it may be answered; with false where so many
-   * answers are held back that the connection is to be ended instead.
+   * Notes a wrong credential, and resolves when it may be answered; with false if too many answers
+   * are delayed, so that the connection is closed instead.
    */
   async hold(remote: string): Promise<boolean> {
     const guesser = guesserOf(remote);

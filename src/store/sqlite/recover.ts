@@ -1,9 +1,9 @@
-// Saves what can be read of a damaged store, for a broker that is not running. Rows are read in the
-// order of their keys from both ends of each table until the damage stops them; they go into a new
-// file, which takes the store's name when it is whole. The damaged one is kept beside it.
+// Saves what can be read of a damaged store, for a stopped broker. Rows are read in the order of
+// their keys from both ends of each table until the damage stops them; they go into a new file,
+// which takes the store's name when it is whole. The damaged one is kept beside it.
 //
-// What is saved fits together: a delivery without its event is left out, because there is nothing
-// to send, and so is an event without deliveries. Numbers go on above every number ever used.
+// What is saved is consistent: a delivery without its event is left out, because there is nothing
+// to send, and so is an event without deliveries. Numbers continue above every number ever used.
 
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -13,7 +13,7 @@ import { numbersPerOpening } from "./engine.ts";
 import { hasLog, isEmpty, readSeal, removeSeal, whyBroken, writeSeal } from "./seal.ts";
 
 export interface Recovery {
-  /** What was found; null: nothing is wrong with the store. */
+  /** What was found; null: the store is fine. */
   readonly why: string | null;
   /** Where the damaged store is now; null: the store was not replaced. */
   readonly former: string | null;
@@ -27,7 +27,7 @@ export interface Recovery {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Each table with its key. Those that can be counted again are not read. */
+/** Each table with its key. Counts that can be computed again are not read. */
 const tables: Readonly<Record<string, readonly string[]>> = {
   openings: ["rowid"],
   topics: ["name"],
@@ -42,7 +42,7 @@ const tables: Readonly<Record<string, readonly string[]>> = {
 
 const rowsPerStep = 500;
 
-/** `stamp` names the former store. Refusal: InvalidSetting, while a broker uses the store. */
+/** `stamp` names the old store. Refusal: InvalidSetting, while a broker uses the store. */
 export function recoverStore(path: string, stamp: string): Recovery {
   const nothing = { former: null, saved: {}, torn: [], lost: 0 };
   const missing = whyBroken(path);
@@ -51,7 +51,7 @@ export function recoverStore(path: string, stamp: string): Recovery {
   }
   const found = existsSync(path) ? verdictOf(path) : "ok";
   if (found === "ok") {
-    // Whatever is missing is gone; what is there is whole. Where nothing is, a new store begins.
+    // What is missing is lost; the rest is complete. If there is nothing, a new store begins.
     if (isEmpty(path)) removeSeal(path);
     else writeSeal(path, "closed");
     return { ...nothing, why: missing };
@@ -76,7 +76,7 @@ export function recoverStore(path: string, stamp: string): Recovery {
   return { ...rest, why: found, former };
 }
 
-/** `ok`, or the first that SQLite found. Refusal: InvalidSetting, while a broker uses the store. */
+/** `ok`, or SQLite's first finding. Refusal: InvalidSetting, while a broker uses the store. */
 function verdictOf(path: string): string {
   const database = new DatabaseSync(path);
   try {
@@ -92,7 +92,7 @@ function verdictOf(path: string): string {
   }
 }
 
-/** A log that cannot be read must not keep the file from being read. */
+/** An unreadable log must not prevent the file from being read. */
 function openReadable(path: string): DatabaseSync {
   if (hasLog(path)) {
     const database = new DatabaseSync(path);
@@ -132,7 +132,7 @@ function saveRows(from: DatabaseSync, into: DatabaseSync) {
   return { saved, torn, lost };
 }
 
-/** Above every number that an event or a lease has had, also when the count itself is lost. */
+/** Above every number of an event or a lease, also when the counter itself is lost. */
 function renumber(into: DatabaseSync): void {
   const counted = into.prepare("SELECT max(count) AS at FROM openings").get()?.at ?? 0;
   const used = into

@@ -1,6 +1,6 @@
 // The seal: a small file beside the store that says whether there is one, and whether it was closed
-// in good order. SQLite cannot tell a store that was emptied from a new one, nor a store whose log
-// was deleted from one that has none; so it would start with less than was accepted, in silence.
+// properly. SQLite cannot distinguish an emptied store from a new one, nor a store whose log was
+// deleted from one without a log; so it would silently start with less than was accepted.
 //
 //   open     A broker has the store open, or has crashed. Its log (`-wal`) may hold the latest
 //            events, so it must be there, or have been taken into the file since.
@@ -11,7 +11,7 @@
 // or one of SQLite's own tools. The file is then younger than the seal, which is touched with every
 // round.
 //
-// A store from before there were seals has none, and gets one when it is opened.
+// A store of an older release has no seal, and gets one when it is opened.
 
 import {
   closeSync,
@@ -32,7 +32,7 @@ export type SealState = "open" | "closing" | "closed";
 
 const states: readonly SealState[] = ["open", "closing", "closed"];
 
-/** Null: there is none, or nobody can read it. */
+/** Null: there is none, or it cannot be read. */
 export function readSeal(store: string): SealState | null {
   try {
     const text = readFileSync(pathOf(store), "utf8").trim();
@@ -61,7 +61,7 @@ export class Seal {
     if (isNew) syncFolder(dirname(store));
   }
 
-  /** Written over what is there and always as long, so that a full disk has room for it. */
+  /** Overwritten in place with a fixed length, so that it also works on a full disk. */
   set(state: SealState): void {
     writeSync(this.#file, `${state.padEnd("closing".length)}\n`, 0);
     fsyncSync(this.#file);
@@ -72,7 +72,7 @@ export class Seal {
     try {
       writeSync(this.#file, "o", 0);
     } catch {
-      // The store says what is wrong with the disk.
+      // The store reports the disk's error.
     }
   }
 
@@ -97,7 +97,7 @@ export function checkSeal(store: string): void {
   throw new Refusal("Unavailable", `${why} ${remedy}`);
 }
 
-/** A sentence, or null: nothing is missing as far as can be seen without reading the store. */
+/** A sentence, or null: nothing is missing as far as is known without reading the store. */
 export function whyBroken(store: string): string | null {
   const state = readSeal(store);
   const bytes = sizeOf(store);
@@ -117,12 +117,12 @@ export function whyBroken(store: string): string | null {
   return null;
 }
 
-/** The next start makes a new store. */
+/** The next start creates a new store. */
 export function removeSeal(store: string): void {
   rmSync(pathOf(store), { force: true });
 }
 
-/** Also when it is not there. */
+/** Also when it does not exist. */
 export function isEmpty(store: string): boolean {
   return sizeOf(store) === 0;
 }
@@ -144,7 +144,7 @@ function timeOf(path: string): number {
   return statSync(path).mtimeMs;
 }
 
-/** How long SQLite's own header says that the file is; 0 where it does not say. */
+/** The file's length by SQLite's own header; 0 if it does not say. */
 function bytesInHeader(path: string): number {
   const header = Buffer.alloc(100);
   const file = openSync(path, "r");
