@@ -191,6 +191,31 @@ export function chronicleContract(
       assert.equal(other?.roll?.[1]?.whyNot, "AwaitingManualAction");
     });
 
+    proves("what an operator did to a delivery is kept among its notes", async ({ chronicle }) => {
+      const words = "due now: asked for by an operator";
+      const delivery = deliveryOf("a");
+      chronicle.note(accepted("a"));
+      chronicle.note({
+        ...{ kind: "steered", at: startAt + 5, subscription: warehouse, delivery },
+        ...{ words, nextDueAt: startAt + 5 },
+      });
+      const [passage] = (await chronicle.find("a"))?.passages ?? [];
+      assert.deepEqual(passage?.notes, [
+        { kind: "steered", at: startAt + 5, words, nextDueAt: startAt + 5 },
+      ]);
+    });
+
+    proves("of events that a publisher gave one id the latest is found", async ({ chronicle }) => {
+      const note = (name: string, at: number, number: number) =>
+        chronicle.note(accepted(name, { id: "same", at, number }));
+      note("first", startAt, 1);
+      note("second", startAt, 2);
+      assert.equal((await chronicle.find("same"))?.event, "second", "of the same time");
+      note("third", startAt + 9, 3);
+      note("fourth", startAt + 8, 4);
+      assert.equal((await chronicle.find("same"))?.event, "third");
+    });
+
     proves("what was accepted unseen is made up for by what comes later", async ({ chronicle }) => {
       const event = eventNamed("old", { publishedAt: startAt - 1_000 });
       chronicle.note(attempted("old", busy, { delivery: deliveryOf("old", { event }) }));

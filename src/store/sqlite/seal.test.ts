@@ -149,6 +149,17 @@ test("a file that is no store is refused in one line with what to do", async (t)
   await assert.rejects(open(path), refused(/is damaged: .*doctor --deep.*posthorn recover/));
 });
 
+test("a store that is in use is not recovered, and stays as it is", async (t) => {
+  const path = makeStore(t);
+  const store = openFront(await open(path));
+  assert.throws(
+    () => recoverStore(path, "1"),
+    (error) => error instanceof Refusal && /is in use; stop the broker first$/.test(error.message),
+  );
+  await store.putTopic(topicDraft());
+  await store.close();
+});
+
 test("what can be read of a damaged store is saved, and numbers go on above it", async (t) => {
   const path = makeStore(t);
   const count = 2_000;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -251,10 +251,17 @@ test("a damaged file is set aside, and stories begin again", async (t) => {
   assert.equal(link.setAside, null);
 });
 
+test("stories in memory leave no file behind", () => {
+  new StoryEngine({ path: ":memory:", retention: plainRetention }).close();
+  assert.ok(!existsSync(":memory:"));
+});
+
 test("a file of a later release is refused in words", async (t) => {
   const later = scratch(t);
   const database = openStories(later);
   database.exec("PRAGMA user_version = 999");
   database.close();
-  await assert.rejects(openStoryThread({ path: later, retention }), /schema version 999/);
+  await assert.rejects(openStoryThread({ path: later, retention }), {
+    message: /^The stories are of schema version 999; this release knows up to \d+\.$/,
+  });
 });
