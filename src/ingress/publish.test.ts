@@ -14,8 +14,10 @@ import { Refusal, type RefusalCode } from "../core/refusal.ts";
 import type { Reply, RequestHead } from "../core/request.ts";
 import { filterForAll } from "../core/routing/filter.ts";
 import { noMapping } from "../core/schema/mapping.ts";
+import type { StoryNote } from "../core/story/note.ts";
 import { longInstant } from "../core/text/time.ts";
 import { localGroup, topicArmId } from "../core/topic.ts";
+import type { SpanDraft, Tracer } from "../core/tracing/span.ts";
 import { MemoryStore } from "../store/memory.ts";
 
 async function refused(asked: Promise<Reply>, code: RefusalCode, words: RegExp): Promise<Refusal> {
@@ -554,4 +556,55 @@ test("where no key is asked for, pages of elsewhere and names of their own get n
     const guarded = await openPublishRoutes();
     await guarded.publish(eventText(), { headers: { ...headers, "aeg-sas-key": key } });
   }
+});
+
+test("each event is noted with its place in the store, or with none", async () => {
+  const notes: StoryNote[] = [];
+  const ingress = await openPublishRoutes({ chronicle: { note: (note) => notes.push(note) } });
+  const filter = { ...filterForAll, subjectBeginsWith: "/wanted" };
+  const { id } = await ingress.subscribe({ filter });
+  const subjects = ["/wanted/1", "/other", "/wanted/2", "/wanted/3"];
+  await ingress.publish(`[${subjects.map((subject) => eventText({ subject }))}]`);
+  const told = notes.map((note) => (note.kind === "accepted" ? note : assert.fail(note.kind)));
+  const [first] = told;
+  assert.ok(first?.number != null);
+  assert.deepEqual(
+    told.map(({ subject, number, to }) => [subject, number && number - Number(first.number), to]),
+    [
+      ["/wanted/1", 0, [id]],
+      ["/other", null, []],
+      ["/wanted/2", 1, [id]],
+      ["/wanted/3", 2, [id]],
+    ],
+  );
+});
+
+test("a publish is linked to the traces of its events when they have several", async () => {
+  const spans: SpanDraft[] = [];
+  const trace = { parent: `00-${"9".repeat(32)}-${"9".repeat(16)}-01`, state: null };
+  const tracer: Tracer = {
+    begin(span) {
+      spans.push(span);
+      return { trace, end: () => {} };
+    },
+  };
+  const ingress = await openPublishRoutes({
+    tracer,
+    topic: { inputSchema: "CloudEventSchemaV1_0" },
+  });
+  const eventOf = (digit: string) => ({
+    ...{ specversion: "1.0", id: digit, type: "t", source: "/s" },
+    traceparent: `00-${digit.repeat(32)}-${digit.repeat(16)}-01`,
+  });
+  const headers = {
+    "aeg-sas-key": key,
+    "content-type": "application/cloudevents-batch+json",
+  };
+  const parents = async (...digits: string[]) => {
+    await ingress.publish(JSON.stringify(digits.map(eventOf)), { headers });
+    const { parent, links } = spans.pop() as SpanDraft;
+    return [parent, ...links].map((each) => each?.parent.slice(3, 5) ?? null);
+  };
+  assert.deepEqual(await parents("1", "2"), [null, "11", "22"]);
+  assert.deepEqual(await parents("3", "3"), ["33"]);
 });

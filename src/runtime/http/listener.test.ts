@@ -730,3 +730,12 @@ test("wrong credentials are held back, right ones on other connections are not",
   held[0]?.();
   assert.equal(await late, 401);
 });
+
+test("an address of IPv6 stands in brackets", async (t) => {
+  const loopback = await serve(t, [], { host: "::1" }).catch((error: NodeJS.ErrnoException) => {
+    // Some machines have no IPv6.
+    if (error.code !== "EADDRNOTAVAIL" && error.code !== "EAFNOSUPPORT") throw error;
+  });
+  if (!loopback) return t.skip("there is no IPv6 here");
+  assert.match(loopback.url, /^http:\/\/\[::1\]:\d+$/);
+});

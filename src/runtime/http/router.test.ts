@@ -15,6 +15,7 @@ const find = openRouter([
   route("GET", "/topics/:topic/keys/:key"),
   route("GET", "/portal"),
   route("GET", "/portal/*"),
+  route("GET", "/boxes/:box/*"),
   route("GET", "/:scope/providers/topics"),
 ]);
 
@@ -38,6 +39,7 @@ test("a path finds its route, fixed segments before names and names before the r
     ["/topics/all/keys/1", "/topics/:topic/keys/:key", { topic: "all", key: "1" }],
     ["/portal/", "/portal", {}],
     ["/portal/a//B/c%2Fd", "/portal/*", { "*": "a/B/c/d" }],
+    ["/boxes/letters/a/b", "/boxes/:box/*", { box: "letters", "*": "a/b" }],
     ["/a%2Fb/providers/topics", "/:scope/providers/topics", { scope: "a/b" }],
     ["/portal/providers/topics", "/portal/*", { "*": "providers/topics" }],
     ["/t%6Fpics/%41/events", "/topics/:topic/events", { topic: "A" }],

@@ -147,6 +147,8 @@ test("a file that is no store is refused in one line with what to do", async (t)
   await fill(path, 1);
   writeFileSync(path, Buffer.alloc(8 * pageBytes, "?"));
   await assert.rejects(open(path), refused(/is damaged: .*doctor --deep.*posthorn recover/));
+  assert.match(recoverStore(path, "1").why ?? "", /not a database/);
+  assert.equal(await waiting(path), 0);
 });
 
 test("a store that is in use is not recovered, and stays as it is", async (t) => {
