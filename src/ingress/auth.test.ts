@@ -79,6 +79,11 @@ test("either key opens the topic, as a header or as a query parameter in any let
   }
 });
 
+test("of a key that is given twice the first counts", () => {
+  admit(request({ "aeg-sas-key": [topic.key1, "wrong"] }));
+  refusal(request({ "aeg-sas-key": ["wrong", topic.key1] }), "Unauthorized");
+});
+
 test("a plus sign that was not encoded in the query, and so became a blank, is understood", () => {
   admit(request({}, { "aeg-sas-key": topic.key2.replaceAll("+", " ") }));
 });

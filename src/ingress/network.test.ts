@@ -39,6 +39,8 @@ test("with rules only the addresses they name may publish", () => {
     );
   }
   assert.equal(refusal(behind("fe80::/10"), "fe80::1%eth0"), null);
+  assert.equal(refusal(behind("2001:db8::7/128"), "2001:db8::7"), null);
+  assert.equal(refusal(behind("192.0.2.7/32"), "192.0.2.7"), null);
   assert.equal(refusal(behind("0.0.0.0/0"), "203.0.113.9"), null);
 });
 

@@ -607,4 +607,6 @@ test("a publish is linked to the traces of its events when they have several", a
   };
   assert.deepEqual(await parents("1", "2"), [null, "11", "22"]);
   assert.deepEqual(await parents("3", "3"), ["33"]);
+  await assert.rejects(ingress.publish("no JSON", { headers }));
+  assert.equal(spans.pop()?.name, "publish orders", "a refused one is named, too");
 });

@@ -2,8 +2,11 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request as nodeRequest } from "node:http";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import type { Level } from "../../core/ports.ts";
@@ -535,6 +538,21 @@ test("so many pipelined requests are answered in their order, then the connectio
   assert.equal(heard.match(/connection: close/gi)?.length, 1);
 });
 
+test("a connection goes on after pipelined requests, however many come in all", async (t) => {
+  const { port } = await serve(t, [route(() => ({ status: 200, body: "taken;" }), "GET")]);
+  const socket = connect(port, "127.0.0.1");
+  t.after(() => socket.destroy());
+  let taken = 0;
+  socket.setEncoding("utf8").on("data", (text: string) => {
+    taken += text.split("taken;").length - 1;
+  });
+  for (let round = 1; round <= 4; round++) {
+    socket.write("GET /x HTTP/1.1\r\nHost: h\r\n\r\n".repeat(40));
+    while (taken < round * 40) await once(socket, "data");
+  }
+  assert.equal(taken, 160);
+});
+
 test("pipelined requests whose bodies come later are all answered", async (t) => {
   const { port } = await serve(t, [echo], { bodyBytesMax: 1_000_000 });
   const socket = connect(port, "127.0.0.1");
@@ -738,4 +756,15 @@ test("an address of IPv6 stands in brackets", async (t) => {
   });
   if (!loopback) return t.skip("there is no IPv6 here");
   assert.match(loopback.url, /^http:\/\/\[::1\]:\d+$/);
+});
+
+test("a file is sent as it is, and its head alone where only that is asked for", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-listener-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "copy.db");
+  writeFileSync(file, "0123456789".repeat(100_000));
+  const { url } = await serve(t, [route(() => ({ status: 200, file }), "GET")]);
+  assert.equal(await (await fetch(`${url}/x`)).text(), "0123456789".repeat(100_000));
+  const head = await fetch(`${url}/x`, { method: "HEAD" });
+  assert.deepEqual([head.status, head.headers.get("content-length")], [200, "1000000"]);
 });
