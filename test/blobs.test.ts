@@ -105,7 +105,7 @@ async function openScene(t: TestContext) {
         body,
       });
       assert.equal(answer.status, 200, await answer.text());
-      await moveClock({ advance: "PT5M10S" });
+      await moveClock({ advance: "PT5M" });
       const place = join(folder, "letters/box", name.toUpperCase());
       const files = readdirSync(place, { recursive: true, encoding: "utf8" });
       const [path = "", ...others] = files.filter((each) => each.endsWith(".json"));

@@ -284,7 +284,7 @@ test("each blob raises an event of its account, and no blob of those does (L-5)"
     },
   });
   await publish("orders", order("a"));
-  await advance("PT5M10S");
+  await advance("PT5M");
   const notices = () => receiver.received.filter(({ path }) => path === "/watch");
   const [notice] = notices();
   const [told] = JSON.parse(notice?.body ?? "[{}]");

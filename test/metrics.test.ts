@@ -100,7 +100,7 @@ test("the page shows Event Grid's metrics and ours, and promtool has nothing to 
   const given = 'topic="orders"';
   has(waiting, `posthorn_waiting_events{stage="deadLetter",subscription="given",${given}} 1`);
   has(waiting, `posthorn_waiting_events{stage="deliver",subscription="good",${given}} 0`);
-  await advance("PT5M10S");
+  await advance("PT5M");
   await program.told("delivery.deadLettered");
   const text = await page();
   const of = (name: string) => `event_subscription_name="${name}",${given}`;

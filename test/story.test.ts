@@ -110,8 +110,7 @@ test("a failing endpoint's story shows every attempt with its decision, and how 
   );
   assert.equal(write.stage, "deadLetter");
   assert.equal(write.decision, "delivered");
-  const pauseMs = Date.parse(write.at) - Date.parse(third.at);
-  assert.ok(pauseMs >= 5 * 60_000 && pauseMs < 5 * 60_000 + 10_000, String(pauseMs));
+  assert.equal(Date.parse(write.at) - Date.parse(third.at), 5 * 60_000);
   assert.equal(delivery.deadLetter?.account, "letters");
   assert.equal(delivery.deadLetter?.container, "box");
   assert.match(delivery.deadLetter?.blob ?? "", /^BILLING\/2030\/1\/1\/0\/[0-9a-f-]+\.json$/);
@@ -152,7 +151,7 @@ test("the story of an event that matched nothing names the clause of each subscr
   ]);
   assert.match(story.body ?? "", /green/);
   const found = await search(scene, "state=delivered");
-  assert.deepEqual(found, { value: [], next: null });
+  assert.deepEqual(found, { value: [], next: null, searchedTo: null });
 });
 
 test("stories are there after a restart, and go on", async (t) => {
@@ -281,7 +280,7 @@ test("questions that make no sense are refused in words", async (t) => {
     ["/events?limit=0", 400, /limit must be a whole number from 1 to 500/],
     ["/events?from=yesterday", 400, /from must be an ISO 8601 instant/],
     ["/events?subjct=x", 400, /there is no query parameter "subjct"; did you mean subject\?/],
-    [`/events?subject=${"x".repeat(2_000)}`, 400, /subject must be at most 1024 characters long/],
+    [`/events?subject=${"x".repeat(2_000)}`, 400, /subject must be a text of 1 to 1024 characters/],
   ];
   for (const [path, status, words] of cases) {
     const { error } = await scene.ask<{ error: { message: string } }>(

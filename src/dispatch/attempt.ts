@@ -69,6 +69,8 @@ export interface DecisionRules {
   readonly policy: Policy;
   readonly chance: Chance;
   readonly valve: Valve;
+  /** A decision to write a dead letter, at the time of the others (L-3). */
+  readonly gather: (decision: Decision, now: Instant) => Decision;
 }
 
 /** The decision for each of a batch, which has one outcome (B-3). */
@@ -76,7 +78,7 @@ export function decideBatch(
   batch: readonly Delivery[],
   outcome: Outcome,
   { now, sentAt, health, isLate }: Times,
-  { subscription, policy, chance, valve }: DecisionRules,
+  { subscription, policy, chance, valve, gather }: DecisionRules,
 ): End[] {
   const [first] = batch as [Delivery];
   // One random number for the batch, so that what failed together is due together; none for a
@@ -90,7 +92,7 @@ export function decideBatch(
     const { stage, since, dueAt } = delivery;
     const heldMs = valve.heldMs(since, now);
     const standing = { stage, attempts: number, since, dueAt, heldMs, policy };
-    const decision = decide(standing, outcome, { now, sentAt, chance: drawn });
+    const decision = gather(decide(standing, outcome, { now, sentAt, chance: drawn }), now);
     const attempt: Attempt = {
       number,
       startedAt: sentAt,

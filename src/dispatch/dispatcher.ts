@@ -22,9 +22,10 @@
 import type { BatchPolicy } from "../core/delivery/batch.ts";
 import type { FlowState } from "../core/delivery/flow.ts";
 import type { Gate } from "../core/delivery/health.ts";
+import { gatherLetter, type LetterWindow } from "../core/delivery/letter-window.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Policy } from "../core/delivery/policy.ts";
-import { expire, isSuccess, outcomeName } from "../core/delivery/retry.ts";
+import { type Decision, expire, isSuccess, outcomeName } from "../core/delivery/retry.ts";
 import { isSplit } from "../core/delivery/split.ts";
 import type {
   Chance,
@@ -103,6 +104,8 @@ export class Dispatcher {
   readonly #report: Report;
   readonly #valve: Valve;
   readonly #window: number;
+  /** Of dead letters that are written together. */
+  #letters: LetterWindow | null = null;
   readonly #leaseMs: number;
   readonly #buffer: BatchBuffer;
   readonly #underway: Underway;
@@ -141,6 +144,7 @@ export class Dispatcher {
     this.#rules = {
       ...{ policy, subscription: subscription.name },
       ...{ chance: deps.chance, valve: this.#valve },
+      gather: this.#gather,
     };
     this.#underway = new Underway(this.#report, {
       deps,
@@ -368,6 +372,14 @@ export class Dispatcher {
     } else if (endpoint.room(now) === 0) endpoint.wait(this.#onNudge);
   }
 
+  readonly #gather = (decision: Decision, now: Instant): Decision => {
+    if (decision.kind !== "deadLetter") return decision;
+    const { deadLetterPauseMs } = this.#options.policy;
+    const { window, at } = gatherLetter(this.#letters, now, deadLetterPauseMs);
+    this.#letters = window;
+    return { ...decision, at };
+  };
+
   /** Whether it may be sent now; if not, it has been handled. */
   #isSendable(delivery: Delivery, now: Instant): boolean {
     const { policy } = this.#options;
@@ -378,8 +390,9 @@ export class Dispatcher {
     }
     const { stage, attempts, since } = delivery;
     const heldMs = this.#valve.heldMs(since, now);
-    const decision = expire({ stage, attempts, since, heldMs, policy }, now);
-    if (decision === null) return true;
+    const expired = expire({ stage, attempts, since, heldMs, policy }, now);
+    if (expired === null) return true;
+    const decision = this.#gather(expired, now);
     this.#buffer.clear(delivery);
     this.#underway.finish([settlementOf(delivery, decision, null, now)], ([counts]) => {
       if (counts) this.#report.expired(delivery, decision, now);

@@ -400,27 +400,6 @@ test("only time in which a dead-letter store was tried and failed counts (L-4)",
   assert.equal(earlier.kind, "retry");
 });
 
-test("what was given up about now is written together, never before the pause (L-3)", () => {
-  const decided = (now: number, deadLetterPauseMs: number) => {
-    const policy = { deadLetter: true, deadLetterPauseMs };
-    const decision = decide(standing(policy), answered(400), { now, chance: 0 });
-    return decision.kind === "deadLetter" ? decision.at - start : Number.NaN;
-  };
-  const table: [number, number, number][] = [
-    [0, 5 * min, 5 * min],
-    [1, 5 * min, 5 * min + 10 * s],
-    [9_999, 5 * min, 5 * min + 10 * s],
-    [10 * s, 5 * min, 5 * min + 10 * s],
-    [1, h, h + 2 * min],
-    [1, 3 * s, 3 * s + 100],
-    [1, 0, 1],
-    [1, 7, 8],
-  ];
-  for (const [atMs, pauseMs, expected] of table) {
-    assert.equal(decided(start + atMs, pauseMs), expected, JSON.stringify([atMs, pauseMs]));
-  }
-});
-
 test("outcomes have Event Grid's names (L-6)", () => {
   const table: [Outcome, string][] = [
     [answered(200), "Delivered"],

@@ -18,9 +18,6 @@ export const additionMsMax = 60_000;
 /** The longest Retry-After that is respected: a longer one could use up an event's time to live. */
 export const retryAfterMsMax = 3_600_000;
 
-/** L-3: the pause is rounded up to a step of the clock, of which it has so many. */
-const gatherStepsPerPause = 30;
-
 /** With these statuses an endpoint says that it is overloaded, and may say for how long. */
 const heedsRetryAfter: readonly number[] = [429, 503];
 
@@ -331,14 +328,8 @@ function giveUp(delivery: Standing, reason: Reason, saw: string | null, now: Ins
   const limitMs = limitMsOf(delivery);
   const end = { saw, attempts, attemptsMax, aliveMs: now - since - heldMs, limitMs, heldMs };
   return deadLetter && delivery.stage === "deliver"
-    ? { kind: "deadLetter", at: writeAt(now, deadLetterPauseMs), reason, end }
+    ? { kind: "deadLetter", at: now + deadLetterPauseMs, reason, end }
     : { kind: "drop", reason, end };
-}
-
-/** L-3: the pause and a little more, so that what was given up about now is written together. */
-function writeAt(now: Instant, pauseMs: number): Instant {
-  const stepMs = Math.max(1, Math.floor(pauseMs / gatherStepsPerPause));
-  return Math.ceil((now + pauseMs) / stepMs) * stepMs;
 }
 
 /** R-3, P-7: whether an answer is never retried. */
