@@ -18,7 +18,10 @@ import { domainTopicIn, recallFields } from "./recall.ts";
  * it, and notes may be lost: the store is the truth, and a failing chronicle slows nothing.
  */
 export interface Chronicle {
-  /** Returns at once and never throws. What was noted is visible to the next read. */
+  /**
+   * Returns at once and never throws. What was noted is visible to the next read, unless so much
+   * waits for the disk that the read would have to wait, too.
+   */
   note(note: StoryNote): void;
   /** Called with every note as it is made. The result ends it. */
   listen(listener: (note: StoryNote) => void): () => void;

@@ -24,7 +24,7 @@ import type { Instant } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { StoryEngine } from "./engine.ts";
 import { type StoryAsk, StoryFront, type StoryLink } from "./front.ts";
-import { Packer } from "./pack.ts";
+import { batchNotesMax, Packer } from "./pack.ts";
 import { openStories } from "./statements.ts";
 import { openStoryInline, openStoryThread } from "./thread.ts";
 
@@ -234,6 +234,36 @@ test("a search within a range of time looks through nothing else", async () => {
   const none = await chronicle.search({ ...range, subject: "elsewhere", limit: 50 });
   assert.deepEqual([none.found.length, none.next], [0, null]);
   await chronicle.close();
+});
+
+test("whoever reads in a burst waits for one batch, not for all that waits", async () => {
+  const asked: { readonly kind: string; readonly notes: number }[] = [];
+  const writes: (() => void)[] = [];
+  const link: StoryLink = {
+    ...{ wasClosed: true, lastStored: 0, setAside: null },
+    ask(ask) {
+      asked.push({ kind: ask.kind, notes: ask.kind === "write" ? ask.batch.notes : 0 });
+      if (ask.kind === "search") return Promise.resolve({ found: [], next: null });
+      const written = { cut: 0, more: false, rolls: [] };
+      return new Promise((resolve) => writes.push(() => resolve(written)));
+    },
+    close: () => Promise.resolve(),
+  };
+  const { chronicle } = openFront(link);
+  const burst = 10 * batchNotesMax;
+  for (let index = 0; index < burst; index++) chronicle.note(accepted(`e${index}`));
+  await chronicle.search({ limit: 5 });
+  assert.deepEqual(asked, [
+    { kind: "write", notes: batchNotesMax },
+    { kind: "search", notes: 0 },
+  ]);
+  const closing = chronicle.close();
+  while (asked.reduce((sum, { notes }) => sum + notes, 0) < burst || writes.length > 0) {
+    writes.shift()?.();
+    await new Promise((go) => setImmediate(go));
+  }
+  await closing;
+  assert.ok(asked.every(({ notes }) => notes <= batchNotesMax));
 });
 
 test("a damaged file is set aside, and stories begin again", async (t) => {

@@ -13,7 +13,7 @@ import {
 } from "../../core/story/chronicle.ts";
 import type { StoryNote } from "../../core/story/note.ts";
 import type { Aftermath } from "./engine.ts";
-import { type Batch, Packer } from "./pack.ts";
+import { type Batch, batchNotesMax, Packer } from "./pack.ts";
 import { Watchers } from "./watchers.ts";
 
 export type StoryAsk =
@@ -27,11 +27,11 @@ export interface StoryLink {
   /** What is known from the last run: see `StoryEngine`. */
   readonly wasClosed: boolean;
   readonly lastStored: number;
-  /** Rejects when it failed; then nothing of it has happened. */
+  /** Where a damaged file was moved to; null: there was none. */
   readonly setAside: string | null;
-  /** Earlier calls are still carried out. */
+  /** Rejects when it failed; then nothing of it has happened. */
   ask(ask: StoryAsk): Promise<unknown>;
-  /** How long notes are collected; 0: not at all, which a virtual clock needs. */
+  /** Earlier calls are still carried out. */
   close(): Promise<void>;
 }
 
@@ -40,16 +40,11 @@ export interface StoryFrontOptions {
   readonly clock: Clock;
   readonly activity: Activity;
   readonly log: Log;
-  /** This many notes do not wait for more. */
+  /** How long notes are collected; 0: not at all, which a virtual clock needs. */
   readonly gatherMs: number;
 }
 
-/** So many notes do not wait for others. */
-const fullBatch = 2_000;
-/**
- * If it was closed properly everything is known; otherwise each note of an earlier event introduces
- * it again.
- */
+/** What may wait for the disk. */
 const packLimits = { notesMax: 50_000, charsMax: 32 * 1_048_576 };
 
 export class StoryFront implements Chronicle {
@@ -66,7 +61,8 @@ export class StoryFront implements Chronicle {
   constructor(options: StoryFrontOptions) {
     this.#options = options;
     const { link, clock } = options;
-    // After a while, so that many share one transaction; at the latest with the next read.
+    // If it was closed properly everything is known; otherwise each note of an earlier event
+    // introduces it again.
     this.#packer = new Packer(packLimits, link.wasClosed ? Number.NEGATIVE_INFINITY : clock.now());
   }
 
@@ -75,7 +71,7 @@ export class StoryFront implements Chronicle {
     if (this.#isClosed) return;
     this.#packer.add(note);
     if (this.#isSending) return;
-    if (this.#packer.size >= fullBatch) this.#send();
+    if (this.#packer.size >= batchNotesMax) this.#send();
     else if (!this.#isAwaited) this.#await();
   }
 
@@ -98,11 +94,11 @@ export class StoryFront implements Chronicle {
     this.#callOff();
     this.#isClosed = true;
     await this.#sending;
-    if (this.#packer.size > 0) await this.#write();
+    while (this.#packer.size > 0) await this.#write();
     await this.#options.link.close();
   }
 
-  /** Writes what there is, or does a step of removal. Returns whether there is more to do. */
+  /** After a while, so that many share one transaction; at the latest with the next read. */
   #await(): void {
     const { clock, gatherMs } = this.#options;
     this.#isAwaited = true;
@@ -121,13 +117,15 @@ export class StoryFront implements Chronicle {
   async #sendAll(): Promise<void> {
     const end = this.#options.activity.begin("inside");
     let more = await this.#write();
-    while (more && !this.#isClosed) more = await this.#write();
+    while ((more || this.#packer.size >= batchNotesMax) && !this.#isClosed) {
+      more = await this.#write();
+    }
     this.#isSending = false;
     end();
     if (this.#packer.size > 0 && !this.#isClosed) this.#await();
   }
 
-  /** Logged once until it recovers: with a full disk every batch fails. */
+  /** Writes a batch, or does a step of removal. Returns whether there is more to remove. */
   async #write(): Promise<boolean> {
     const { link, clock, log } = this.#options;
     const now = clock.now();
@@ -142,7 +140,7 @@ export class StoryFront implements Chronicle {
       return more;
     } catch (error) {
       this.#packer.forget(batch.rolls.map(({ number }) => number));
-      // Told once, until it is well again: with a full disk every batch fails.
+      // Logged once until it recovers: with a full disk every batch fails.
       const level = this.#isFailing ? "debug" : "warn";
       this.#isFailing = true;
       log.fact(level, "story.missed", { notes: batch.notes, reason: String(error) });
@@ -150,10 +148,14 @@ export class StoryFront implements Chronicle {
     }
   }
 
-  /** What was noted before is written first. Refusal: Unavailable. */
+  /**
+   * What was noted before is written first, if one batch holds it: reading does not wait for more,
+   * and then shows what has been written. Refusal: Unavailable.
+   */
   async #look(ask: StoryAsk): Promise<unknown> {
+    const { size } = this.#packer;
     if (!this.#isSending) this.#send();
-    else if (this.#packer.size > 0) void this.#write();
+    else if (size > 0 && size <= batchNotesMax) void this.#write();
     const end = this.#options.activity.begin("inside");
     try {
       return await this.#options.link.ask(ask);

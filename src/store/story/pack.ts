@@ -46,11 +46,16 @@ export interface Batch {
 
 export type Flat = string | number | null | ClearedNote;
 
-/** Of a batch; beyond it, events are noted without their text. */
+/** Of all that waits to be written. */
 export interface PackLimits {
+  /** Beyond this, events are noted without their text. */
   readonly charsMax: number;
+  /** Beyond this, notes are left out. */
   readonly notesMax: number;
 }
+
+/** Of one batch, so that whoever reads waits for no more than one. */
+export const batchNotesMax = 2_000;
 
 /** What a batch is made of. Each `flat` run begins with its kind. */
 export class Packer {
@@ -63,6 +68,10 @@ export class Packer {
   /** Those the other side knows. */
   readonly #rollsSent = new Set<number>();
   #rollsMade = 0;
+  /** Full batches, the first noted first. */
+  readonly #full: Batch[] = [];
+  /** In those. */
+  #notesInFull = 0;
   #seats = new Map<Subscription, number>();
   #packedSeats: PackedSeat[] = [];
   #packedRolls: { number: number; members: string }[] = [];
@@ -76,33 +85,45 @@ export class Packer {
     this.#unseenUntil = unseenUntil;
   }
 
+  /** Notes that wait. */
   get size(): number {
-    return this.#notes;
+    return this.#notesInFull + this.#notes;
   }
 
-  /** What was packed, and how many notes were left out; then it is empty. */
+  /** The first batch, and how many notes were left out since the last one was taken. */
   take(): Batch & { readonly dropped: number } {
-    const taken = {
+    const first = this.#full.shift();
+    const taken = { ...(first ?? this.#seal()), dropped: this.#dropped };
+    if (first !== undefined) this.#notesInFull -= first.notes;
+    if (this.size === 0) this.#chars = 0;
+    this.#dropped = 0;
+    return taken;
+  }
+
+  /** What was packed; then a new batch begins. */
+  #seal(): Batch {
+    const batch = {
       seats: this.#packedSeats,
       rolls: this.#packedRolls,
       flat: this.#flat,
       notes: this.#notes,
-      dropped: this.#dropped,
     };
     this.#seats = new Map();
     this.#packedSeats = [];
     this.#packedRolls = [];
     this.#flat = [];
-    this.#chars = 0;
     this.#notes = 0;
-    this.#dropped = 0;
-    return taken;
+    return batch;
   }
 
   add(note: StoryNote): void {
-    if (this.#notes >= this.#limits.notesMax && !this.#isWorthRoom(note)) {
+    if (this.size >= this.#limits.notesMax && !this.#isWorthRoom(note)) {
       this.#dropped += 1;
       return;
+    }
+    if (this.#notes >= batchNotesMax) {
+      this.#notesInFull += this.#notes;
+      this.#full.push(this.#seal());
     }
     this.#notes += 1;
     switch (note.kind) {
@@ -143,7 +164,7 @@ export class Packer {
 
   /** Successes are left out first, and failures when there are as many again. */
   #isWorthRoom(note: StoryNote): boolean {
-    if (this.#notes >= 2 * this.#limits.notesMax) return false;
+    if (this.size >= 2 * this.#limits.notesMax) return false;
     if (note.kind === "accepted") return false;
     return note.kind !== "attempted" || note.decision.kind !== "delivered";
   }
