@@ -243,6 +243,62 @@ test("what one broker exports, an empty one imports and exports again, keys and 
   }
 });
 
+test("subscriptions of the module, pauses and what only Azure gives a meaning survive the round trip", async (t) => {
+  const open = [...quiet, "--auth", "off"];
+  const [first, second, third] = await Promise.all([
+    openScene(t, open),
+    openScene(t, open),
+    openScene(t, open),
+  ]);
+  const send = async (scene: Scene, method: string, path: string, body: object = {}) => {
+    const init = { method, body: JSON.stringify(body) };
+    const answer = await fetch(`${scene.http}${path}`, init);
+    assert.ok(answer.ok, `${method} ${path}: ${await answer.text()}`);
+  };
+  const local = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn";
+  await send(first, "PUT", `${local}/providers/Microsoft.EventGrid/domains/shop`, {
+    sku: { name: "Premium" },
+    identity: { type: "SystemAssigned, UserAssigned", userAssignedIdentities: { "/a/b": {} } },
+    properties: { dataResidencyBoundary: "WithinRegion", minimumTlsVersionAllowed: "1.2" },
+  });
+  const version = "?api-version=2019-01-01-preview";
+  await send(first, "PUT", `/topics/edge${version}`, { properties: {} });
+  const subscriptions = "/topics/edge/eventSubscriptions";
+  for (const name of ["batched", "paused", "drained"]) {
+    const properties = { endpointUrl: "http://127.0.0.1:9/?a=b", maxEventsPerBatch: 3 };
+    const destination = { endpointType: "WebHook", properties };
+    await send(first, "PUT", `${subscriptions}/${name}${version}`, { properties: { destination } });
+  }
+  const own = "/api/v1/topics/edge/subscriptions";
+  await send(first, "POST", `${own}/paused/pause`);
+  await send(first, "POST", `${own}/drained/pause`);
+  await send(first, "POST", `${own}/drained/drain`, { perSecond: 0.5 });
+  const shown = await fetch(`${first.http}${local}/providers/Microsoft.EventGrid${subscriptions}`);
+  const { value } = (await shown.json()) as { value: { properties: { destination: Ran } }[] };
+  assert.match(JSON.stringify(value), /"preferredBatchSizeInKilobytes":1024/);
+  for (const [scene, format] of [
+    [second, "arm"],
+    [third, "az"],
+  ] as const) {
+    const exported = await first.run(["export", "--with-secrets", "--format", format]);
+    assert.match(exported.out, /"preferredBatchSizeInBytes": 1058576/);
+    const taken = await scene.run(["import", "-"], exported.out);
+    assert.deepEqual([taken.code, taken.err], [0, ""], taken.out);
+    const again = await scene.run(["export", "--with-secrets", "--format", format]);
+    assert.equal(again.out.replaceAll(scene.http, first.http), exported.out);
+    const twice = await scene.run(["import", "-"], exported.out);
+    assert.ok(
+      linesOf(twice).every((line) => line.startsWith("unchanged")),
+      twice.out,
+    );
+    await send(scene, "POST", `${own}/paused/resume`);
+    const paused = await scene.run(["import", "-"], exported.out);
+    assert.ok(linesOf(paused).includes("updated    subscription edge/paused"), paused.out);
+    const third = await scene.run(["export", "--with-secrets", "--format", format]);
+    assert.equal(third.out.replaceAll(scene.http, first.http), exported.out);
+  }
+});
+
 const bus = "Endpoint=sb://localhost;SharedAccessKeyName=k;SharedAccessKey=s";
 
 /** What the file of a broker has to say for the subscriptions below. */

@@ -5,6 +5,7 @@
 import { addressOf, groupOf } from "../../core/azure/arm-id.ts";
 import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
+import { boundaryOf, traitsOf } from "./topic-traits.ts";
 
 /** Members around the properties of a resource, or read-only ones in them. */
 const notProperties = new Set([
@@ -39,13 +40,14 @@ export function idOfListed({ id, topic, name }: Members): string | null {
 export function toResource(listed: Members): Members {
   const { location, tags } = listed;
   const properties = liftedDown(isObject(listed.properties) ? listed.properties : listed);
-  return withoutNull({ location, tags, properties });
+  return withoutNull({ location, tags, ...traitsOf(listed), properties });
 }
 
 function withoutReadOnly(properties: Members): Members {
-  return withoutNull(
-    Object.fromEntries(Object.entries(properties).filter(([name]) => !notProperties.has(name))),
-  );
+  return withoutNull({
+    ...Object.fromEntries(Object.entries(properties).filter(([name]) => !notProperties.has(name))),
+    dataResidencyBoundary: boundaryOf(properties),
+  });
 }
 
 function liftedDown(listed: Members): Members {

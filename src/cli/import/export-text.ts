@@ -104,7 +104,7 @@ function freeName(wish: string, taken: ReadonlyMap<string, unknown>): string {
 }
 
 function topicIn(shown: Members, { key1, key2 }: Members): Members {
-  const { location, tags, properties } = toResource(shown);
+  const { location, tags, properties, ...traits } = toResource(shown);
   const own = isObject(properties) ? properties : {};
   return {
     type: shown.type,
@@ -112,6 +112,7 @@ function topicIn(shown: Members, { key1, key2 }: Members): Members {
     name: shown.name,
     location,
     ...(tags !== undefined && { tags: escaped(tags) }),
+    ...(escaped(traits) as Members),
     properties: {
       ...(escaped(own) as Members),
       ...(key1 !== undefined && { key1: escaped(key1) }),

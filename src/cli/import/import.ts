@@ -23,6 +23,7 @@ import { type ParsedOptions, pairsOf } from "../option.ts";
 import { isTemplate, parseDocument, readDocument, readParameters } from "./document.ts";
 import { type Need, type Plan, planFor, type Wanted } from "./plan.ts";
 import { isHidden, isSameResource } from "./same-as.ts";
+import { ownPath } from "./signing-secrets.ts";
 
 /** How many handshakes to wait for at once. */
 const followedMax = 16;
@@ -111,6 +112,11 @@ async function begin(
   const isThere = shown.status === 200;
   if (isThere && (await isAsWanted(client, wanted, shown.body))) {
     const state = stateOf(shown.body);
+    if (!isFlowAlike(wanted, shown.body)) {
+      if (isDryRun) return say("to update");
+      const why = await setFlow(client, wanted);
+      return why === null ? say("updated") : say("failed", why);
+    }
     return say("unchanged", state === "Succeeded" ? undefined : `it is ${state}`);
   }
   const needs = wanted.needs.filter((need) => !isThere || !isKept(need, wanted, shown.body));
@@ -139,8 +145,31 @@ async function finish(
   if (why !== null) return { word: "failed", what, why };
   const word = done.isThere ? "updated" : "created";
   if (done.wanted.kind !== "subscription") return { word, what };
-  const state = stateOf((await client.ask("GET", pathTo(done.wanted.id))).body);
+  const { body } = await client.ask("GET", pathTo(done.wanted.id));
+  const whyNot = isFlowAlike(done.wanted, body) ? null : await setFlow(client, done.wanted);
+  if (whyNot !== null) return { word: "failed", what, why: whyNot };
+  const state = stateOf(body);
   return state === "Succeeded" ? { word, what } : { word, what, why: `it is ${state}` };
+}
+
+/** Whether it is paused or drained as wanted; where nothing is said of it, it stays as it is. */
+function isFlowAlike({ body }: Wanted, shown: Members): boolean {
+  const [wanted, there] = [body, shown].map(({ properties }) => {
+    const { posthorn } = isObject(properties) ? properties : {};
+    return isObject(posthorn) && isObject(posthorn.flow) ? posthorn.flow : null;
+  });
+  if (!wanted) return true;
+  return wanted.kind === (there?.kind ?? "running") && wanted.perSecond === there?.perSecond;
+}
+
+/** Null, or why it could not be done. */
+async function setFlow(client: Client, { id, body }: Wanted): Promise<string | null> {
+  const { posthorn } = body.properties as { posthorn: { flow: Members } };
+  const { kind, perSecond } = posthorn.flow;
+  const order = kind === "paused" ? "pause" : kind === "draining" ? "drain" : "resume";
+  const rate = perSecond === undefined ? {} : { perSecond };
+  const { status, body: told } = await client.ask("POST", ownPath(id, order), rate);
+  return status < 300 ? null : wordsOf(told, `answer ${status}`);
 }
 
 function stateOf({ properties }: Members): string {

@@ -10,6 +10,7 @@ import type { Members } from "../../core/text/wording.ts";
 import { refuseName, refuseValue } from "../../core/text/wording.ts";
 import { isWebHook, sendingIn, withSending } from "../az/destination-member.ts";
 import { isHidden } from "./same-as.ts";
+import { traitNames } from "./topic-traits.ts";
 
 /** A resource in its wanted state. */
 export interface Wanted extends Address {
@@ -117,7 +118,7 @@ function wantedOf({ id, where, raw, resolve, address }: Addressed, additions: Ad
     address.kind === "subscription" ? withEndpoint(kept, address, additions.endpoints) : kept;
   const properties = resolveWith(address, resolve, asked, `${pathIn(where)}properties`);
   if (address.kind !== "subscription") {
-    const around = [...(["location", "tags"] as const)].flatMap((name) => {
+    const around = ["location", "tags", ...traitNames].flatMap((name) => {
       const member = raw[name] === undefined ? null : (value(name) ?? null);
       return member === null ? [] : [[name, member]];
     });

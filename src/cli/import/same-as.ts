@@ -9,6 +9,7 @@ import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
 import { sendingIn } from "../az/destination-member.ts";
 import { ownToCompare } from "./signing-secrets.ts";
+import { boundaryOf, traitsOf } from "./topic-traits.ts";
 
 /** Parts of a subscription that need separate requests. */
 export interface Secrets {
@@ -64,7 +65,8 @@ export function isSameResource(
   return (
     isEqual(plainTopic(wantedTopic), plainTopic(without(withOwn(shownProperties)))) &&
     (location === undefined || isEqual(lower(location), lower(shown.location))) &&
-    isEqual(tags ?? null, shown.tags ?? null)
+    isEqual(tags ?? null, shown.tags ?? null) &&
+    isEqual(plainTraits(wanted.body), plainTraits(shown))
   );
 }
 
@@ -128,6 +130,13 @@ function withKept(wanted: Members, { deliveryAttributeMappings: stored }: Secret
   return { ...wanted, destination: { ...destination, properties } };
 }
 
+function plainTraits(around: Members): unknown {
+  const { identity, ...rest } = traitsOf(around);
+  const { type, userAssignedIdentities } = members(identity);
+  const ids = Object.keys(members(userAssignedIdentities)).map(lower);
+  return plain({ ...rest, sku: lower(members(rest.sku).name), type: lower(type), ids });
+}
+
 function plainTopic(properties: Members): unknown {
   const { inputSchemaMapping: mapping, inboundIpRules: rules } = properties;
   return plain({
@@ -140,6 +149,9 @@ function plainTopic(properties: Members): unknown {
     autoDelete: properties.autoDeleteTopicWithLastSubscription,
     port: properties.port,
     profile: properties.profile,
+    dataResidencyBoundary: lower(boundaryOf(properties)),
+    minimumTlsVersionAllowed: properties.minimumTlsVersionAllowed,
+    eventTypeInfo: properties.eventTypeInfo,
     key1: properties.key1,
     key2: properties.key2,
   });

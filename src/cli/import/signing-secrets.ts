@@ -10,12 +10,16 @@ interface Asking {
   ask(method: string, path: string): Promise<{ readonly status: number; readonly body: Members }>;
 }
 
-/** The active ones, the newest first; none if deliveries are not signed. */
-export async function signingOf(client: Asking, id: string): Promise<readonly Members[]> {
+/** Where our own API has something of a subscription. */
+export function ownPath(id: string, what: string): string {
   const [topic, ...rest] = (addressOf(id)?.label ?? "").split("/").map(encodeURIComponent);
   const within = rest.length > 1 ? `?domainTopic=${rest[0]}` : "";
-  const path = `/api/v1/topics/${topic}/subscriptions/${rest.at(-1)}/signing${within}`;
-  const { status, body } = await client.ask("GET", path);
+  return `/api/v1/topics/${topic}/subscriptions/${rest.at(-1)}/${what}${within}`;
+}
+
+/** The active ones, the newest first; none if deliveries are not signed. */
+export async function signingOf(client: Asking, id: string): Promise<readonly Members[]> {
+  const { status, body } = await client.ask("GET", ownPath(id, "signing"));
   return status === 200 && Array.isArray(body.secrets) ? body.secrets.filter(isObject) : [];
 }
 
@@ -29,22 +33,32 @@ export function ownWithSecrets(
   hide: ((wish: string) => string) | null,
 ): Members {
   if (!isObject(posthorn)) return {};
-  const { flow: _, signing: shown, ...rest } = posthorn;
+  const { flow, signing: shown, ...rest } = posthorn;
   const secrets = signing.map(({ secret, expiresAt }, index) => ({
     secret: hide === null ? String(secret) : hide(`signing_${index + 1}`),
     ...((expiresAt ?? null) !== null && { expiresAt }),
   }));
-  const own = { ...rest, ...(isObject(shown) && { signing: { secrets } }) };
+  const own = {
+    ...rest,
+    ...(isObject(flow) && { flow: flowToSay(flow) }),
+    ...(isObject(shown) && { signing: { secrets } }),
+  };
   return Object.keys(own).length === 0 ? {} : { posthorn: own };
+}
+
+/** Since when it is paused counts for the events that wait, and nowhere else. */
+function flowToSay({ kind, perSecond }: Members): Members {
+  return { kind, ...(perSecond !== undefined && { perSecond }) };
 }
 
 /** The wanted settings, with those kept by leaving them out or by `Hidden`. */
 export function ownToCompare(posthorn: unknown, signing: readonly Members[]): Members {
   if (!isObject(posthorn)) return {};
-  const { splitOnFailure, signing: wanted } = posthorn;
+  const { splitOnFailure, preferredBatchSizeInBytes, signing: wanted } = posthorn;
   const secrets = isObject(wanted) ? (wanted.secrets ?? signing) : [];
   return {
     ...(splitOnFailure === true && { splitOnFailure }),
+    preferredBatchSizeInBytes,
     signing: Array.isArray(secrets) ? secrets.map((each, at) => toCompare(each, signing[at])) : [],
   };
 }

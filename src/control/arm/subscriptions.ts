@@ -5,6 +5,7 @@
 // the old ones stay. *Differs:* lists for a whole Azure subscription contain all event
 // subscriptions in it, also those of topics in one region.
 
+import type { FlowState } from "../../core/delivery/flow.ts";
 import type { Reply } from "../../core/request.ts";
 import {
   endpointOf,
@@ -22,9 +23,10 @@ import { checkMembers, type Members, refuseValue } from "../../core/text/wording
 import { armTypes, type Topic } from "../../core/topic.ts";
 import type { Verdict } from "../handshake/port.ts";
 import { logSubscription } from "../log-subscription.ts";
+import { checkFlow } from "../properties/extension.ts";
 import { renderHeaders } from "../properties/headers.ts";
 import { checkTerms } from "../properties/subscription.ts";
-import { readMembers } from "./body.ts";
+import { readMembers, readValue } from "./body.ts";
 import { tidyDomainTopic } from "./domains.ts";
 import { checkConditions, etagOf } from "./etag.ts";
 import {
@@ -54,6 +56,12 @@ export async function putSubscription(
   return await write(context, call, named, (parent, stored) =>
     readTerms(context, call, { named, parent, stored }),
   );
+}
+
+/** How a subscription that is made is to run. */
+function flowIn({ request }: Call, { clock }: ArmContext): FlowState {
+  const { properties } = readValue(request) as { properties?: { posthorn?: Members | null } };
+  return checkFlow(properties?.posthorn?.flow, "properties.posthorn.flow", clock.now());
 }
 
 /** What a PUT asks for, checked against what exists; nothing is written. */
@@ -140,7 +148,8 @@ async function write(
     checkConditions(call.request, old);
     const terms = termsOf(before, old);
     const parent = await needParent(context, named.source);
-    const draft = draftOf(context, { parent, name: named.name, old, terms });
+    const flow = old ?? flowIn(call, context);
+    const draft = draftOf(context, { parent, name: named.name, old, terms, flow });
     const put = await context.registry.putSubscription(draft, old?.revision ?? 0);
     return [parent.topic, old, put] as const;
   });
@@ -173,11 +182,13 @@ function draftOf(
     name,
     old,
     terms,
+    flow: { flow, pauses },
   }: {
     readonly parent: SubscriptionParent;
     readonly name: string;
     readonly old: Subscription | undefined;
     readonly terms: SubscriptionTerms;
+    readonly flow: FlowState;
   },
 ): SubscriptionDraft {
   const isInForce = old?.isActive ?? false;
@@ -188,7 +199,7 @@ function draftOf(
   return {
     ...plainSubscription,
     ...(isInForce && isAsked ? termsIn(old as Subscription) : terms),
-    ...(old !== undefined && { flow: old.flow, pauses: old.pauses }),
+    ...{ flow, pauses },
     topic: parent.topic.name,
     domainTopic: parent.domainTopic,
     name: old?.name ?? name,

@@ -18,6 +18,7 @@ import {
   checkResourceMembers,
   renderResource,
 } from "./azure-destination.ts";
+import { shownKilobytes } from "./extension.ts";
 import { checkBusProperties, checkHeaders, renderHeaders } from "./headers.ts";
 import { deliveryForms, renderEither, type Written, withIdentity } from "./identity.ts";
 
@@ -143,7 +144,7 @@ function checkAttributes(
 /** Its members in `properties`. */
 export function renderSending({ destination, batch, headers }: Sending): object {
   const { kind } = destination;
-  const { maxEvents, preferredBytes } = batch ?? noBatchShown;
+  const { maxEvents } = batch ?? noBatchShown;
   const allowed = allowedFor(kind);
   const mappings = renderHeaders(headers, { showsSecrets: false });
   const shown = {
@@ -154,7 +155,7 @@ export function renderSending({ destination, batch, headers }: Sending): object 
         : renderResource(destination)),
       ...(allowed.batches && {
         maxEventsPerBatch: maxEvents,
-        preferredBatchSizeInKilobytes: preferredBytes / 1024,
+        preferredBatchSizeInKilobytes: shownKilobytes(batch ?? noBatchShown),
       }),
       ...(mappings.length > 0 && { deliveryAttributeMappings: mappings }),
     },

@@ -4,7 +4,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "../../core/refusal.ts";
 import { plainSubscription, type SubscriptionTerms } from "../../core/subscription.ts";
-import { checkExtension, renderExtension } from "./extension.ts";
+import {
+  checkExtension,
+  checkFlow,
+  renderExtension,
+  shownKilobytes,
+  withExactSize,
+} from "./extension.ts";
 
 const plain: SubscriptionTerms = {
   ...plainSubscription,
@@ -61,4 +67,35 @@ test("what is unknown, mistyped or of no use under the profile is refused by its
   assert.match(refused({ splitOnFailure: true }, "ga-2018"), /profile ga-2018/);
   assert.match(refused({ splitOnFailure: true }, "iot-edge"), /profile iot-edge/);
   assert.equal(refused({ splitOnFailure: false }, "ga-2018"), "");
+});
+
+test("a size that kilobytes cannot say is shown beside them, and stays when it is written back", () => {
+  const exact = { maxEvents: 3, preferredBytes: 1_058_576 };
+  const at = { field: "posthorn", stored: exact };
+  assert.equal(shownKilobytes(exact), 1024);
+  assert.equal(shownKilobytes({ ...exact, preferredBytes: 10 }), 1);
+  const asShown = { maxEvents: 5, preferredBytes: 1024 * 1024 };
+  assert.deepEqual(withExactSize(asShown, undefined, at), { ...exact, maxEvents: 5 });
+  const other = { maxEvents: 5, preferredBytes: 2048 };
+  assert.deepEqual(withExactSize(other, undefined, at), other);
+  const given = { preferredBatchSizeInBytes: 5000 };
+  assert.deepEqual(withExactSize(other, given, at), { maxEvents: 5, preferredBytes: 5000 });
+  assert.equal(withExactSize(null, given, at), null);
+  const wrong = { preferredBatchSizeInBytes: 10 };
+  assert.throws(() => withExactSize(other, wrong, at), /InBytes must be a whole number from 1024/);
+});
+
+test("a subscription may be made paused or draining", () => {
+  const read = (value: unknown) => checkFlow(value, "flow", 7).flow;
+  assert.deepEqual(read(undefined), { kind: "running" });
+  assert.deepEqual(read({ kind: "running" }), { kind: "running" });
+  assert.deepEqual(read({ kind: "paused", since: "2030" }), { kind: "paused", since: 7 });
+  assert.deepEqual(read({ kind: "draining", perSecond: 2 }), { kind: "draining", perSecond: 2 });
+  for (const wrong of [
+    { kind: "draining" },
+    { kind: "stopped" },
+    { kind: "draining", perSecond: 0 },
+  ]) {
+    assert.throws(() => read(wrong), /flow\.kind must be running, paused, or draining/);
+  }
 });

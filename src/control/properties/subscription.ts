@@ -23,7 +23,7 @@ import { isoInstant, parseInstant } from "../../core/text/time.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import { checkDeadLetter } from "./dead-letter.ts";
 import { checkSending } from "./delivery.ts";
-import { checkExtension } from "./extension.ts";
+import { checkExtension, withExactSize } from "./extension.ts";
 import { deadLetterForms, deliveryForms, eitherOf } from "./identity.ts";
 import { refuseUnsignable } from "./signing.ts";
 
@@ -91,9 +91,16 @@ export function checkTerms(
     }),
     ...checkExtension(members.posthorn, `${field}.posthorn`, context),
   } as SubscriptionTerms;
-  refuseUnsignable(terms, `${field}.posthorn.signing`);
-  refuseUnused(terms, { members, field, has, profile: context.profile });
-  return terms;
+  const exact = {
+    ...terms,
+    batch: withExactSize(terms.batch, members.posthorn, {
+      field: `${field}.posthorn`,
+      stored: context.stored?.batch ?? null,
+    }),
+  };
+  refuseUnsignable(exact, `${field}.posthorn.signing`);
+  refuseUnused(exact, { members, field, has, profile: context.profile });
+  return exact;
 }
 
 /** The alternative to a member, with an identity around it. */
