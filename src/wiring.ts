@@ -171,10 +171,11 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     refresh,
     switchboard: roster,
   });
+  // Before the first question: the store may go on with a removal that a restart interrupted.
+  store.onDropped((subscription, count) => logDropped(deps, subscription, count));
   await operator.recall();
   await roster.recall();
   store.onChange(follower.note);
-  store.onDropped((subscription, count) => logDropped(deps, subscription, count));
   follower.note(null);
   await refresh();
   const publishing: ModulePublishDeps = {
