@@ -21,7 +21,7 @@ export interface ClientSendOptions {
   readonly activity: Activity;
   /** Sends that may continue after their timeout; others are aborted. */
   readonly lateMax: number;
-  /** Aborts everything in flight. */
+  /** Without it every address may be connected to. */
   readonly policy?: EgressPolicy | undefined;
 }
 
@@ -38,7 +38,7 @@ export class ClientSends {
     return new ClientSend(this.#floor, limits, work).outcome;
   }
 
-  /** A caller that waits gets the bug; when nobody waits any more, it is dropped. */
+  /** Aborts everything in flight. */
   close(): void {
     this.#isClosed = true;
     for (const errand of [...this.#floor.clientSends]) errand.cancel();
@@ -100,14 +100,14 @@ class ClientSend {
     }
   }
 
-  /** Its state until now. */
+  /** A caller that waits gets the bug; when nobody waits any more, it is dropped. */
   #fail(bug: unknown): void {
     const state = this.#leave();
     if (state === "open") this.#tell.reject(bug);
     else if (state === "late") this.#reportLate.reject(bug);
   }
 
-  /** What it was until now. */
+  /** Its state until now. */
   #leave(): "open" | "late" | "over" {
     const state = this.#state;
     if (state === "over") return state;

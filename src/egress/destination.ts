@@ -30,19 +30,19 @@ const goodbyeMs = 1_000;
 const lateMax = 256;
 
 export interface DestinationOptions {
-  /** For destinations that take posts. It is closed by its owner. */
+  /** Without it every address may be connected to. */
   readonly policy?: EgressPolicy | undefined;
   readonly clock: Clock;
   readonly activity: Activity;
-  /**
-   * Aborts everything in flight. Closing connections may take a moment, or until the signal aborts.
-   */
+  /** For destinations that take posts. It is closed by its owner. */
   readonly webhook: Webhook;
   readonly azure: AzureResources;
 }
 
 export interface Destinations extends Sink<Destination> {
-  /** An id that is no longer in the file is an outcome, like an unknown host name. */
+  /**
+   * Aborts everything in flight. Closing connections may take a moment, or until the signal aborts.
+   */
   close(signal?: AbortSignal): Promise<void>;
 }
 
@@ -112,13 +112,13 @@ interface Named {
   readonly resourceId: string;
 }
 
-/** One for each resource, opened on first use. */
+/** An id that is no longer in the file is an outcome, like an unknown host name. */
 function unknown({ kind, resourceId }: Named): Promise<Outcome> {
   const words = `${resourceId} is not in ${resourceForms[kind].section}.`;
   return Promise.resolve(silent("dns", words));
 }
 
-/** One for each resource, opened when it is first asked for. */
+/** One for each resource, opened on first use. */
 function keep<D extends Declared, T>(open: (declared: D) => T) {
   const opened = new Map<D, T>();
   return {

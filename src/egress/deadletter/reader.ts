@@ -34,11 +34,11 @@ export interface LetterReaderOptions {
   readonly activity: Activity;
   /** Undefined for an account that is not in the settings. */
   readonly readerOf: (account: string) => BlobReader | undefined;
-  /** Ours have up to 1 MB; the service's maximum is not documented. */
+  /** Without it every address may be connected to. */
   readonly policy?: EgressPolicy | undefined;
 }
 
-/** One of ours has 1 MB; what the service may write is not told. */
+/** Ours have up to 1 MB; the service's maximum is not documented. */
 export const blobBytesMax = 16 * 1024 * 1024;
 const lookMs = 30_000;
 

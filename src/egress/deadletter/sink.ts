@@ -27,7 +27,7 @@ import { type BlobReader, openLetterReader } from "./reader.ts";
 const lateMax = 64;
 
 export interface DeadLetterOptions {
-  /** Aborts everything in flight. */
+  /** Without it every address may be connected to. */
   readonly policy?: EgressPolicy | undefined;
   readonly clock: Clock;
   readonly activity: Activity;
@@ -37,7 +37,7 @@ export interface DeadLetterOptions {
 
 export interface DeadLetters extends Sink<DeadLetterDestination> {
   readonly reader: DeadLetterReader;
-  /** Where blobs are written and read. */
+  /** Aborts everything in flight. */
   close(): Promise<void>;
 }
 
@@ -47,9 +47,9 @@ export interface Blob {
   readonly text: string;
 }
 
-/** Never rejects because of the store. A written blob is durable, and never partial. */
+/** Where blobs are written and read. */
 export interface BlobStore extends BlobReader {
-  /** A subscription may refer to an account that is no longer in the settings. */
+  /** Never rejects because of the store. A written blob is durable, and never partial. */
   put(blob: Blob, signal: AbortSignal): Promise<Outcome>;
 }
 
@@ -71,7 +71,7 @@ export function openDeadLetters(options: DeadLetterOptions): DeadLetters {
     reader: readers.reader,
     send(parcel, { resourceId, container }, limits) {
       return clientSends.run(limits, async (signal) => {
-        // A subscription outlives the settings it was checked against.
+        // A subscription may refer to an account that is no longer in the settings.
         const account = findAccount(accounts, resourceId);
         if (account === undefined) return silent("dns", `${resourceId} is not in storageAccounts.`);
         const path = deadLetterPath({

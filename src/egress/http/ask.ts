@@ -22,13 +22,13 @@ export interface AskOptions {
   readonly ca?: readonly string[];
   /** Which certificates are accepted. Default: those of known authorities. */
   readonly trust?: Trust;
-  /** Aborts everything in flight. */
+  /** Without it every address may be connected to. */
   readonly policy?: EgressPolicy | undefined;
 }
 
 export interface Asker {
   readonly ask: Ask;
-  /** Resolves with the answer once its body was read, completely or up to the limit. */
+  /** Aborts everything in flight. */
   close(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ function headersOf({ headers }: Asked): Record<string, string> {
   return { "user-agent": "posthorn", ...Object.fromEntries(texts) };
 }
 
-/** An answer that breaks off after its head is still an answer. */
+/** Resolves with the answer once its body was read, completely or up to the limit. */
 function hear(resolve: (answer: EndpointAnswer) => void, bodyBytesMax: number): Listener {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -125,7 +125,7 @@ function hear(resolve: (answer: EndpointAnswer) => void, bodyBytesMax: number): 
     },
     onResponseEnd: finish,
     onResponseError(_controller, error) {
-      // An answer that broke off after its head is one all the same.
+      // An answer that breaks off after its head is still an answer.
       if (head !== null) finish();
       else resolve({ kind: "noReply", why: wordsOfSilence(error) });
     },
@@ -148,7 +148,7 @@ function silence(why: string): Promise<EndpointAnswer> {
   return Promise.resolve({ kind: "noReply", why });
 }
 
-/** Null when the signal aborted before there was room; otherwise call it at the end. */
+/** At most `max` at a time, in the order they came. */
 function openTurns(max: number) {
   let taken = 0;
   const waiting = new Set<() => void>();
@@ -158,7 +158,7 @@ function openTurns(max: number) {
     next?.();
   };
   return {
-    /** Null when the signal aborted before there was room; otherwise to be called at the end. */
+    /** Null when the signal aborted before there was room; otherwise call it at the end. */
     take(signal: AbortSignal): Promise<(() => void) | null> {
       return new Promise((resolve) => {
         const begin = () => {

@@ -34,11 +34,11 @@ export interface WebhookOptions {
   readonly ca?: readonly string[];
   /** Which certificates are accepted. Default: those of known authorities. */
   readonly trust?: Trust;
-  /** A URL, and headers that it requires. */
+  /** Without it every address may be connected to. */
   readonly policy?: EgressPolicy | undefined;
 }
 
-/** Aborts everything in flight. */
+/** A URL, and headers that it requires. */
 export interface Address extends WebHookDestination {
   readonly headers?: Readonly<Record<string, string>>;
 }
