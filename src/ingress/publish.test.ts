@@ -581,11 +581,12 @@ test("each event is noted with its place in the store, or with none", async () =
 
 test("a publish is linked to the traces of its events when they have several", async () => {
   const spans: SpanDraft[] = [];
+  const ends: unknown[] = [];
   const trace = { parent: `00-${"9".repeat(32)}-${"9".repeat(16)}-01`, state: null };
   const tracer: Tracer = {
     begin(span) {
       spans.push(span);
-      return { trace, end: () => {} };
+      return { trace, end: (_, { error, attributes }) => void ends.push([error, attributes]) };
     },
   };
   const ingress = await openPublishRoutes({
@@ -609,4 +610,10 @@ test("a publish is linked to the traces of its events when they have several", a
   assert.deepEqual(await parents("3", "3"), ["33"]);
   await assert.rejects(ingress.publish("no JSON", { headers }));
   assert.equal(spans.pop()?.name, "publish orders", "a refused one is named, too");
+  const two = { "messaging.batch.message_count": 2 };
+  assert.deepEqual(ends, [
+    [null, two],
+    [null, two],
+    ["InputJsonInvalid", undefined],
+  ]);
 });

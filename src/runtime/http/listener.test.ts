@@ -11,7 +11,15 @@ import { text as readText } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import type { Level } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
-import { judgedBy, type Reply, type Request, type Route, type Stream } from "../../core/request.ts";
+import {
+  judgedBy,
+  type Reply,
+  type Request,
+  type RequestHead,
+  type Route,
+  type Stream,
+  type Verdict,
+} from "../../core/request.ts";
 import { BodyRoom } from "./body.ts";
 import { GuessTable } from "./guess-table.ts";
 import { type Listener, type ListenOptions, listen } from "./listener.ts";
@@ -647,6 +655,19 @@ test("who has no key is answered before the body has come, and nothing of it is 
     const [next] = (await once(socket, "data")) as [Buffer];
     assert.match(next.toString(), /2 bytes$/);
   }
+});
+
+test("a head may be judged later, as a bearer token is", async (t) => {
+  const { judge } = guarded;
+  const later = async (head: RequestHead) => {
+    await new Promise(setImmediate);
+    return (await judge?.(head)) as Verdict;
+  };
+  const { port } = await serve(t, [{ ...guarded, ...judgedBy(later) }]);
+  const close = "Connection: close\r\n";
+  assert.match(await talk(port, `${headOf("good", 2, close)}ok`), /2 bytes$/);
+  assert.match(await talk(port, `${headOf("bad", 2, close)}ok`), /^HTTP\/1.1 401 /);
+  assert.match(await talk(port, `${headOf("answer", 2, close)}ok`), /by the head alone$/);
 });
 
 test("bodies together hold no more than there is room for, and give it back", async (t) => {
