@@ -226,6 +226,25 @@ test("what a removal left is swept again by itself after the disk has failed", a
   await store.close();
 });
 
+test("what was dropped before anybody listened is told to the first who does", async () => {
+  const dropped = [{ subscription: 7, count: 3 }];
+  const engine: Engine = {
+    run: async (ops) => ({ ...quietRound, answers: ops.map(() => done), dropped }),
+    async close() {},
+  };
+  const store = openFront(engine);
+  await store.counts();
+  const heard: number[][] = [];
+  store.onDropped((subscription, count) => heard.push([subscription, count]));
+  assert.deepEqual(heard, [[7, 3]]);
+  await store.counts();
+  assert.deepEqual(heard, [
+    [7, 3],
+    [7, 3],
+  ]);
+  await store.close();
+});
+
 const done = { kind: "done", value: undefined } as const;
 const failed = { kind: "failed", reason: "disk I/O error" } as const;
 const quietRound = { pushes: [], wakes: [], changed: null, dropped: [], sweep: false };

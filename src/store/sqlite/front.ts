@@ -88,6 +88,8 @@ export class FrontStore implements WholeStore {
   #callOffProbe: () => void = () => {};
   readonly #wakeListeners: ((wake: Wake) => void)[] = [];
   readonly #changeListeners: ((changed: RecordNames) => void)[] = [];
+  /** What was dropped before anybody listened: the first round of a start may do that. */
+  readonly #unheard: { readonly subscription: SubscriptionId; readonly count: number }[] = [];
   readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
 
   constructor(options: FrontOptions) {
@@ -205,6 +207,7 @@ export class FrontStore implements WholeStore {
 
   onDropped(listener: (subscription: SubscriptionId, count: number) => void): void {
     this.#droppedListeners.push(listener);
+    for (const { subscription, count } of this.#unheard.splice(0)) listener(subscription, count);
   }
 
   /** Earlier operations are still carried out; later ones are refused. */
@@ -332,8 +335,11 @@ export class FrontStore implements WholeStore {
     }
     const { changed } = round;
     if (changed !== null) for (const listener of this.#changeListeners) listener(changed);
-    for (const { subscription, count } of round.dropped) {
-      for (const listener of this.#droppedListeners) listener(subscription, count);
+    if (this.#droppedListeners.length === 0) this.#unheard.push(...round.dropped);
+    else {
+      for (const { subscription, count } of round.dropped) {
+        for (const listener of this.#droppedListeners) listener(subscription, count);
+      }
     }
   }
 
