@@ -516,6 +516,19 @@ test("a storage account known by its name alone is a source in every group", asy
   assert.equal((await arm.ask("GET", path)).status, 404);
 });
 
+test("what the module's API was told of persistence stays when ARM writes the subscription", async (t) => {
+  const arm = await openOrders(t);
+  const path = `${ordersPath}/eventSubscriptions/billing`;
+  await write(arm, webhookBody(), path);
+  const [made] = (await arm.catalog()).subscriptions;
+  assert.ok(made);
+  const { id: _, revision, ...draft } = made;
+  await arm.store.putSubscription({ ...draft, isPersisted: false }, revision);
+  await write(arm, webhookBody({ properties: { labels: ["a"] } }), path);
+  const [again] = (await arm.catalog()).subscriptions;
+  assert.deepEqual([again?.isPersisted, again?.labels], [false, ["a"]]);
+});
+
 test("endpoint URLs and names of headers are kept letter by letter", async (t) => {
   const arm = await openOrders(t);
   const endpointUrl = "HTTPS://Hook.Test:443/a/../B%7e?Code=x";

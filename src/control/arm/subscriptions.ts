@@ -200,6 +200,7 @@ function draftOf(
     ...plainSubscription,
     ...(isInForce && isAsked ? termsIn(old as Subscription) : terms),
     ...{ flow, pauses },
+    ...(old?.isPersisted !== undefined && { isPersisted: old.isPersisted }),
     topic: parent.topic.name,
     domainTopic: parent.domainTopic,
     name: old?.name ?? name,
