@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -11,7 +11,9 @@ import { type TestContext, test } from "node:test";
 
 const runner = join(import.meta.dirname, "run.ts");
 
-async function runTests(t: TestContext, sources: Readonly<Record<string, string>>) {
+type Sources = Readonly<Record<string, string>>;
+
+function startRun(t: TestContext, sources: Sources, silenceSeconds = 3) {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-run-"));
   t.after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "test"));
@@ -21,8 +23,15 @@ async function runTests(t: TestContext, sources: Readonly<Record<string, string>
   }
   // Without this the inner runner takes itself for a part of the outer one.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const child = spawn(process.execPath, [runner, "--silence", "3"], { cwd: folder, env });
+  const child = spawn(process.execPath, [runner, "--silence", `${silenceSeconds}`], {
+    ...{ cwd: folder, env },
+  });
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  return { folder, child, exited };
+}
+
+async function runTests(t: TestContext, sources: Sources) {
+  const { child, exited } = startRun(t, sources);
   return { said: await text(child.stdout), status: await exited };
 }
 
@@ -59,6 +68,22 @@ test("what a hanging file has started is ended with it", async (t) => {
   const pid = Number(/started (\d+)/.exec(said)?.[1]);
   assert.ok(pid > 0);
   assert.ok(!isAlive(pid));
+});
+
+test("a run that is ended leaves nothing behind", async (t) => {
+  const waits = `
+    import { renameSync, writeFileSync } from "node:fs";
+    test("never", async () => {
+      writeFileSync("draft", String(process.pid));
+      renameSync("draft", "pid");
+      await new Promise(() => setInterval(() => {}, 1_000));
+    });`;
+  const { folder, child, exited } = startRun(t, { waits }, 60);
+  const file = join(folder, "pid");
+  while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 20));
+  child.kill("SIGTERM");
+  assert.equal(await exited, 1);
+  assert.ok(!isAlive(Number(readFileSync(file, "utf8"))));
 });
 
 test("a run in which nothing fails ends with 0", async (t) => {

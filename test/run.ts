@@ -43,6 +43,9 @@ interface Job {
 
 // Types are stripped and code is compiled once, not in each of some hundred processes.
 process.env.NODE_COMPILE_CACHE ??= join(process.cwd(), "node_modules/.cache/compiled");
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => void killTree("").finally(() => process.exit(1)));
+}
 const files = findFiles();
 await fetchTools(files);
 for await (const text of report(runAll(planJobs()))) process.stdout.write(text);
@@ -104,7 +107,7 @@ async function runFile({ file, args }: Job): Promise<readonly TestEvent[]> {
   return events;
 }
 
-/** Ends the process that runs a file, and all it has started. */
+/** Ends the process that runs a file, or all of them, with everything they have started. */
 async function killTree(file: string): Promise<void> {
   const { stdout } = await promisify(execFile)("ps", ["-eo", "pid=,ppid=,args="]);
   const all = stdout.split("\n").map((line) => {
