@@ -41,7 +41,7 @@ export class ClientSends {
   /** Aborts everything in flight. */
   close(): void {
     this.#isClosed = true;
-    for (const errand of [...this.#floor.clientSends]) errand.cancel();
+    for (const send of [...this.#floor.clientSends]) send.cancel();
   }
 }
 

@@ -34,10 +34,10 @@ export class Publishers {
     this.#options = options;
   }
 
-  /** One publisher's errand, from the first try to the last. */
-  async publish(errand: number): Promise<void> {
+  /** One publisher's events, from the first try to the last. */
+  async publish(number: number): Promise<void> {
     const { weather, topics } = this.#options;
-    const dice = new Dice(weather.seed, `publisher ${errand}`);
+    const dice = new Dice(weather.seed, `publisher ${number}`);
     const topic = dice.pick(topics);
     const intents = Array.from({ length: dice.whole(1, weather.eventsPerPublishMax) }, () => ({
       subject: dice.pick(subjects),

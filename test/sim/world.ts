@@ -293,11 +293,11 @@ class World {
     const dice = new Dice(seed, "schedule");
     let at = 0;
     const busyTimes: number[] = [];
-    for (let errand = 1; errand <= publishes; errand += 1) {
+    for (let number = 1; number <= publishes; number += 1) {
       // Some come together, so that publishes share a round.
       if (!dice.isHit(0.3)) at = dice.whole(0, safetyMs - 1);
       busyTimes.push(at);
-      this.#clock.after(at, () => void this.#publishers.publish(errand));
+      this.#clock.after(at, () => void this.#publishers.publish(number));
     }
     for (const { from, until } of this.journal.diskTroubles) {
       busyTimes.push(from - startAt, dice.whole(from, until) - startAt);

@@ -37,7 +37,7 @@ function openReader(t: TestContext, section: unknown) {
 }
 
 function makeFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "posthorn-shelf-"));
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-reader-"));
   t.after(() => {
     chmodSync(folder, 0o700);
     rmSync(folder, { recursive: true, force: true });
