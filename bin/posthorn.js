@@ -1,38 +1,68 @@
 #!/usr/bin/env node
-// The way in from the shell: says in one line when Node is too old to read the rest, and hands over
-// to main: TypeScript in a checkout, what was compiled from it in an installed package, where Node
-// reads no TypeScript. Plain JavaScript, so that an old Node gets this far.
+// The way in from the shell: hands over to main, TypeScript in a checkout, the bundle of it in an
+// installed package. A Node that is too old for it finds a newer one and runs this file again with
+// that. Plain and old JavaScript, because an old Node reads it.
 
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-
 import module from "node:module";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import versions from "./node-version.cjs";
 
-const oldest = [24, 15];
-const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+const why = versions.whyTooOld();
+const cache = cacheFolder();
 
-if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
-  console.error(`posthorn needs Node ${oldest.join(".")} or newer, and this is ${process.version}`);
-  process.exit(1);
+if (why === null) {
+  const isCheckout = existsSync(new URL("../src/main.ts", import.meta.url));
+  keepCompiled();
+  const { main } = await import(isCheckout ? "../src/main.ts" : "../dist/main.js");
+  await main();
+} else {
+  const { default: finder } = await import("./find-node.cjs");
+  const node = finder.findNode({ cache, why });
+  if (node === null) process.exitCode = 1;
+  else runWith(node);
 }
 
-const isCheckout = existsSync(new URL("../src/main.ts", import.meta.url));
-keepCompiled();
-const { main } = await import(isCheckout ? "../src/main.ts" : "../dist/main.js");
-await main();
-
-/**
- * What Node has made of our files is kept for the next start, which then takes a third of the time.
- * In the user's own folder, because what lies there is run; without one, every start is the first.
- */
-function keepCompiled() {
-  try {
-    const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-    const folder = process.env.NODE_COMPILE_CACHE || join(cache, "posthorn");
-    // Never below whatever folder we were started in.
-    if (isAbsolute(folder)) module.enableCompileCache(folder);
-  } catch {
-    // A user without a home.
+/** As if it were this process: the same terminal, signals and exit code. */
+function runWith(node) {
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: "inherit",
+  });
+  const { stdin, stdout, stderr } = process;
+  const isAtTerminal = stdin.isTTY || stdout.isTTY || stderr.isTTY;
+  for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"]) {
+    process.on(signal, () => {
+      // Ctrl-C reaches both of us.
+      if (signal !== "SIGINT" || !isAtTerminal) child.kill(signal);
+    });
   }
+  child.on("error", (error) => {
+    console.error(`posthorn: ${error.message}`);
+    process.exitCode = 1;
+  });
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+/** The user's own folder, because what lies there is run. Null for a user without a home. */
+function cacheFolder() {
+  try {
+    const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "posthorn");
+    // Never below whatever folder we were started in.
+    return isAbsolute(folder) ? folder : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps what Node makes of our files for the next start, which then takes a third of the time. */
+function keepCompiled() {
+  const folder = process.env.NODE_COMPILE_CACHE || cache;
+  if (folder !== null && isAbsolute(folder)) module.enableCompileCache(folder);
 }

@@ -1,8 +1,8 @@
 // The portal as a whole: light or dark, the frame, and the page that the address names. Each page
 // is loaded when it is first opened.
 
-import { FluentProvider, webDarkTheme, webLightTheme } from "@fluentui/react-components";
 import { type ComponentType, lazy, Suspense, useEffect } from "react";
+import { FluentProvider, webDarkTheme, webLightTheme } from "./fluent.ts";
 import { Frame } from "./frame/frame.tsx";
 import { useLook } from "./frame/look.ts";
 import { SayProvider } from "./frame/toasts.tsx";

@@ -1,9 +1,9 @@
 // The start of the portal in the browser: styles get the nonce of the page, and the frame is drawn.
 
-import { createDOMRenderer, RendererProvider } from "@fluentui/react-components";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { createDOMRenderer, RendererProvider } from "./fluent.ts";
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.nonce ?? "";
 const renderer = createDOMRenderer(document, { styleElementAttributes: { nonce } });

@@ -7,12 +7,14 @@ import { readFileSync } from "node:fs";
 import { installAzurite } from "./fixtures/azurite.ts";
 import { installChromium } from "./fixtures/chromium.ts";
 import { installSystemdAnalyze } from "./fixtures/debian-packages.ts";
+import { installKubernetes } from "./fixtures/kubernetes.ts";
 import { installPromtool } from "./fixtures/promtool.ts";
 import { buildPortal } from "./portal/build.ts";
 
 /** By the end of a path that a test file imports. */
 const tools: Readonly<Record<string, () => Promise<unknown>>> = {
   "fixtures/azurite.ts": installAzurite,
+  "fixtures/kubernetes.ts": installKubernetes,
   "fixtures/promtool.ts": installPromtool,
   "fixtures/debian-packages.ts": installSystemdAnalyze,
   "/browser.ts": () => Promise.all([installChromium(), buildPortal()]),

@@ -95,7 +95,7 @@ const RULES: readonly Rule[] = [
       { "src/egress/http/webhook.ts": 'import { request } from "undici";' },
       { "src/store/sqlite/database.ts": 'import { DatabaseSync } from "node:sqlite";' },
       { "src/egress/webhook.test.ts": 'import { createServer } from "node:http";' },
-      { "portal/pages/a.tsx": 'import { Button } from "@fluentui/react-components";' },
+      { "portal/fluent.ts": 'export { Button } from "@fluentui/react-button";' },
       { "portal/build.ts": 'import { join } from "node:path";' },
     ],
   },

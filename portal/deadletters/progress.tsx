@@ -1,9 +1,9 @@
 // Running and recently ended redrives, with their progress.
 
-import { Badge, Button, makeStyles, ProgressBar, tokens } from "@fluentui/react-components";
 import { useEffect, useState } from "react";
 import type { RedriveView } from "../../src/core/api/views.ts";
 import { apiPath, ask } from "../api.ts";
+import { Badge, Button, makeStyles, ProgressBar, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { useLive } from "../live.ts";
 import { Card } from "../parts/page.tsx";

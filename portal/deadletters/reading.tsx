@@ -1,5 +1,7 @@
 // One dead letter: its facts, and the record as written.
 
+import type { DeadLetterView } from "../../src/core/api/views.ts";
+import { apiPath, useAsked } from "../api.ts";
 import {
   Button,
   Dialog,
@@ -9,9 +11,7 @@ import {
   DialogSurface,
   DialogTitle,
   makeStyles,
-} from "@fluentui/react-components";
-import type { DeadLetterView } from "../../src/core/api/views.ts";
-import { apiPath, useAsked } from "../api.ts";
+} from "../fluent.ts";
 import { To } from "../parts/link.tsx";
 import { Answer } from "../parts/page.tsx";
 import { Code, Facts, Mono, When } from "../parts/texts.tsx";

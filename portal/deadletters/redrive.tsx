@@ -1,10 +1,10 @@
 // Sending dead letters again: first a dry run, then the redrive.
 
-import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { useState } from "react";
 import type { RedriveOrder } from "../../src/core/api/orders.ts";
 import type { RedriveView } from "../../src/core/api/views.ts";
 import { apiPath, ask } from "../api.ts";
+import { Button, makeStyles, tokens } from "../fluent.ts";
 import { numberOr } from "../forms/draft.ts";
 import { useSay } from "../frame/toasts.tsx";
 import {

@@ -1,12 +1,11 @@
 // The two lists in a subscription's form: headers of every delivery, and the clauses of an advanced
 // filter.
 
-import { Button, Label, makeStyles, tokens } from "@fluentui/react-components";
-import { AddRegular } from "@fluentui/react-icons/svg/add";
-import { DeleteRegular } from "@fluentui/react-icons/svg/delete";
 import type { ReactNode } from "react";
 import { type Operand, operatorTypes } from "../../src/core/routing/filter/operator.ts";
 import type { OperatorType } from "../../src/core/routing/filter.ts";
+import { Button, Label, makeStyles, tokens } from "../fluent.ts";
+import { AddRegular, DeleteRegular } from "../icons/drawings.tsx";
 import { AreaField, ChoiceField, Fault, SwitchField, TextField } from "../parts/form.tsx";
 import { type ClauseDraft, type HeaderDraft, operandOf } from "./draft.ts";
 

@@ -1,7 +1,6 @@
 // Publishing a test event: an editor that starts with a valid event for the topic, checks it by the
 // broker's own rules as you type, and shows the result.
 
-import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useMemo, useState } from "react";
 import type { FilterVerdict, Story, TopicView } from "../../src/core/api/views.ts";
 import type { InputSchema } from "../../src/core/event.ts";
@@ -9,6 +8,7 @@ import { publishLimits } from "../../src/core/schema/limits.ts";
 import { readEvents } from "../../src/core/schema/read.ts";
 import { apiPath, ask, Refused, send, useAsked } from "../api.ts";
 import { listKeys } from "../arm.ts";
+import { Button, makeStyles, Text, tokens } from "../fluent.ts";
 import { useLive, useNow, useTick } from "../live.ts";
 import { AreaField, Form, useOrder } from "../parts/form.tsx";
 import { To } from "../parts/link.tsx";

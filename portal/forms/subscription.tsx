@@ -1,7 +1,6 @@
 // The form of a subscription: every setting of Event Grid and of Posthorn, with the retry schedule
 // drawn as it is chosen, and the filter tried on an event.
 
-import { Button, makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useState } from "react";
 import type { FilterVerdict, TopicView } from "../../src/core/api/views.ts";
 import { idWords } from "../../src/core/azure/resource-id.ts";
@@ -9,6 +8,7 @@ import { resourceForms } from "../../src/core/azure/resources.ts";
 import type { ProfileName } from "../../src/core/delivery/profile.ts";
 import { deliverySchemasOf } from "../../src/core/schema/convert.ts";
 import { apiPath, ask, type Refused } from "../api.ts";
+import { Button, makeStyles, Text, tokens } from "../fluent.ts";
 import {
   AreaField,
   ChoiceField,

@@ -1,5 +1,8 @@
 // The virtual clock, if the broker has one: its time, and moving it.
 
+import { type FormEvent, useState } from "react";
+import type { Overview } from "../../src/core/api/views.ts";
+import { ask, asRefused, type Refused } from "../api.ts";
 import {
   Button,
   Field,
@@ -9,12 +12,8 @@ import {
   PopoverSurface,
   PopoverTrigger,
   tokens,
-} from "@fluentui/react-components";
-import { ClockRegular } from "@fluentui/react-icons/svg/clock";
-import { FastForwardRegular } from "@fluentui/react-icons/svg/fast-forward";
-import { type FormEvent, useState } from "react";
-import type { Overview } from "../../src/core/api/views.ts";
-import { ask, asRefused, type Refused } from "../api.ts";
+} from "../fluent.ts";
+import { ClockRegular, FastForwardRegular } from "../icons/drawings.tsx";
 import { refreshOverview } from "../live.ts";
 import { sayFull, sayMany } from "../words.ts";
 import { useSay } from "./toasts.tsx";

@@ -1,6 +1,7 @@
 // The frame around every page: the bar at the top, the navigation at the side (on a phone in a
 // menu), and notices about the whole broker.
 
+import type { ReactNode } from "react";
 import {
   Badge,
   Button,
@@ -14,12 +15,9 @@ import {
   mergeClasses,
   Tooltip,
   tokens,
-} from "@fluentui/react-components";
-import { DarkThemeRegular } from "@fluentui/react-icons/svg/dark-theme";
-import { NavigationRegular } from "@fluentui/react-icons/svg/navigation";
-import { SignOutRegular } from "@fluentui/react-icons/svg/sign-out";
-import type { ReactNode } from "react";
+} from "../fluent.ts";
 import horn from "../horn.svg";
+import { DarkThemeRegular, NavigationRegular, SignOutRegular } from "../icons/drawings.tsx";
 import { useLive } from "../live.ts";
 import { follow } from "../parts/link.tsx";
 import { Note } from "../parts/page.tsx";

@@ -1,14 +1,16 @@
 // The pages that can be reached from everywhere.
 
-import { BeakerRegular } from "@fluentui/react-icons/svg/beaker";
-import { ChannelRegular } from "@fluentui/react-icons/svg/channel";
-import { HeartPulseRegular } from "@fluentui/react-icons/svg/heart-pulse";
-import { HomeRegular } from "@fluentui/react-icons/svg/home";
-import { MailAlertRegular } from "@fluentui/react-icons/svg/mail-alert";
-import { PulseRegular } from "@fluentui/react-icons/svg/pulse";
-import { SendRegular } from "@fluentui/react-icons/svg/send";
-import { SettingsRegular } from "@fluentui/react-icons/svg/settings";
 import type { ReactNode } from "react";
+import {
+  BeakerRegular,
+  ChannelRegular,
+  HeartPulseRegular,
+  HomeRegular,
+  MailAlertRegular,
+  PulseRegular,
+  SendRegular,
+  SettingsRegular,
+} from "../icons/drawings.tsx";
 
 export interface Way {
   readonly title: string;

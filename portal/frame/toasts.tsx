@@ -1,6 +1,8 @@
 // Messages at the edge of the page, also for screen readers: successes disappear by themselves,
 // refusals stay until dismissed.
 
+import { createContext, type ReactNode, useCallback, useContext, useMemo } from "react";
+import { asRefused } from "../api.ts";
 import {
   Link,
   Toast,
@@ -10,9 +12,7 @@ import {
   ToastTrigger,
   useId,
   useToastController,
-} from "@fluentui/react-components";
-import { createContext, type ReactNode, useCallback, useContext, useMemo } from "react";
-import { asRefused } from "../api.ts";
+} from "../fluent.ts";
 
 export interface Say {
   readonly done: (words: string, more?: string) => void;

@@ -1,6 +1,5 @@
 // Dead letters: grouped by reason and subscription, browsed, read, and sent again.
 
-import { Button, Checkbox, makeStyles, tokens } from "@fluentui/react-components";
 import { useEffect, useState } from "react";
 import type {
   DeadLetterGroup,
@@ -13,6 +12,7 @@ import type { PageProps } from "../app.tsx";
 import { RedriveList, useRedriveEnd } from "../deadletters/progress.tsx";
 import { Reading } from "../deadletters/reading.tsx";
 import { RedriveDialog } from "../deadletters/redrive.tsx";
+import { Button, Checkbox, makeStyles, tokens } from "../fluent.ts";
 import { useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";

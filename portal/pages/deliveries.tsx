@@ -1,5 +1,9 @@
 // Events and their deliveries: searched, the latest first.
 
+import { type FormEvent, useRef, useState } from "react";
+import type { DeliveryState, EventSummary, SearchPage } from "../../src/core/api/views.ts";
+import { type Asked, apiPath, ask, useRead } from "../api.ts";
+import type { PageProps } from "../app.tsx";
 import {
   Button,
   Dropdown,
@@ -9,12 +13,8 @@ import {
   mergeClasses,
   Option,
   tokens,
-} from "@fluentui/react-components";
-import { SearchRegular } from "@fluentui/react-icons/svg/search";
-import { type FormEvent, useRef, useState } from "react";
-import type { DeliveryState, EventSummary, SearchPage } from "../../src/core/api/views.ts";
-import { type Asked, apiPath, ask, useRead } from "../api.ts";
-import type { PageProps } from "../app.tsx";
+} from "../fluent.ts";
+import { SearchRegular } from "../icons/drawings.tsx";
 import { useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";

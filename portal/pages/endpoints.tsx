@@ -1,10 +1,10 @@
 // Endpoints: the health of each, since when and why, the rules, and closing, opening, resetting.
 
-import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import { useState } from "react";
 import type { EndpointView, Page } from "../../src/core/api/views.ts";
 import { apiPath, ask, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
+import { Button, makeStyles, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { useNow, useTick } from "../live.ts";
 import { FormDialog, TextField, useOrder } from "../parts/form.tsx";

@@ -1,11 +1,11 @@
 // Subscribing an endpoint to a topic.
 
-import { Button } from "@fluentui/react-components";
 import { useState } from "react";
 import type { Page, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { type ArmSubscription, askArm, subscriptionId } from "../arm.ts";
+import { Button } from "../fluent.ts";
 import { type Draft, plainDraft, propertiesOf } from "../forms/draft.ts";
 import { SubscriptionForm } from "../forms/subscription.tsx";
 import { useSay } from "../frame/toasts.tsx";

@@ -1,9 +1,9 @@
 // The overview: the state of the broker now, unhealthy endpoints first, and over the last hour.
 
-import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import type { ReactNode } from "react";
 import type { History, LiveAttempt, Overview } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
+import { Button, makeStyles, tokens } from "../fluent.ts";
 import { useLive, useTick } from "../live.ts";
 import { Chart } from "../parts/chart.tsx";
 import { To } from "../parts/link.tsx";

@@ -1,10 +1,10 @@
 // The settings in force, where each came from, and what it is for.
 
-import { Badge, Input, Link, makeStyles, tokens } from "@fluentui/react-components";
-import { SearchRegular } from "@fluentui/react-icons/svg/search";
 import { useState } from "react";
 import type { Page, SettingView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
+import { Badge, Input, Link, makeStyles, tokens } from "../fluent.ts";
+import { SearchRegular } from "../icons/drawings.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
 import { Mono } from "../parts/texts.tsx";
 

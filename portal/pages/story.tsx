@@ -1,10 +1,10 @@
 // The story of one event: when and how it was accepted, which subscriptions matched and why others
 // did not, every attempt with its decision, and its current state.
 
-import { makeStyles, Text, tokens } from "@fluentui/react-components";
 import type { Story } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
+import { makeStyles, Text, tokens } from "../fluent.ts";
 import { useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, Note, PageHead } from "../parts/page.tsx";

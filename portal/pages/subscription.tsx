@@ -1,10 +1,10 @@
 // One subscription: its state, its actions, its settings, the handshake with its endpoint, its
 // secrets, and its filter tried on an event.
 
-import { makeStyles, Tab, TabList, tokens } from "@fluentui/react-components";
 import type { Page, SubscriptionView, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, subscriptionApi, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
+import { makeStyles, Tab, TabList, tokens } from "../fluent.ts";
 import { DryRun, Schedule } from "../forms/subscription.tsx";
 import { useNow, useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";

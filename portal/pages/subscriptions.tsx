@@ -1,11 +1,10 @@
 // All subscriptions of the broker, those with problems first.
 
-import { Button, Input, makeStyles, tokens } from "@fluentui/react-components";
-import { AddRegular } from "@fluentui/react-icons/svg/add";
-import { SearchRegular } from "@fluentui/react-icons/svg/search";
 import { useState } from "react";
 import type { Page, SubscriptionView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
+import { Button, Input, makeStyles, tokens } from "../fluent.ts";
+import { AddRegular, SearchRegular } from "../icons/drawings.tsx";
 import { useTick } from "../live.ts";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
 import { SubscriptionRows } from "../parts/subscriptions.tsx";

@@ -1,16 +1,16 @@
 // One topic or domain: publish a test event, its keys and snippets, its subscriptions, its
 // settings.
 
-import { Button, makeStyles, Tab, TabList, tokens } from "@fluentui/react-components";
-import { DeleteRegular } from "@fluentui/react-icons/svg/delete";
 import { useState } from "react";
 import type { Page, SubscriptionView, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { type ArmTopic, armPath, askArm } from "../arm.ts";
+import { Button, makeStyles, Tab, TabList, tokens } from "../fluent.ts";
 import { Publish } from "../forms/publish.tsx";
 import { TopicForm } from "../forms/topic.tsx";
 import { useSay } from "../frame/toasts.tsx";
+import { DeleteRegular } from "../icons/drawings.tsx";
 import { refreshOverview, useTick } from "../live.ts";
 import { DomainTopics } from "../parts/domaintopics.tsx";
 import { Confirm } from "../parts/form.tsx";

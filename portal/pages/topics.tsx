@@ -1,13 +1,12 @@
 // The list of topics and domains, and creating one.
 
-import { Badge, Button, Input, makeStyles, tokens } from "@fluentui/react-components";
-import { AddRegular } from "@fluentui/react-icons/svg/add";
-import { SearchRegular } from "@fluentui/react-icons/svg/search";
 import { useState } from "react";
 import type { Page, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
+import { Badge, Button, Input, makeStyles, tokens } from "../fluent.ts";
 import { NewTopic } from "../forms/topic.tsx";
+import { AddRegular, SearchRegular } from "../icons/drawings.tsx";
 import { useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";

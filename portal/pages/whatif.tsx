@@ -1,12 +1,12 @@
 // What if: a profile, a policy and an outage, and what would happen to an event and to a backlog
 // behind it. Nothing is sent: the broker simulates it, again after every change.
 
-import { makeStyles, Text, tokens } from "@fluentui/react-components";
 import { useState } from "react";
 import { type SimulateOrder, simulateBacklogRange } from "../../src/core/api/orders.ts";
 import type { Simulation } from "../../src/core/api/views.ts";
 import { type ProfileName, profileNames, profiles } from "../../src/core/delivery/profile.ts";
 import { Refused } from "../api.ts";
+import { makeStyles, Text, tokens } from "../fluent.ts";
 import { numberOr } from "../forms/draft.ts";
 import { useLive } from "../live.ts";
 import { Bars } from "../parts/bars.tsx";

@@ -1,6 +1,6 @@
 // A small chart of bars, with the same numbers as a table beneath it.
 
-import { makeStyles, tokens } from "@fluentui/react-components";
+import { makeStyles, tokens } from "../fluent.ts";
 import { sayCount, sayShort } from "../words.ts";
 import { useWidth } from "./width.ts";
 

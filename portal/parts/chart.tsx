@@ -1,8 +1,8 @@
 // A small chart over time: lines that differ in color and in dash, the values at the pointer or the
 // latest ones in the legend, and the same numbers as a table for screen readers.
 
-import { makeStyles, tokens } from "@fluentui/react-components";
 import { type PointerEvent, useId, useMemo, useState } from "react";
+import { makeStyles, tokens } from "../fluent.ts";
 import { useNow } from "../live.ts";
 import { sayCount, sayInstant, sayShort } from "../words.ts";
 import { useWidth } from "./width.ts";

@@ -1,12 +1,12 @@
 // The topics of a domain: created with their first subscription or explicitly, listed, and deleted.
 
-import { Button, makeStyles, tokens } from "@fluentui/react-components";
-import { DeleteRegular } from "@fluentui/react-icons/svg/delete";
 import { useState } from "react";
 import type { TopicView } from "../../src/core/api/views.ts";
 import { useAsked } from "../api.ts";
 import { armPath, askArm } from "../arm.ts";
+import { Button, makeStyles, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
+import { DeleteRegular } from "../icons/drawings.tsx";
 import { Form, TextField, useOrder } from "./form.tsx";
 import { Answer, Card, Empty } from "./page.tsx";
 import { Rows } from "./table.tsx";

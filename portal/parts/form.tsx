@@ -2,6 +2,16 @@
 // names; without such a field, above the buttons.
 
 import {
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
+import { asRefused, type Refused } from "../api.ts";
+import {
   Button,
   Dialog,
   DialogActions,
@@ -17,17 +27,7 @@ import {
   Switch,
   Textarea,
   tokens,
-} from "@fluentui/react-components";
-import {
-  createContext,
-  type FormEvent,
-  type ReactNode,
-  useContext,
-  useEffect,
-  useRef,
-  useState,
-} from "react";
-import { asRefused, type Refused } from "../api.ts";
+} from "../fluent.ts";
 import { Refusal } from "./page.tsx";
 
 interface Faults {

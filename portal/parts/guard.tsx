@@ -1,7 +1,7 @@
 // Shown when a page crashes: the frame stays, with a message. React needs a class for this.
 
-import { Button } from "@fluentui/react-components";
 import { Component, type ReactNode, useEffect, useState } from "react";
+import { Button } from "../fluent.ts";
 import { useLive } from "../live.ts";
 import { Empty } from "./page.tsx";
 

@@ -1,12 +1,12 @@
 // The keys of a topic, shown on demand, and how to publish with them from elsewhere.
 
-import { Button, makeStyles, Switch, Tab, TabList, tokens } from "@fluentui/react-components";
-import { EyeRegular } from "@fluentui/react-icons/svg/eye";
 import { useState } from "react";
 import type { TopicView } from "../../src/core/api/views.ts";
 import { asRefused, type Refused } from "../api.ts";
 import { type Keys, listKeys, renewKey } from "../arm.ts";
+import { Button, makeStyles, Switch, Tab, TabList, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
+import { EyeRegular } from "../icons/drawings.tsx";
 import { snippetsOf } from "../snippets.ts";
 import { Confirm } from "./form.tsx";
 import { Card, Refusal } from "./page.tsx";

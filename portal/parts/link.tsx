@@ -1,8 +1,8 @@
 // A link within the portal, followed without reloading the page. Only a plain click is handled;
 // opening in a new tab is left to the browser.
 
-import { Link } from "@fluentui/react-components";
 import type { MouseEvent, ReactNode } from "react";
+import { Link } from "../fluent.ts";
 import { go } from "../route.ts";
 
 export function follow(event: MouseEvent<HTMLElement>, to: string): void {

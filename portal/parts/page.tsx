@@ -1,6 +1,8 @@
 // What every page has: a heading that screen readers announce when the page changes, a place for
 // actions, and messages for what is loading, missing, empty or refused.
 
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import type { Asked, Refused } from "../api.ts";
 import {
   Button,
   MessageBar,
@@ -12,9 +14,7 @@ import {
   Spinner,
   Text,
   tokens,
-} from "@fluentui/react-components";
-import { type ReactNode, useEffect, useRef, useState } from "react";
-import type { Asked, Refused } from "../api.ts";
+} from "../fluent.ts";
 import { hasFollowed } from "../route.ts";
 
 const useStyles = makeStyles({

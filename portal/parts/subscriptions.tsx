@@ -1,7 +1,7 @@
 // Subscriptions as a table, those with problems first.
 
-import { Badge } from "@fluentui/react-components";
 import type { SubscriptionView } from "../../src/core/api/views.ts";
+import { Badge } from "../fluent.ts";
 import { subscriptionPath, topicPath } from "../route.ts";
 import { sayShort } from "../words.ts";
 import { To } from "./link.tsx";

@@ -2,8 +2,8 @@
 // phone every row becomes a small card: its main columns over the whole width, the others beside
 // each other with their names.
 
-import { Button, makeStyles, mergeClasses, tokens } from "@fluentui/react-components";
 import { type ReactNode, useState } from "react";
+import { Button, makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { sayCount } from "../words.ts";
 
 export interface Column<T> {

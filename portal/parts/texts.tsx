@@ -1,17 +1,9 @@
 // Small texts: long names, times, states, and code to copy.
 
-import {
-  Badge,
-  Button,
-  makeStyles,
-  mergeClasses,
-  Tooltip,
-  tokens,
-} from "@fluentui/react-components";
-import { CheckmarkRegular } from "@fluentui/react-icons/svg/checkmark";
-import { CopyRegular } from "@fluentui/react-icons/svg/copy";
 import { type ReactNode, useEffect, useState } from "react";
 import type { DeliveryState, HealthView } from "../../src/core/api/views.ts";
+import { Badge, Button, makeStyles, mergeClasses, Tooltip, tokens } from "../fluent.ts";
+import { CheckmarkRegular, CopyRegular } from "../icons/drawings.tsx";
 import { useNow } from "../live.ts";
 import { sayAge, sayFull, sayInstant, sayState } from "../words.ts";
 

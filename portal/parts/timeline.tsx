@@ -2,7 +2,7 @@
 // last ones hours, so the line is stretched at its beginning (a logarithmic scale). The text beside
 // it always has the same content.
 
-import { makeStyles, tokens } from "@fluentui/react-components";
+import { makeStyles, tokens } from "../fluent.ts";
 import { sayCount, sayLength } from "../words.ts";
 import { useWidth } from "./width.ts";
 

@@ -1,7 +1,7 @@
 // The result of filters for an event, clause by clause: the dry run.
 
-import { Badge, makeStyles, tokens } from "@fluentui/react-components";
 import type { FilterVerdict } from "../../src/core/api/views.ts";
+import { Badge, makeStyles, tokens } from "../fluent.ts";
 
 const useStyles = makeStyles({
   list: {

@@ -1,9 +1,9 @@
 // One delivery of an event: its attempts and waits drawn, the countdown to the next one, each
 // decision explained, and "try now".
 
-import { Button, makeStyles, tokens } from "@fluentui/react-components";
 import type { AttemptView, DeliveryStory, Story } from "../../src/core/api/views.ts";
 import { ask, subscriptionApi } from "../api.ts";
+import { Button, makeStyles, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { useNow } from "../live.ts";
 import { useOrder } from "../parts/form.tsx";

@@ -1,22 +1,13 @@
 // The actions of a subscription: pause, resume, drain, try now, skip, delete.
 
-import {
-  Button,
-  Menu,
-  MenuItem,
-  MenuList,
-  MenuPopover,
-  MenuTrigger,
-} from "@fluentui/react-components";
-import { MoreVerticalRegular } from "@fluentui/react-icons/svg/more-vertical";
-import { PauseRegular } from "@fluentui/react-icons/svg/pause";
-import { PlayRegular } from "@fluentui/react-icons/svg/play";
 import { useState } from "react";
 import type { SubscriptionView } from "../../src/core/api/views.ts";
 import { ask, subscriptionApi } from "../api.ts";
 import { askArm } from "../arm.ts";
+import { Button, Menu, MenuItem, MenuList, MenuPopover, MenuTrigger } from "../fluent.ts";
 import { numberOr } from "../forms/draft.ts";
 import { useSay } from "../frame/toasts.tsx";
+import { MoreVerticalRegular, PauseRegular, PlayRegular } from "../icons/drawings.tsx";
 import { refreshOverview } from "../live.ts";
 import { Confirm, FormDialog, TextField, useOrder } from "../parts/form.tsx";
 import { go } from "../route.ts";

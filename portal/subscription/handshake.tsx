@@ -1,10 +1,10 @@
 // The handshake with an endpoint: its state, every exchange, and repeating it.
 
-import { Button, makeStyles, tokens } from "@fluentui/react-components";
-import { ArrowClockwiseRegular } from "@fluentui/react-icons/svg/arrow-clockwise";
 import type { HandshakeView } from "../../src/core/api/views.ts";
 import { ask, subscriptionApi, useAsked } from "../api.ts";
+import { Button, makeStyles, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
+import { ArrowClockwiseRegular } from "../icons/drawings.tsx";
 import { useOrder } from "../parts/form.tsx";
 import { Answer, Card, Empty, Note, Refusal } from "../parts/page.tsx";
 import { Code, Facts, When } from "../parts/texts.tsx";

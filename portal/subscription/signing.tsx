@@ -1,11 +1,11 @@
 // The secrets that deliveries are signed with: shown on demand, and rotated.
 
-import { Button, makeStyles, tokens } from "@fluentui/react-components";
-import { EyeRegular } from "@fluentui/react-icons/svg/eye";
 import { useState } from "react";
 import type { SigningSecrets } from "../../src/core/api/views.ts";
 import { ask, subscriptionApi } from "../api.ts";
+import { Button, makeStyles, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
+import { EyeRegular } from "../icons/drawings.tsx";
 import { ChoiceField, FormDialog, useOrder } from "../parts/form.tsx";
 import { Card, Empty, Refusal } from "../parts/page.tsx";
 import { CopyButton, Mono, When } from "../parts/texts.tsx";

@@ -150,8 +150,9 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What the portal is made of, in the browser; only its build knows Node and the bundler. */
-const PORTAL_PACKAGES = /^(react|react-dom\/client|@fluentui\/react-(components|icons\/svg\/.+))$/;
+const PORTAL_PACKAGES = /^(react|react-dom\/client)$/;
 const PORTAL_BUILD = "portal/build.ts";
+const FLUENT_PLACE = "portal/fluent.ts";
 
 /** Time, chance and the environment come in as values; only here are they real. */
 const REAL_PLACES = ["src/runtime/", "src/doctor/", "src/main.ts", "src/testing/"];
@@ -234,6 +235,7 @@ export function packageFaults(file: SourceFile): Fault[] {
   return importsOf(file).flatMap(({ specifier, path, line }) => {
     if (path !== null || isIn(file.path, PLACES[specifier] ?? [])) return [];
     if (isPortal && PORTAL_PACKAGES.test(specifier)) return [];
+    if (file.path === FLUENT_PLACE && /^@(fluentui|griffel)\//.test(specifier)) return [];
     return [
       `${file.path}:${line}: imports ${specifier}; its place is in the table of the tidy test`,
     ];
@@ -322,7 +324,8 @@ export function machineFaults(file: SourceFile): Fault[] {
 
 export function lockFaults(file: SourceFile): Fault[] {
   if (file.path !== "package-lock.json") return [];
-  return [...file.text.matchAll(/"resolved"\s*:/g)].map(
+  // A folder of ours that takes the place of a package is no address.
+  return [...file.text.matchAll(/"resolved"\s*:(?! "portal\/icons",)/g)].map(
     (match) =>
       `${file.path}:${lineAt(file.text, match.index)}: an address; ` +
       "install with --omit-lockfile-registry-resolved",
