@@ -79,10 +79,30 @@ test("nothing is left to what has had all its attempts", () => {
 
 test("a dead letter that was written says where it lies", () => {
   const written = { container: "box", path: "A/1.json", url: "", etag: "", bytes: 1 };
-  const kept = keepAttempt(attempted("a", { kind: "answered", status: 201, written }));
-  const entry = entryWith({ passages: [passageWith("deadLettered", kept)] });
-  const [delivery] = storyOf(entry, new Map()).deliveryStories;
-  assert.deepEqual(delivery?.deadLetter, { account: "", container: "box", blob: "A/1.json" });
+  const resourceId = "/subscriptions/s/providers/Microsoft.Storage/storageAccounts/letters";
+  const deadLetter = { kind: "blob", resourceId, container: "box" } as const;
+  for (const [subscription, account] of [
+    [warehouse, ""],
+    [{ ...warehouse, deadLetter }, "letters"],
+  ] as const) {
+    const outcome = { kind: "answered", status: 201, written } as const;
+    const kept = keepAttempt(attempted("a", outcome, { subscription }));
+    const entry = entryWith({ passages: [passageWith("deadLettered", kept)] });
+    const [delivery] = storyOf(entry, nothingLive).deliveryStories;
+    assert.deepEqual(delivery?.deadLetter, { account, container: "box", blob: "A/1.json" });
+  }
+});
+
+test("what people and rules did to a delivery is told beside its attempts", () => {
+  const steered = { kind: "steered", at: startAt, words: "due now", nextDueAt: startAt } as const;
+  const given = keepEnd(ended("a", { decision: "drop", reason: "TimeToLiveExceeded" }));
+  const passage = passageWith("dropped", keepAttempt(attempted("a", busy)), steered, given);
+  const [delivery] = storyOf(entryWith({ passages: [passage] }), nothingLive).deliveryStories;
+  assert.deepEqual(
+    delivery?.remarks.map(({ words }) => words),
+    ["due now", given.words],
+  );
+  assert.equal(delivery?.attempts.length, 1);
 });
 
 test("an attempt whose note was lost is told from the store", () => {
@@ -102,6 +122,7 @@ test("an attempt whose note was lost is told from the store", () => {
       [2, "Busy", true],
     ],
   );
+  assert.equal(attempts[1]?.durationMs, 0, "how long it took is not known");
   const known = storyOf(entry, liveWith(seen({ attempts: 1, last: { ...last, number: 1 } })));
   assert.equal(known.deliveryStories[0]?.attempts.length, 1);
 });

@@ -14,6 +14,7 @@ const template = {
     count: { type: "int", defaultValue: 3 },
     secret: { type: "securestring" },
     odd: { type: "string", defaultValue: "[reference('x')]" },
+    untyped: { defaultValue: 7 },
     size: { type: "string", defaultValue: "small", allowedValues: ["small", "large"] },
   },
   variables: {
@@ -78,6 +79,9 @@ test("expressions of templates come to what ARM makes of them", () => {
     ["[contains('orders', 'der')]", true],
     ["[first(parameters('regions'))]", "eu"],
     ["[last('abc')]", "c"],
+    ["[last(parameters('regions'))]", "us"],
+    ["[last(createArray())]", null],
+    ["[parameters('untyped')]", 7],
     ["[join(split('a-b_c', createArray('-', '_')), '.')]", "a.b.c"],
     ["[substring('orders', 1, 3)]", "rde"],
     ["[startsWith('Orders', 'oRD')]", true],
