@@ -95,6 +95,22 @@ test("a load is published at once in batches, with ids that show gaps", async (t
   assert.deepEqual(idsIn(receiver.received).toSorted(), expected.toSorted());
 });
 
+test("every event of a load has the given data, and --size adds to it", async (t) => {
+  const { cli, receiver } = await openScene(t);
+  const load = "publish -t orders --count 3 --batch 3 --subject /orders/1";
+  await cli.json(`${load} --body {"n":1}`);
+  await cli.json(`${load} --body {"n":2} --size 4`);
+  await cli.json(`${load} --body 7`);
+  await cli.broker.told("delivery.attempted", 9);
+  const data = receiver.received.flatMap(({ body }) =>
+    (JSON.parse(body) as { data: unknown }[]).map((each) => JSON.stringify(each.data)),
+  );
+  assert.deepEqual(
+    data.toSorted(),
+    ['{"n":1}', '{"n":2,"fill":"xxxx"}', "7"].flatMap((each) => [each, each, each]).toSorted(),
+  );
+});
+
 test("what cannot be published is told in one line", async (t) => {
   const { cli } = await openScene(t);
   const table: [string[], number, RegExp][] = [
@@ -106,6 +122,7 @@ test("what cannot be published is told in one line", async (t) => {
       /a\.txt must be JSON: an event/,
     ],
     [["publish", "-t", "orders", "--body", "{"], 2, /--body must be JSON such as/],
+    [["publish", "-t", "orders", "--count", "2", "--body", "{"], 2, /--body must be JSON such as/],
     [["publish", "-t", "orders", "--topic-key", "wrong"], 1, /\(Unauthorized\)/],
     [["publish", "-t", "orders", cli.write("b.json", { eventType: "t" })], 1, /\(BadRequest\)/],
   ];

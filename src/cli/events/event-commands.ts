@@ -40,7 +40,7 @@ const publishCommand: Command = {
     count: {
       takes: "COUNT",
       range: positive,
-      about: "Publish this many generated events, with ids RUN-1, RUN-2, …",
+      about: "Publish this many generated events, with ids RUN-1, RUN-2, … and the data of --body.",
     },
     rate: {
       takes: "NUMBER",

@@ -1,14 +1,34 @@
 // Load on a topic: a number of events at a rate, several requests at once, and the results.
 
+import { Refusal } from "../../core/refusal.ts";
+import { isObject } from "../../core/template/expression.ts";
 import { BrokerError } from "../broker-error.ts";
 import type { Client } from "../client.ts";
 import type { CommandOutside } from "../command.ts";
 import { rateOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
 import { openProgress } from "../print/progress.ts";
-import { makeEvent, send, type Target } from "./publish-request.ts";
+import { bodyIn, makeEvent, send, type Target } from "./publish-request.ts";
 
 const sendsDefault = 8;
+
+/** What only a load has. */
+const loadOptions = ["rate", "batch", "parallel", "size"];
+
+/** No option is ignored. Refusal: InvalidSetting. */
+export function checkLoad(given: ParsedOptions): void {
+  const refuse = (words: string) => new Refusal("InvalidSetting", words);
+  if (!given.has("count")) {
+    const extra = loadOptions.find((name) => given.has(name));
+    if (extra !== undefined) throw refuse(`--${extra} must be left out without --count`);
+    return;
+  }
+  if (given.operands.length > 0) throw refuse("--count must be left out with files");
+  if (given.has("id")) throw refuse("--id must be left out with --count: ids are RUN-1, RUN-2, …");
+  if ((given.whole("size") ?? 0) > 0 && !isObject(bodyIn(given))) {
+    throw refuse("--body must be a JSON object with --size, which adds a member to it");
+  }
+}
 
 /** A number of events at a rate, with several requests in flight. Returns the results. */
 export async function load(
@@ -20,6 +40,7 @@ export async function load(
   const sends = given.whole("parallel") ?? sendsDefault;
   const rate = given.one("rate") === null ? null : rateOf(given.one("rate") ?? "", "--rate");
   const size = given.whole("size") ?? 0;
+  const body = given.has("body") ? bodyIn(given) : null;
   const run = outside.makeId().slice(0, 8);
   const startedAt = outside.now();
   const progress = openProgress(outside);
@@ -37,7 +58,8 @@ export async function load(
       if (waitMs > 0) await outside.sleep(waitMs);
       const events = Array.from({ length: until - first + 1 }, (_, index) => {
         const number = first + index;
-        const data = { number, ...(size > 0 && { fill: "x".repeat(size) }) };
+        const own = given.has("body") ? body : { number };
+        const data = size > 0 ? { ...(own as object), fill: "x".repeat(size) } : own;
         return makeEvent(given, outside, target, { id: `${run}-${number}`, data });
       });
       counts.requests += 1;

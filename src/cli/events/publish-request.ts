@@ -50,7 +50,8 @@ export function makeEvent(
   return topic === null ? around : { topic, ...around };
 }
 
-function bodyIn(given: ParsedOptions): unknown {
+/** Refusal: InvalidSetting. */
+export function bodyIn(given: ParsedOptions): unknown {
   const text = given.one("body");
   if (text === null) return {};
   try {

@@ -10,6 +10,7 @@ import { readNamed } from "../find-broker.ts";
 import type { ParsedOptions } from "../option.ts";
 import { openProgress } from "../print/progress.ts";
 import { eventsIn } from "./event-file.ts";
+import { checkLoad, load } from "./load.ts";
 import { completed, makeEvent, send, type Target } from "./publish-request.ts";
 
 /** The limits of one request. */
@@ -17,11 +18,11 @@ const eventsPerRequestMax = 5_000;
 const requestCharsMax = 900_000;
 
 export const publish: Run = async (given, outside) => {
+  checkLoad(given);
   const client = openClient(given, outside);
   const target = await targetOf(client, given);
   const count = given.whole("count");
   if (count !== null) {
-    const { load } = await import("./load.ts");
     return { value: await load(client, target, { given, outside, count }) };
   }
   const events = await wantedEvents(given, outside, target);
