@@ -19,7 +19,8 @@ export async function runCommand(args: readonly string[], outside: Outside): Pro
   } catch (error) {
     outside.complain(`posthorn: ${wordsOf(error)}\n`);
     if (error instanceof BrokerError) return error.exitCode;
-    return error instanceof Refusal && error.code === "InvalidSetting" ? 2 : 1;
+    if (!(error instanceof Refusal)) return 1;
+    return { InvalidSetting: 2, NotFound: 3 }[error.code as string] ?? 1;
   }
 }
 

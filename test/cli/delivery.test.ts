@@ -114,7 +114,7 @@ test("every event of a load has the given data, and --size adds to it", async (t
 test("what cannot be published is told in one line", async (t) => {
   const { cli } = await openScene(t);
   const table: [string[], number, RegExp][] = [
-    [["publish", "-t", "ordres"], 2, /there is no topic "ordres"; did you mean orders\?/],
+    [["publish", "-t", "ordres"], 3, /there is no topic "ordres"; did you mean orders\?/],
     [["publish", "-t", "orders", "nowhere.json"], 2, /nowhere\.json cannot be read \(ENOENT\)/],
     [
       ["publish", "-t", "orders", cli.write("a.txt", "not json")],

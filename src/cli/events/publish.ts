@@ -2,6 +2,7 @@
 // rate. They are published like those of any client, with the topic's own key.
 
 import type { TopicView } from "../../core/api/views.ts";
+import { Refusal } from "../../core/refusal.ts";
 import { isObject } from "../../core/template/expression.ts";
 import { refuseName } from "../../core/text/wording.ts";
 import { type Client, openClient, pathTo } from "../client.ts";
@@ -40,7 +41,7 @@ export const publish: Run = async (given, outside) => {
   return { value: { topic: given.one("topic-name"), published, ids: events.map(idOf) } };
 };
 
-/** Throws Complaint. Refusal: InvalidSetting, for a topic that does not exist. */
+/** Throws Complaint. Refusal: NotFound, for a topic that does not exist. */
 async function targetOf(client: Client, given: ParsedOptions): Promise<Target> {
   const name = given.one("topic-name") ?? "";
   const { value } = await client.get("/api/v1/topics");
@@ -48,7 +49,8 @@ async function targetOf(client: Client, given: ParsedOptions): Promise<Target> {
   const topic = topics.find((each) => each.name.toLowerCase() === name.toLowerCase());
   if (topic === undefined) {
     const known = topics.map((each) => each.name);
-    throw refuseName({ what: "topic", name, known: known.length > 0 ? known : ["none yet"] });
+    const { message } = refuseName({ what: "topic", name, known });
+    throw new Refusal("NotFound", message);
   }
   const key = given.one("topic-key") ?? (await keyOf(client, topic.armId));
   return {
