@@ -8,7 +8,7 @@
 // that does not exist.
 
 import { randomUUID } from "node:crypto";
-import { createWriteStream, readFileSync } from "node:fs";
+import { createWriteStream, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
@@ -242,7 +242,9 @@ export async function main(): Promise<void> {
       chance: () => Math.random(),
       seeded: seededChance,
       simulate: async (order) => (await import("./whatif/simulate.ts")).simulate(order),
-      save: (path, bytes) => pipeline(bytes, createWriteStream(path, { mode: 0o600 })),
+      exists: existsSync,
+      save: (path, bytes, replaces) =>
+        pipeline(bytes, createWriteStream(path, { mode: 0o600, flags: replaces ? "w" : "wx" })),
       openReceiver: async (options) =>
         (await import("./runtime/http/receiver.ts")).openReceiver(options),
       settingNames: settingList.filter(({ isOption }) => isOption).map(({ name }) => name),

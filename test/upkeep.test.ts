@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -120,6 +120,15 @@ test("a backup is brought here, and restored into another folder", async (t) => 
   const taken = await run("backup", copy, ...server);
   assert.equal(taken.code, 0, taken.err);
   assert.equal((JSON.parse(taken.out) as { file: string }).file, copy);
+  const bytes = readFileSync(copy);
+  const refused = await run("backup", copy, ...server);
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /^posthorn: \S+copy\.db exists already; --overwrite replaces it\n$/);
+  assert.deepEqual(readFileSync(copy), bytes);
+  assert.deepEqual(readdirSync(join(data, "backups")), [], "and nothing was made for it");
+  writeFileSync(copy, "old");
+  assert.equal((await run("backup", copy, "--overwrite", ...server)).code, 0);
+  assert.deepEqual(readFileSync(copy).subarray(0, 6), Buffer.from("SQLite"));
   const inUse = await run("restore", copy, "--data", data, "--replace");
   assert.equal(inUse.code, 2);
   assert.match(inUse.err, /^posthorn: .*store\.db is in use; stop the broker first\n$/);

@@ -30,8 +30,13 @@ export interface Wire {
   /** Plays a what-if in this process. Refusal: InvalidSetting. */
   readonly simulate: (order: SimulateOrder) => Promise<Simulation>;
   readonly openReceiver: OpenReceiver;
-  /** Writes a file from a stream; an existing one is replaced. */
-  readonly save: (path: string, bytes: ReadableStream<Uint8Array>) => Promise<void>;
+  readonly exists: (path: string) => boolean;
+  /** Writes a file from a stream; fails on an existing one, unless it `replaces` it. */
+  readonly save: (
+    path: string,
+    bytes: ReadableStream<Uint8Array>,
+    replaces: boolean,
+  ) => Promise<void>;
   /** The options of `serve`, for completion. */
   readonly settingNames: readonly string[];
 }

@@ -20,6 +20,7 @@ async function run(line: string | readonly string[], changes: Partial<Outside> =
     now: () => 0,
     sleep: async () => {},
     trust: () => {},
+    exists: () => false,
     save: async () => {},
     makeId: () => "made",
     chance: () => 0.5,

@@ -177,7 +177,9 @@ const backupCommand: Command = {
     "The copy holds everything accepted before it was started, keys included. Without FILE it stays " +
     "in the broker's data folder, below backups/. To go back: posthorn restore.",
   operands: { name: "FILE", about: "where to put it on this machine" },
-  options: {},
+  options: {
+    overwrite: { takes: null, aliases: ["--force"], about: "Replace FILE if it exists." },
+  },
   examples: ["posthorn backup store-today.db"],
   prints: "value",
   load: async () => (await import("./backup-and-portal.ts")).backUp,
