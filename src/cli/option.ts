@@ -172,6 +172,10 @@ function checkOperands(given: readonly string[], operands: Operands | null): voi
     const right = operands === null ? "only options follow here" : `one ${operands.name} is enough`;
     throw new Refusal("InvalidSetting", `${JSON.stringify(extra)} has no place here: ${right}`);
   }
+  if (operands !== null && given.includes("")) {
+    const words = `${operands.name} must not be empty: ${operands.about}`;
+    throw new Refusal("InvalidSetting", words);
+  }
   if (operands?.isRequired === true && given.length === 0) {
     throw new Refusal("InvalidSetting", `${operands.name} must be given: ${operands.about}`);
   }

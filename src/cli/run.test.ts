@@ -186,6 +186,14 @@ test("whatever is typed, it ends with a code of ours and at most one line, and n
   );
 });
 
+test("an empty name is refused in words, and nobody is asked", async () => {
+  for (const words of [["redrive", "stop"], ["redrive", "resume"], ["explain"], ["import"]]) {
+    const { code, err } = await run([...words, ""]);
+    assert.equal(code, 2, words.join(" "));
+    assert.match(err, /^posthorn: (ID|EVENT|FILE) must not be empty: [^\n]+\n$/);
+  }
+});
+
 test("a broker that is not there is one line and code 1", async () => {
   const { code, err } = await run("topic list", {
     fetch: () => Promise.reject(new TypeError("failed", { cause: { code: "ECONNREFUSED" } })),
