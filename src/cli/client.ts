@@ -204,10 +204,32 @@ async function reach(
   } catch (error) {
     const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
     const why = cause?.code ?? cause?.message ?? (error as Error).message;
+    const distrust = distrustOf(String(why));
+    if (distrust !== null) {
+      const words = `the certificate of ${base} ${distrust.what} (${why}); ${distrust.advice}`;
+      throw new Refusal("Unavailable", words, { cause: error });
+    }
     const what = `the broker at ${base} cannot be reached (${why})`;
     const advice = "is it running? posthorn serve starts one, --server names another";
     throw new Refusal("Unavailable", `${what}; ${advice}`, { cause: error });
   }
+}
+
+/** The codes of OpenSSL and Node for a certificate that was not accepted; null for others. */
+function distrustOf(code: string): { readonly what: string; readonly advice: string } | null {
+  if (/SELF_SIGNED|^UNABLE_TO_(VERIFY|GET_ISSUER)|^CERT_UNTRUSTED$/.test(code)) {
+    const advice = "give its CA with --ca FILE, such as ca.pem in the broker's data folder";
+    return { what: "is not trusted", advice };
+  }
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    const advice = "use a name that it has; the broker's setting tls-names adds one";
+    return { what: "is for other names", advice };
+  }
+  if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
+    const advice = "renew it, or set the clock of this machine";
+    return { what: "has expired or is not yet valid", advice };
+  }
+  return null;
 }
 
 async function* textIn(response: Response, base: string): AsyncIterable<string> {

@@ -206,6 +206,31 @@ test("a broker that is not there is one line and code 1", async () => {
   );
 });
 
+test("a certificate that is not trusted, or is for another name, is said with what to do", async () => {
+  const table: [string, RegExp][] = [
+    [
+      "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+      /is not trusted \(UNABLE\w+\); give its CA with --ca FILE,/,
+    ],
+    [
+      "SELF_SIGNED_CERT_IN_CHAIN",
+      /its CA with --ca FILE, such as ca\.pem in the broker's data fol/,
+    ],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", /--ca FILE/],
+    ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", /--ca FILE/],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", /is for other names \(ERR\w+\); .*tls-names adds one/],
+    ["CERT_HAS_EXPIRED", /has expired or is not yet valid \(CERT_HAS_EXPIRED\); renew it/],
+  ];
+  for (const [code, words] of table) {
+    const ran = await run("topic list --server https://far.example", {
+      fetch: () => Promise.reject(new TypeError("failed", { cause: { code } })),
+    });
+    assert.equal(ran.code, 1);
+    assert.match(ran.err, words);
+    assert.match(ran.err, /^posthorn: the certificate of https:\/\/far\.example [^\n]+\n$/);
+  }
+});
+
 test("the address and the key of a broker here are found in its data folder", async () => {
   const files: Record<string, string> = {
     "posthorn-data/address": "http://127.0.0.1:7777\n",
