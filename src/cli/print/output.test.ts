@@ -68,6 +68,9 @@ test("the queries of az's own pages are answered", async () => {
     ["[0]", JSON.stringify(Object.fromEntries(Object.entries(topics[0] as object).toSorted()))],
     ["[].{Name:name, Where:location}[0]", '{"Name":"orders","Where":"local"}'],
     ["[?location=='local'].name", '["orders"]'],
+    ["[?name==`orders`].location", '["local"]'],
+    ["[?length(inboundIpRules)==`1`].name", '["events"]'],
+    ["[?disableLocalAuth==`true`].name", '["events"]'],
     ["[?contains(name, 'ord')].name | [0]", '"orders"'],
     ["sort_by([], &name)[].name", '["events","orders"]'],
     ["length(@)", "2"],
@@ -108,6 +111,7 @@ test("what is no query is refused before anything is asked", async () => {
     );
   }
   await checkQuery("[].name");
+  await checkQuery("[?name==`orders`]");
 });
 
 test("colours are for people", async () => {

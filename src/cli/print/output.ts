@@ -47,11 +47,14 @@ export async function textOf(
   }
 }
 
+/** As in az, a literal that is not JSON is a text: `orders`. */
+const queryOptions = { enable_legacy_literals: true };
+
 /** Refusal: InvalidSetting. */
 export async function checkQuery(query: string): Promise<void> {
   const { compile } = await import("@jmespath-community/jmespath");
   try {
-    compile(query);
+    compile(query, queryOptions);
   } catch (error) {
     throw refuseQuery(query, error);
   }
@@ -60,7 +63,7 @@ export async function checkQuery(query: string): Promise<void> {
 async function ask(value: unknown, query: string): Promise<unknown> {
   const { search } = await import("@jmespath-community/jmespath");
   try {
-    return search(sorted(value) as never, query) ?? null;
+    return search(sorted(value) as never, query, queryOptions) ?? null;
   } catch (error) {
     throw refuseQuery(query, error);
   }
