@@ -82,6 +82,13 @@ test("expressions of templates come to what ARM makes of them", () => {
     ["[last(parameters('regions'))]", "us"],
     ["[last(createArray())]", null],
     ["[parameters('untyped')]", 7],
+    ["[tryGet(parameters('tags'), 'team').lead]", "ann"],
+    ["[tryGet(parameters('tags'), 'none')]", null],
+    ["[greaterOrEquals(2, 2)]", true],
+    ["[greaterOrEquals(1, 2)]", false],
+    ["[greater(2, 2)]", false],
+    ["[lessOrEquals(2, 2)]", true],
+    ["[less(2, 2)]", false],
     ["[join(split('a-b_c', createArray('-', '_')), '.')]", "a.b.c"],
     ["[substring('orders', 1, 3)]", "rde"],
     ["[startsWith('Orders', 'oRD')]", true],
@@ -170,6 +177,15 @@ test("a parameter that is given must be one of those that are allowed", () => {
   };
   assert.equal(sized("large"), "large");
   assert.throws(() => sized("huge"), /the parameter size must be one of small, large/);
+  const tagged = (value: unknown) => {
+    const parameters = new Map([["tags", { kind: "value", value } as const]]);
+    const scope = openScope(template, { file: "main.json", place, parameters });
+    return resolveIn(scope, "[parameters('tags')]", "here");
+  };
+  assert.deepEqual(tagged({ team: 1 }), { team: 1 });
+  for (const wrong of ["text", 1, ["list"]]) {
+    assert.throws(() => tagged(wrong), /the parameter tags must be an object/);
+  }
 });
 
 test("any text survives being written into a template", () => {

@@ -48,6 +48,7 @@ test("a state that is malformed is left out, and the parent stays", () => {
 
 test("blanks round the entries of a state and entries that are empty do not count", () => {
   assert.equal(stateOf(" a=1 ,\t,b=2\t"), "a=1,b=2");
+  assert.equal(stateOf(" ,\t"), null);
 });
 
 test("a state that is too long loses its long entries first, then its oldest", () => {
