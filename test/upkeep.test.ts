@@ -78,6 +78,26 @@ test("the doctor tells of a setting that cannot be and of a port that is taken",
   assert.match(finding.advice ?? "", /Another program has the port/);
 });
 
+test("the doctor tells of a broker with another data folder on the port", async (t) => {
+  const [data, other] = [makeFolder(t), makeFolder(t)];
+  const sameKey = ["--admin-key", "a-key-that-both-brokers-have"];
+  const running = await startProgram(["--data", other, ...sameKey]);
+  const address = running.url.replace("http://", "");
+  const settings = ["--http", address, "--https", "off", ...sameKey];
+  const foreign = await examine("--data", data, ...settings);
+  const own = await examine("--data", other, ...settings);
+  await running.end("SIGTERM");
+  assert.equal(foreign.code, 1);
+  const finding = foreign.findings.find(({ check }) => check === "http");
+  assert.equal(finding?.state, "problem");
+  assert.match(
+    finding.found,
+    /^127\.0\.0\.1:\d+ is taken by another broker, with another data fol/,
+  );
+  assert.match(finding.advice ?? "", /--data/);
+  assert.equal(own.findings.find(({ check }) => check === "http")?.state, "fine");
+});
+
 test("the doctor calls at a running broker's endpoints and dead-letter stores", async (t) => {
   const data = makeFolder(t);
   const config = join(data, "config.json");

@@ -32,8 +32,8 @@ test("a healthy machine gives nothing to do", () => {
   const findings = [
     ...judgeFolder(folder),
     ...judgeClock(now, now + 100),
-    judgePort("http", { address, why: null }, false),
-    judgePort("https", { address, why: "EADDRINUSE" }, true),
+    judgePort("http", { address, why: null }, null),
+    judgePort("https", { address, why: "EADDRINUSE" }, "own"),
     judgeCertificate({ path: "a.pem", endsInMs: 90 * day, names: "DNS:localhost", why: null }),
     judgeStore({ path: "store.db", verdict: "ok", version: 3, versionKnown: 3 }),
     judgeReach("endpoint", { name: "http://127.0.0.1:9000/hook", why: null }),
@@ -54,13 +54,19 @@ test("each thing that is not well says what to do", () => {
       /--data/,
     ],
     [
-      judgePort("http", { address, why: "EADDRINUSE" }, false),
+      judgePort("http", { address, why: "EADDRINUSE" }, null),
       "problem",
       /127\.0\.0\.1:5888 cannot be listened on/,
       /--http HOST:PORT/,
     ],
-    [judgePort("http", { address, why: "EACCES" }, false), "problem", /EACCES/, /below 1024/],
-    [judgePort("http", { address, why: "EADDRNOTAVAIL" }, false), "problem", /.*/, /an address of/],
+    [
+      judgePort("https", { address, why: "EADDRINUSE" }, "other"),
+      "problem",
+      /127\.0\.0\.1:5888 is taken by another broker, with another data folder or admin key/,
+      /--data, or choose another port with --https HOST:PORT/,
+    ],
+    [judgePort("http", { address, why: "EACCES" }, null), "problem", /EACCES/, /below 1024/],
+    [judgePort("http", { address, why: "EADDRNOTAVAIL" }, null), "problem", /.*/, /an address of/],
     [
       judgeCertificate({ path: "a.pem", endsInMs: -1, names: "", why: null }),
       "problem",

@@ -118,11 +118,16 @@ export function judgeClock(now: Instant, brokerNow: Instant | null): readonly Fi
   return [own, apart];
 }
 
-/** `isOurs`: a broker answers there. */
-export function judgePort(name: string, facts: PortFacts, isOurs: boolean): Finding {
+/** `broker`: whether one answers there, of these settings or another; null: none does. */
+export function judgePort(name: string, facts: PortFacts, broker: "own" | "other" | null): Finding {
   const { address, why } = facts;
   const where = `${address.host}:${address.port}`;
-  if (isOurs) return fine(name, `a broker is listening on ${where}`);
+  if (broker === "own") return fine(name, `the broker of these settings is listening on ${where}`);
+  if (broker === "other") {
+    const found = `${where} is taken by another broker, with another data folder or admin key`;
+    const advice = `Stop it, name its folder with --data, or choose another port with --${name} HOST:PORT.`;
+    return { check: name, state: "problem", found, advice };
+  }
   if (why === null) return fine(name, `${where} is free`);
   const advice =
     why === "EADDRINUSE"

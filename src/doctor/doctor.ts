@@ -51,7 +51,7 @@ export async function examine(
     ...judgeFolder(lookAtFolder(config.dataFolder)),
     ...modeFindings(config),
     ...judgeClock(now, broker === null ? null : Date.parse(broker.overview.now)),
-    ...(await portFindings(config)),
+    ...(await portFindings(config, broker !== null)),
     ...certificateFindings(config),
     ...storeFindings(config, broker, isDeep),
     ...(broker === null ? [notRunning] : await endpointFindings(broker.endpoints)),
@@ -72,10 +72,12 @@ interface Seen {
   readonly endpoints: readonly EndpointView[];
 }
 
-/** The broker of these settings, if it runs. */
+/** The broker of these settings, if it runs: its folder has its address, and it takes the key. */
 async function findBroker(config: Config): Promise<Seen | null> {
   const { http, adminKey, dataFolder } = config;
   if (http === null || !(await isBroker(urlOf(http)))) return null;
+  const written = readKept(join(dataFolder, "address")) ?? "";
+  if (Number(URL.parse(written)?.port || 80) !== http.port) return null;
   const key = adminKey ?? readKept(join(dataFolder, "admin.key")) ?? "";
   const base = `${urlOf(http)}/api/v1`;
   try {
@@ -102,14 +104,14 @@ function modeFindings({ dataFolder }: Config): readonly Finding[] {
   return [{ check: "file modes", state: "warning", found, advice: `chmod -R go= ${folder}` }];
 }
 
-async function portFindings({ http, https }: Config): Promise<readonly Finding[]> {
+async function portFindings({ http, https }: Config, isOwn: boolean): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const [name, address] of Object.entries({ http, https })) {
     if (address === null || address.port === 0) continue;
     const facts = await lookAtPort(address);
     // Only plain HTTP can be used without trusting a certificate; both listeners belong together.
-    const isOurs = facts.why !== null && http !== null && (await isBroker(urlOf(http)));
-    findings.push(judgePort(name, facts, isOurs));
+    const isTaken = facts.why !== null && http !== null && (await isBroker(urlOf(http)));
+    findings.push(judgePort(name, facts, isTaken ? (isOwn ? "own" : "other") : null));
   }
   return findings;
 }
