@@ -297,6 +297,16 @@ test("every form is offered for what is simulated: drawn at a terminal, JSON in 
   assert.deepEqual(JSON.parse((await run(line)).out), json, "the same seed draws the same");
 });
 
+test("a dry run says who gets nothing although its filter matches", async () => {
+  const held = "its endpoint did not agree to get events";
+  const verdict = { subscription: "billing", matches: true, held, clauses: [] };
+  const { out } = await run("event-subscription explain --topic-name orders - -o table", {
+    fetch: (async () => Response.json([verdict])) as typeof fetch,
+    readInput: async () => '{"eventType":"t","subject":"s"}',
+  });
+  assert.match(out, /\nbilling +yes, but its endpoint did not agree to get events +no clause\n$/);
+});
+
 test("az's variables for the form and for errors are heeded", async () => {
   const yaml = await run("simulate", { env: { AZURE_CORE_OUTPUT: "yaml" } });
   assert.match(yaml.out, /^attempts:\n- atMs: 0\n/);
