@@ -73,8 +73,11 @@ export interface Client {
   send(method: string, path: string, body?: object): Promise<BrokerReply>;
   /** Without the admin key: for publishing. */
   post(path: string, headers: Readonly<Record<string, string>>, body: string): Promise<BrokerReply>;
-  /** Server-sent events, as they arrive, until the signal aborts. Throws Complaint. */
-  stream(path: string, signal: AbortSignal): AsyncIterable<ServerSent>;
+  /**
+   * Server-sent events, as they arrive, until the signal aborts. Throws Complaint. Refusal:
+   * Unavailable, also at the end of the stream.
+   */
+  stream(path: string, signal: AbortSignal, onOpen: () => void): AsyncIterable<ServerSent>;
   /** A body that is not JSON, as it arrives. Throws Complaint. */
   download(path: string): Promise<ReadableStream<Uint8Array>>;
   /** All pages of a list. Refusal: Unavailable. */
@@ -129,12 +132,13 @@ export function openClient(given: BrokerAddress, outside: Outside): Client {
       const init: RequestInit = { method: "POST", redirect: "error", headers, body };
       return await answerOf(await reach(base, outside, new URL(`${base}${path}`), init));
     },
-    async *stream(path, signal) {
+    async *stream(path, signal, onOpen) {
       try {
         const response = await call(path, { headers: { accept: "text/event-stream" }, signal });
         if (response.status >= 300) {
           throw new BrokerError(response.status, parseBody(await response.text()));
         }
+        onOpen();
         yield* serverSent(textIn(response, base));
       } catch (error) {
         // After an interrupt, the errors it caused are not shown.
@@ -234,12 +238,13 @@ function distrustOf(code: string): { readonly what: string; readonly advice: str
 
 async function* textIn(response: Response, base: string): AsyncIterable<string> {
   const decoder = new TextDecoder();
+  const words = `the broker at ${base} has closed the stream`;
   try {
     for await (const chunk of response.body ?? []) yield decoder.decode(chunk, { stream: true });
   } catch (error) {
-    const words = `the broker at ${base} has closed the stream`;
     throw new Refusal("Unavailable", words, { cause: error });
   }
+  throw new Refusal("Unavailable", words);
 }
 
 /** A list is an object with a value, as it is everywhere else. */

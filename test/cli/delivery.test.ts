@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type CommandLine, openCommandLine } from "../fixtures/command-line.ts";
+import { startProgram } from "../fixtures/program.ts";
 import { openReceiver } from "../fixtures/receiver.ts";
 
 const account =
@@ -172,10 +173,31 @@ test("tail shows what happens while it happens, as lines or as objects", async (
     await cli.json(`topic create -n more-${number}`);
   }
   assert.equal((await one.end()).code, 0, "and so is having seen enough");
-  await cli.broker.end("SIGKILL");
-  const cut = await lines.end();
-  assert.equal(cut.code, 1);
-  assert.match(cut.err, /^posthorn: the broker at \S+ has closed the stream\n$/);
+});
+
+test("tail says that the broker has stopped, and goes on when it is back", async (t) => {
+  const { cli } = await openScene(t);
+  const tail = cli.start("tail -o table --only catalog");
+  const other = cli.start("tail -o table --only catalog");
+  for (let number = 1; tail.lines.length === 0 || other.lines.length === 0; number++) {
+    await cli.json(`topic create -n other-${number}`);
+  }
+  const address = cli.broker.url.replace("http://", "");
+  await cli.broker.end("SIGTERM");
+  for (const each of [tail, other]) {
+    await each.said(/^posthorn: the broker at \S+ has closed the stream; waiting for it$/);
+  }
+  assert.equal((await other.end("SIGINT")).code, 1, "it ended without its broker");
+  const again = await startProgram([
+    ...["--data", join(cli.folder, "data"), "--store", "memory", "--http", address],
+  ]);
+  t.after(() => again.end("SIGKILL"));
+  await tail.said(/^posthorn: the broker at \S+ is back; what happened meanwhile is not shown$/);
+  const before = tail.lines.length;
+  for (let number = 1; tail.lines.length === before; number++) {
+    await cli.json(`topic create -n later-${number}`);
+  }
+  assert.equal((await tail.end("SIGINT")).code, 0);
 });
 
 /** The story once it has an attempt: stories are noted beside the path of events. */

@@ -74,6 +74,9 @@ const publishCommand: Command = {
 const tailCommand: Command = {
   words: "tail",
   about: "Show what happens live, one line per fact.",
+  more:
+    "When the broker stops, it says so and goes on when the broker is back. Exit code 1 when it " +
+    "ends without its broker.",
   options: {
     "topic-name": topicName,
     name: subscriptionName,

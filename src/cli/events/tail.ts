@@ -1,11 +1,14 @@
 // `posthorn tail`: live facts of a broker, one line each, or one JSON object per line.
 
 import type { LiveEvent } from "../../core/api/views.ts";
-import { openClient } from "../client.ts";
+import { Refusal } from "../../core/refusal.ts";
+import { BrokerError } from "../broker-error.ts";
+import { type Client, type Outside, openClient } from "../client.ts";
 import type { Run } from "../command.ts";
 import { lengthOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
 import { type Paint, painter } from "../print/output.ts";
+import type { ServerSent } from "./server-sent-events.ts";
 
 /** What is shown by default. */
 const kindsDefault: readonly string[] = ["published", "attempt", "ended", "endpoint", "redrive"];
@@ -19,8 +22,9 @@ export const tail: Run = async (given, outside) => {
   const isFailed = given.isOn("failed") === true;
   const paint = painter(outside);
   let left = given.whole("count") ?? Number.POSITIVE_INFINITY;
+  const watch = reconnecting(client, pathIn(given), { signal: abort.signal, outside });
   try {
-    for await (const { kind, text } of client.stream(pathIn(given), abort.signal)) {
+    for await (const { kind, text } of watch.facts) {
       const fact = { kind, ...(JSON.parse(text) as object) } as LiveEvent;
       if (isFailed && !tellsOfFailure(fact)) continue;
       const line = outside.form === "json" ? JSON.stringify(fact) : lineOf(fact, paint);
@@ -33,8 +37,51 @@ export const tail: Run = async (given, outside) => {
     ignore();
     abort.abort();
   }
-  return {};
+  return watch.isConnected() ? {} : { exitCode: 1 };
 };
+
+const retryMs = 1_000;
+
+/**
+ * A stream that outlives its broker: once it was open, its end is reported, and it is opened again
+ * when the broker is back. Throws Complaint. Refusal: Unavailable, if it was never open.
+ */
+function reconnecting(
+  client: Client,
+  path: string,
+  { signal, outside }: { readonly signal: AbortSignal; readonly outside: Outside },
+): { readonly facts: AsyncIterable<ServerSent>; readonly isConnected: () => boolean } {
+  let state: "new" | "open" | "lost" = "new";
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve());
+  });
+  const onOpen = () => {
+    if (state === "lost") {
+      const words = "is back; what happened meanwhile is not shown";
+      outside.tell(`posthorn: the broker at ${client.server} ${words}\n`);
+    }
+    state = "open";
+  };
+  async function* facts() {
+    while (!signal.aborted) {
+      try {
+        yield* client.stream(path, signal, onOpen);
+      } catch (error) {
+        if (state === "new" || !isAway(error)) throw error;
+        if (state === "open") outside.tell(`posthorn: ${error.message}; waiting for it\n`);
+        state = "lost";
+        await Promise.race([outside.sleep(retryMs), aborted]);
+      }
+    }
+  }
+  return { facts: facts(), isConnected: () => state === "open" };
+}
+
+/** Stopped, or not ready yet. */
+function isAway(error: unknown): error is Error {
+  if (error instanceof BrokerError) return error.status === 503;
+  return error instanceof Refusal && error.code === "Unavailable";
+}
 
 /** The broker filters, so that unwanted facts do not count towards the limit. */
 function pathIn(given: ParsedOptions): string {
