@@ -53,6 +53,7 @@ test("events are published from files, lines, the input and options, and reach t
     topic: "orders",
     published: 5,
     ids: ["one", "two", "three", "four", "five"],
+    subscriptions: ["billing"],
   });
   await cli.json("publish -t orders -", JSON.stringify(event("six")));
   await cli.json('publish -t orders --id seven --subject /orders/7 --type T --body {"a":1}');
@@ -72,6 +73,28 @@ test("events are published from files, lines, the input and options, and reach t
     [arrived?.subject, arrived?.eventType, arrived?.data],
     ["/orders/7", "T", { a: 1 }],
   );
+});
+
+test("a publish says who gets the event, also that nobody does, and what to type next", async (t) => {
+  const { cli } = await openScene(t);
+  const publish = ["publish", "-t", "orders", "-o", "table", "--subject"];
+  assert.equal(
+    (await cli.run([...publish, "/orders/1", "--id", "first"])).out,
+    "published first to orders\n1 subscription matched: billing\nnext: posthorn explain first\n",
+  );
+  assert.equal(
+    (await cli.run([...publish, "/refunds/1", "--id", "it's second"])).out,
+    "published it's second to orders\nno subscription matched: nobody gets this\n" +
+      "next: posthorn explain 'it'\\''s second'\n",
+  );
+  const many = Array.from({ length: 21 }, () => ({ subject: "/orders/1", eventType: "t" }));
+  const file = cli.write("many.json", many);
+  assert.match(
+    (await cli.run(["publish", "-t", "orders", "-o", "table", file])).out,
+    /^published 21 events to orders\nnext: posthorn explain \S+\n$/,
+  );
+  const asked = ["--subject", "/refunds/2", "--query", "subscriptions"];
+  assert.deepEqual(await cli.json(["publish", "-t", "orders", ...asked]), []);
 });
 
 test("a number keeps its digits on its way from a file to the endpoint", async (t) => {

@@ -24,7 +24,8 @@ const publishCommand: Command = {
   about: "Publish events: from files or standard input, one from options, or a load.",
   more:
     "A file holds an event, a list, or one event per line; what an event of its schema must " +
-    "have and lacks, such as an id, is added. Without a file, one event is generated.",
+    "have and lacks, such as an id, is added. Without a file, one event is generated. The names of " +
+    "the subscriptions that get them are shown for up to 20 events.",
   operands: { name: "FILE", isMany: true, about: "a file with events, or - for standard input" },
   options: {
     "topic-name": { ...topicName, isRequired: true, about: "The topic or domain to publish to." },

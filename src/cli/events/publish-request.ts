@@ -7,6 +7,7 @@ import type { Client, Outside } from "../client.ts";
 import type { ParsedOptions } from "../option.ts";
 
 export interface Target {
+  readonly name: string;
   readonly path: string;
   readonly key: string;
   readonly schema: string;

@@ -12,6 +12,7 @@ import type { ParsedOptions } from "../option.ts";
 import { openProgress } from "../print/progress.ts";
 import { eventsIn } from "./event-file.ts";
 import { checkLoad, load } from "./load.ts";
+import { drawPublished, matchedBy } from "./matched.ts";
 import { completed, makeEvent, send, type Target } from "./publish-request.ts";
 
 /** The limits of one request. */
@@ -38,7 +39,14 @@ export const publish: Run = async (given, outside) => {
   } finally {
     progress.end();
   }
-  return { value: { topic: given.one("topic-name"), published, ids: events.map(idOf) } };
+  const ids = events.map(idOf);
+  const matched = await matchedBy(client, target.name, events);
+  if (outside.form === "table" && !given.has("query")) {
+    outside.print(drawPublished(target.name, ids, matched));
+    return {};
+  }
+  const { subscriptions } = matched ?? {};
+  return { value: { topic: given.one("topic-name"), published, ids, subscriptions } };
 };
 
 /** Throws Complaint. Refusal: NotFound, for a topic that does not exist. */
@@ -54,6 +62,7 @@ async function targetOf(client: Client, given: ParsedOptions): Promise<Target> {
   }
   const key = given.one("topic-key") ?? (await keyOf(client, topic.armId));
   return {
+    name: topic.name,
     path: `/topics/${encodeURIComponent(topic.name)}/api/events?api-version=2018-01-01`,
     key,
     schema: topic.inputSchema.toLowerCase(),
