@@ -19,7 +19,7 @@ const useless = [
   // Signs in from a web page; @azure/identity imports it only there.
   /\/@azure\/msal-browser\/(dist|lib|src|types)$/,
   // A format of lists of blobs that we never ask for; @azure/storage-blob loads it when asked.
-  /\/(apache-arrow|flatbuffers)\/(?!package\.json)[^/]+$/,
+  /\/(apache-arrow|flatbuffers|apache-arrow\/.*\/node)\/(?!package\.json|node_modules)[^/]+$/,
   /\/axe-core\/locales$/,
   // Headers and manuals, a third of what comes with Node.
   /\/node\/node_modules\/node-[^/]+\/(include|share)$/,
