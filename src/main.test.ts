@@ -44,6 +44,7 @@ function openWorld(changes: Partial<World> & { isTTY?: boolean } = {}) {
       chance: () => 0.5,
       seeded: () => ({ draw: () => 0.5 }),
       simulate: () => Promise.reject(new Error("no what-if here")),
+      question: null,
       exists: () => false,
       save: async () => {},
       openReceiver: () => Promise.reject(new Error("nobody listens")),

@@ -10,6 +10,7 @@
 import { randomUUID } from "node:crypto";
 import { createWriteStream, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
@@ -119,6 +120,14 @@ function outsideOf({ env, readFile, wire, stdout, stderr, onSignal, exit }: Worl
       });
     },
   };
+}
+
+/** The terminal edits the line, and an interrupt there ends the process as usual. */
+async function question(words: string): Promise<string> {
+  process.stderr.write(words);
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  for await (const line of lines) return line;
+  return "";
 }
 
 /** The exit code that shells expect after a second interrupt. */
@@ -234,6 +243,7 @@ export async function main(): Promise<void> {
     open: async (...given) => (await import("./broker.ts")).openBroker(...given),
     wire: {
       readInput: () => text(process.stdin),
+      question: process.stdin.isTTY && process.stderr.isTTY ? question : null,
       fetch,
       now: () => Date.now(),
       sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),

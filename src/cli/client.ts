@@ -18,6 +18,8 @@ import { signingOf } from "./import/signing-secrets.ts";
 /** What only the process can do. */
 export interface Wire {
   readonly readInput: () => Promise<string>;
+  /** Asks the person at the terminal; empty at the end of the input. Null: nobody is there. */
+  readonly question: ((text: string) => Promise<string>) | null;
   readonly fetch: typeof fetch;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;

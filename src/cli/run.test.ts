@@ -20,6 +20,7 @@ async function run(line: string | readonly string[], changes: Partial<Outside> =
     now: () => 0,
     sleep: async () => {},
     trust: () => {},
+    question: null,
     exists: () => false,
     save: async () => {},
     makeId: () => "made",
@@ -305,6 +306,47 @@ test("a dry run says who gets nothing although its filter matches", async () => 
     readInput: async () => '{"eventType":"t","subject":"s"}',
   });
   assert.match(out, /\nbilling +yes, but its endpoint did not agree to get events +no clause\n$/);
+});
+
+test("deleting a topic with waiting events asks a person first, and nobody else", async () => {
+  const armId =
+    "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn/providers/" +
+    "Microsoft.EventGrid/topics/Orders";
+  const attempt = async (line: string, waiting: number, answer: string | null) => {
+    const [asked, methods]: [string[], string[]] = [[], []];
+    const ran = await run(line, {
+      question:
+        answer === null
+          ? null
+          : async (text) => {
+              asked.push(text);
+              return answer;
+            },
+      fetch: (async (_: unknown, init?: RequestInit) => {
+        methods.push(init?.method ?? "GET");
+        return Response.json([{ name: "Orders", kind: "topic", armId, waiting }]);
+      }) as typeof fetch,
+    });
+    return { ...ran, asked, isDeleted: methods.includes("DELETE") };
+  };
+  const line = "topic delete -n orders";
+  const refused = await attempt(line, 3, "");
+  assert.deepEqual([refused.code, refused.isDeleted], [1, false]);
+  assert.deepEqual(refused.asked, ["3 events wait in Orders and will be lost. Delete it? [y/N] "]);
+  assert.equal(refused.err, "posthorn: nothing was deleted\n");
+  const single = await attempt(line, 1, "y");
+  assert.deepEqual(single.asked, ["1 event waits in Orders and will be lost. Delete it? [y/N] "]);
+  assert.deepEqual([single.code, single.isDeleted], [0, true]);
+  for (const [given, waiting, answer] of [
+    [`${line} --yes`, 3, ""],
+    [`${line} -y`, 3, ""],
+    [line, 0, ""],
+    [line, 3, null],
+    ["topic delete -n other", 3, ""],
+  ] as const) {
+    const { code, asked, isDeleted } = await attempt(given, waiting, answer);
+    assert.deepEqual([code, asked, isDeleted], [0, [], true], given);
+  }
 });
 
 test("az's variables for the form and for errors are heeded", async () => {

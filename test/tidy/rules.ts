@@ -139,6 +139,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
     "src/store/sqlite/backup.ts",
     "src/store/story/",
   ],
+  "node:readline": ["src/main.ts"],
   "node:stream": ["src/runtime/"],
   "node:stream/promises": ["src/main.ts"],
   "node:stream/consumers": ["src/main.ts", "src/testing/"],

@@ -1,9 +1,11 @@
 // Topics, domains and the topics of domains, as `az eventgrid` creates, shows and changes them:
 // with the same requests and the same output.
 
+import type { TopicView } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { groupId } from "../../core/template/deployment-target.ts";
 import { isObject } from "../../core/template/expression.ts";
+import { isSameName } from "../../core/text/compare.ts";
 import { oneOf } from "../../core/text/setting-kinds.ts";
 import { type Client, type Outside, openClient, pathTo } from "../client.ts";
 import type { Result, Run } from "../command.ts";
@@ -110,8 +112,8 @@ function showing(idsOf: IdsOf): Run {
   };
 }
 
-export const deleteTopic = deleting((given, { env }) => topicIds(given, env, "topics"));
-export const deleteDomain = deleting((given, { env }) => topicIds(given, env, "domains"));
+export const deleteTopic = deletingAll("topics");
+export const deleteDomain = deletingAll("domains");
 export const deleteDomainTopic = deleting((given, { env }) => domainTopicIds(given, env));
 
 function deleting(idsOf: IdsOf): Run {
@@ -120,6 +122,30 @@ function deleting(idsOf: IdsOf): Run {
     for (const id of idsOf(given, outside)) await remove(client, id);
     return {};
   };
+}
+
+/** With its waiting events: a person is asked first. */
+function deletingAll(kind: TopicKind): Run {
+  const remove = deleting((given, { env }) => topicIds(given, env, kind));
+  return async (given, outside) => {
+    if (given.isOn("yes") !== true) {
+      await confirm(openClient(given, outside), topicIds(given, outside.env, kind), outside);
+    }
+    return await remove(given, outside);
+  };
+}
+
+/** Refusal: Conflict, when the person does not agree. */
+async function confirm(client: Client, ids: readonly string[], { question }: Outside) {
+  if (question === null) return;
+  const { value } = await client.get("/api/v1/topics");
+  const topics = (Array.isArray(value) ? value : []) as TopicView[];
+  for (const { name, armId, waiting } of topics) {
+    if (waiting === 0 || !ids.some((id) => isSameName(id, armId))) continue;
+    const what = waiting === 1 ? "1 event waits" : `${waiting} events wait`;
+    const answer = await question(`${what} in ${name} and will be lost. Delete it? [y/N] `);
+    if (!/^\s*y(es)?\s*$/i.test(answer)) throw new Refusal("Conflict", "nothing was deleted");
+  }
 }
 
 /** Also if it does not exist, as in Azure. Throws Complaint. */
