@@ -8,6 +8,7 @@ import type { Chronicle } from "./core/story/chronicle.ts";
 import { retentionOf } from "./room-options.ts";
 import { type BackupFolder, openBackups } from "./runtime/backups.ts";
 import { startWatch } from "./runtime/clock/real.ts";
+import { watchEventLoop } from "./runtime/event-loop.ts";
 import { MemoryStore } from "./store/memory.ts";
 import { storeFile } from "./store/sqlite/backup.ts";
 import { type Engine, FrontStore } from "./store/sqlite/front.ts";
@@ -58,6 +59,7 @@ export async function openStore(
     engine: measured(thread, deps.meter),
     // A clock that stands still cannot end that wait.
     gatherMs: config.clock === "virtual" ? 0 : gatherMs,
+    ...(config.clock !== "virtual" && { eventLoop: watchEventLoop() }),
     waitingCharsMax: config.publishQueueBytesMax,
     waitMsMax: config.publishWaitMaxMs,
     retryAfterMs,

@@ -33,6 +33,35 @@ test("what comes while a round is under way shares the next one", async () => {
   );
 });
 
+for (const isBusy of [true, false]) {
+  test(`publishes that come together wait for others: ${isBusy}, as the event loop is busy`, async () => {
+    const engine = new SlowEngine();
+    let waits = 0;
+    const store = new FrontStore({
+      engine,
+      activity: { begin: () => () => {} },
+      clock: {
+        now: () => startAt,
+        after(_, ring) {
+          waits += 1;
+          ring();
+          return () => {};
+        },
+      },
+      eventLoop: { isBusy: () => isBusy, turn: async () => {} },
+      ...{ gatherMs: 3, waitingCharsMax: 100_000, retryAfterMs: 1 },
+    });
+    for (let count = 1; count <= 3; count++) {
+      const appends = ["a", "b"].map((name) => store.append(routedTo([1], name), startAt));
+      await engine.runs(count);
+      engine.answer();
+      await Promise.all(appends);
+    }
+    assert.equal(waits > 0, isBusy);
+    await Promise.all([store.close(), engine.runs(4).then(() => engine.answer())]);
+  });
+}
+
 test("publishes are refused while more waits for the disk than is held", async () => {
   const engine = new SlowEngine();
   const store = new FrontStore({

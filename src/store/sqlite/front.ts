@@ -41,16 +41,25 @@ export interface Engine {
   close(): Promise<void>;
 }
 
+export interface EventLoop {
+  /** Whether it has next to no time left: rounds are then worth waiting for. */
+  isBusy(): boolean;
+  /** Resolves when everything that came in together has been handled. */
+  turn(): Promise<void>;
+}
+
 export interface FrontOptions {
   readonly engine: Engine;
   readonly activity: Activity;
   readonly clock: Clock;
   /**
-   * How long a round waits for more operations: publishes while others publish too, and
-   * settlements, which nobody waits for. A lone publish never waits. 0: no round ever waits, which
-   * a virtual clock needs.
+   * How long a round waits for more operations: settlements, which nobody waits for, and publishes
+   * while others publish too and the event loop is busy. A lone publish never waits. 0: no round
+   * ever waits, which a virtual clock needs.
    */
   readonly gatherMs: number;
+  /** The event loop that callers share; without it, as in a simulation, it is never waited for. */
+  readonly eventLoop?: EventLoop;
   /** Characters of events waiting for the disk, beyond which publishes are refused. */
   readonly waitingCharsMax: number;
   /** How long a publish may have to wait for the disk; beyond that, others are refused. */
@@ -239,7 +248,9 @@ export class FrontStore implements WholeStore {
     const { length } = this.#waiting;
     if (this.#isClosed || length >= fullRound) return false;
     const others = length - this.#appends - this.#settles;
-    return others === 0 && (this.#appends === 0 || this.#isCrowded);
+    const { eventLoop } = this.#options;
+    const isCrowded = this.#isCrowded && (eventLoop?.isBusy() ?? true);
+    return others === 0 && (this.#appends === 0 || isCrowded);
   }
 
   async #gather(): Promise<void> {
@@ -263,6 +274,7 @@ export class FrontStore implements WholeStore {
     let isNext = false;
     while (this.#waiting.length > 0 || sweep) {
       await this.#gather();
+      await this.#options.eventLoop?.turn();
       const waiting = this.#waiting;
       this.#waiting = [];
       // Sweeping is part of other rounds, so that it costs no round of its own and a busy store is
