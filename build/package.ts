@@ -48,7 +48,7 @@ async function bundle(): Promise<OutputChunk[]> {
       entryFileNames: "[name].js",
       chunkFileNames: "[name]-[hash].js",
       // Names are kept: traces of errors and the names of errors show them.
-      minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+      minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
       comments: { legal: false, annotation: false, jsdoc: false },
     },
   });

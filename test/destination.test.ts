@@ -162,7 +162,7 @@ test("a queue that is gone is waited for, and one event too large for it is give
   const [item] = await azurite.queued("orders");
   assert.equal(JSON.parse(item?.messageText ?? "{}").id, "a", "as it is, without Base64");
   await publish("orders", order("big", { data: "x".repeat(70_000) }));
-  const after = await advance("PT10M");
+  const after = await advance("PT5M");
   assert.equal(after.deadLettered, 1);
   const [letter] = await factsNamed("delivery.deadLettered", 1);
   assert.equal(letter?.reason, "UndeliverableDueToHttpRequestEntityTooLarge");

@@ -35,7 +35,7 @@ test("an order that the warehouse cannot read is kept for a person", async () =>
 
   const [id = ""] = await grid.publish("orders", { data: "unreadable" });
   await grid.attempted(id, 1);
-  await grid.advance("PT10M");
+  await grid.advance("PT5M");
   await grid.deadLettered(id);
 
   const [letter] = await grid.deadLetters();
