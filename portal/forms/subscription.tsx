@@ -30,7 +30,8 @@ import { ClauseFields, HeaderFields } from "./lists.tsx";
 
 const useStyles = makeStyles({
   words: { color: tokens.colorNeutralForeground2 },
-  schedule: { marginTop: tokens.spacingVerticalS },
+  // As high before it is drawn as after: what is below must not move under the pointer.
+  schedule: { marginTop: tokens.spacingVerticalS, minHeight: "120px" },
   wrong: { color: tokens.colorPaletteRedForeground1 },
   verdict: { display: "flex", flexDirection: "column", gap: tokens.spacingVerticalS },
 });
@@ -252,8 +253,15 @@ export function Schedule({
     ...(attemptsMax !== null && { maxDeliveryAttempts: attemptsMax as number }),
     ...(minutes !== null && { eventTimeToLiveInMinutes: minutes as number }),
   });
-  if (refused !== null) return <Text className={styles.wrong}>{refused.message}</Text>;
-  if (played === null) return <Text className={styles.words}>The schedule is being drawn …</Text>;
+  if (refused !== null || played === null) {
+    return (
+      <div className={styles.schedule}>
+        <Text className={refused === null ? styles.words : styles.wrong}>
+          {refused?.message ?? "The schedule is being drawn …"}
+        </Text>
+      </div>
+    );
+  }
   const { attempts, attemptsMade, end } = played;
   return (
     <div className={styles.schedule} aria-busy={isWaiting}>
