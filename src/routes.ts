@@ -20,8 +20,8 @@ import {
 import { signinRoutes } from "./control/signin/azure-signin.ts";
 import { isSignedIn, linkOf, type SessionDeps, sessionRoutes } from "./control/signin/session.ts";
 import { statusRoutes } from "./control/status.ts";
+import { isFromThisMachine } from "./core/access/foreign-page.ts";
 import type { Counts } from "./core/api/views.ts";
-import { isFromThisMachine } from "./core/foreign-page.ts";
 import type { RequestHead, Route } from "./core/request.ts";
 import { baseUrlOf } from "./core/request.ts";
 import { isLoopback } from "./core/text/setting-kinds.ts";

@@ -5,8 +5,8 @@
 // Deliberately absent: waiting and retrying. If the store cannot take the events now, the publish
 // is refused and the publisher has to retry.
 
+import { isFromPage, whyAstray } from "../core/access/foreign-page.ts";
 import type { Published } from "../core/event.ts";
-import { isFromPage, whyAstray } from "../core/foreign-page.ts";
 import type { Ids, Instant, Log, Meter, Routed, Store } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import {

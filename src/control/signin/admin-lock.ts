@@ -4,7 +4,7 @@
 // A browser can be misused: a page of another site can make it send requests to us, or reach us by
 // a name of its own. So requests without a bearer token are checked for that (`whyAstray`).
 
-import { isFromThisMachine, whyAstray } from "../../core/foreign-page.ts";
+import { isFromThisMachine, whyAstray } from "../../core/access/foreign-page.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { judgedBy, type RequestHead, type Route, verdictOf } from "../../core/request.ts";
 

@@ -5,7 +5,7 @@
 // a redirect: a browser that came from another site would not send the new cookie with it.
 
 import { hash } from "node:crypto";
-import { whyAstray } from "../../core/foreign-page.ts";
+import { whyAstray } from "../../core/access/foreign-page.ts";
 import type { Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply, Request, RequestHead, Route } from "../../core/request.ts";

@@ -1,7 +1,7 @@
-// Delays the answers to wrong credentials, as core/guessing.ts says. Both the table and the delayed
-// answers are bounded.
+// Delays the answers to wrong credentials, as core/access/guessing.ts says. Both the table and the
+// delayed answers are bounded.
 
-import { delayOf, type Guesses, guesserOf, guessesAfter } from "../../core/guessing.ts";
+import { delayOf, type Guesses, guesserOf, guessesAfter } from "../../core/access/guessing.ts";
 
 const addressesMax = 10_000;
 const heldMax = 1_000;

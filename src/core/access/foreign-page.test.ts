@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plainRequest } from "../../test/fixtures/request.ts";
+import { plainRequest } from "../../../test/fixtures/request.ts";
 import { isFromPage, isFromThisMachine, isNameOfThisMachine, whyAstray } from "./foreign-page.ts";
 
 test("this machine is called by its address or by a name that only it has", () => {

@@ -1,7 +1,7 @@
 // How wrong credentials are answered: the first few at once, and then more and more slowly for each
 // address, so that keys cannot be tried out quickly. A right credential is never slowed down.
 
-import type { Instant } from "./ports.ts";
+import type { Instant } from "../ports.ts";
 
 /** What is kept of an address that sent wrong credentials. */
 export interface Guesses {

@@ -3,8 +3,8 @@
 // rebinding). What such a page cannot do is to call us by an address, or by a name that only this
 // machine has.
 
-import type { RequestHead } from "./request.ts";
-import { isLoopback } from "./text/setting-kinds.ts";
+import type { RequestHead } from "../request.ts";
+import { isLoopback } from "../text/setting-kinds.ts";
 
 /** Methods that change nothing; what they answer a page from elsewhere cannot read. */
 const safeMethods = ["GET", "HEAD", "OPTIONS"];
