@@ -5,7 +5,7 @@
 // What is saved is consistent: a delivery without its event is left out, because there is nothing
 // to send, and so is an event without deliveries. Numbers continue above every number ever used.
 
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, linkSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Refusal } from "../../core/refusal.ts";
 import { isDiskError, openDatabase } from "./database.ts";
@@ -68,9 +68,10 @@ export function recoverStore(path: string, stamp: string): Recovery {
     into.close();
   }
   const former = `${path}.damaged-${stamp}`;
-  for (const ending of ["", "-wal"]) {
-    if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${former}${ending}`);
-  }
+  // The damaged store gets a second name, so that there is one under the first at every moment. Its
+  // log must not be read into the new one.
+  linkSync(path, former);
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${former}-wal`);
   renameSync(draft, path);
   writeSeal(path, "closed");
   return { ...rest, why: found, former };
