@@ -134,12 +134,20 @@ function lettersOf({ environment }: Site) {
 function openOwnApi(site: Site, door: SessionDeps): Api {
   const { config, environment, rooms, stack } = site;
   const { store, clock, ids, chronicle, sink, meter, openLog: log } = environment;
-  const { catalog, refresh, operator, switchboard, whyNotReady } = rooms;
+  const { catalog, directory, refresh, operator, switchboard, whyNotReady } = rooms;
   const { profile, defaults, health, endpointSendsMax } = rulesOf(config);
   const api = openApi({
     ...{ registry: store, ledger: store, backups: store.backups, redriven: store },
     ...{ memos: store, deliveries: store, sink, ids, meter },
-    ...{ catalog, refresh, operator, switchboard, whyNotReady, handshakes: rooms.handshakes },
+    ...{
+      catalog,
+      directory,
+      refresh,
+      operator,
+      switchboard,
+      whyNotReady,
+      handshakes: rooms.handshakes,
+    },
     ...{ clock, log, chronicle, retention: retentionOf(config), ...lettersOf(site) },
     ...{ profile, defaults, store: config.store, clockKind: config.clock },
     ...{ makeKey, every: startBeat, startedAt: clock.now(), version: versionOf() },

@@ -93,18 +93,19 @@ export async function openChronicle(
   deps: { readonly clock: Clock; readonly activity: Activity; readonly log: Log },
 ): Promise<OpenChronicle> {
   const retention = retentionOf(config);
+  const { storyTexts: texts } = config;
   if (!config.story) return { chronicle: openForgetful(), missing: null };
   if (config.store === "memory") {
     const onCut = (events: number) => deps.log.fact("warn", "story.cut", { events });
     const { clock } = deps;
-    return { chronicle: new MemoryChronicle({ clock, retention, onCut }), missing: null };
+    return { chronicle: new MemoryChronicle({ clock, retention, texts, onCut }), missing: null };
   }
   const link = await openStoryThread({ path: join(config.dataFolder, "story.db"), retention });
   const gatherMs = config.clock === "virtual" ? 0 : storyGatherMs;
   const { wasClosed, lastStored, setAside } = link;
   if (setAside !== null) deps.log.fact("warn", "story.damaged", { keptAs: setAside });
   return {
-    chronicle: new StoryFront({ ...deps, link, gatherMs }),
+    chronicle: new StoryFront({ ...deps, link, gatherMs, texts }),
     missing: { lastStored, isAfterCrash: !wasClosed },
   };
 }

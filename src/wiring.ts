@@ -81,6 +81,8 @@ export interface Rooms {
   readonly switchboard: Switchboard;
   /** As it was last read. */
   catalog(): LiveCatalog;
+  /** Who wants an event. */
+  readonly directory: Pick<Directory, "entry">;
   /** How often each subscription's advanced filters were evaluated, since the start. */
   readonly evaluations: Evaluations;
   /** Continues the handshakes that a restart interrupted, once we can be reached. */
@@ -197,6 +199,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     operator,
     switchboard: roster,
     catalog: () => catalog,
+    directory,
     evaluations,
     resume: (called) => handshakes.resume(called),
     refresh,

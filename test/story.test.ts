@@ -5,7 +5,13 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { DeliveryStory, EventSummary, Page, Story } from "../src/core/api/views.ts";
+import type {
+  DeliveryStory,
+  EventSummary,
+  Page,
+  ResentView,
+  Story,
+} from "../src/core/api/views.ts";
 import {
   boxIn,
   type Json,
@@ -114,7 +120,7 @@ test("a failing endpoint's story shows every attempt with its decision, and how 
   assert.equal(delivery.deadLetter?.account, "letters");
   assert.equal(delivery.deadLetter?.container, "box");
   assert.match(delivery.deadLetter?.blob ?? "", /^BILLING\/2030\/1\/1\/0\/[0-9a-f-]+\.json$/);
-  assert.equal(story.body, null, "everybody wanted it, and it waits nowhere any more");
+  assert.equal(story.body, waiting.body, "it is kept with its story");
   assert.equal(story.cut, null);
 });
 
@@ -323,4 +329,79 @@ test("what a removed subscription had waiting is told as dropped", async (t) => 
   await scene.advance("PT0S");
   const delivery = only(await tell(scene, "a"));
   assert.deepEqual([delivery.state, delivery.reason], ["dropped", "SubscriptionDeleted"]);
+});
+
+test("a kept event is sent again, delivered or not, to who matches now or to who is named", async (t) => {
+  const big = {
+    filter: {
+      advancedFilters: [{ operatorType: "NumberGreaterThan", key: "data.amount", value: 100 }],
+    },
+  };
+  const scene = await openShop(t, ({ url }) => ({
+    billing: sendTo(`${url}/billing`),
+    audit: sendTo(`${url}/audit`, big),
+  }));
+  await scene.publish("orders", [order("o-1")]);
+  await scene.advance("PT0S");
+  const before = await tell(scene, "o-1");
+  assert.deepEqual(before.deliveries, [{ subscription: "billing", state: "delivered" }]);
+
+  const again = await scene.ask<ResentView>("POST", `/events/${before.event}/resend`, {});
+  assert.deepEqual([again.id, again.subscriptions], ["o-1", ["billing"]]);
+  await scene.advance("PT0S");
+  const story = await tell(scene, again.event);
+  assert.equal(story.acceptedWith, "resend");
+  assert.deepEqual(story.deliveries, [{ subscription: "billing", state: "delivered" }]);
+  assert.deepEqual(
+    story.unmatched.map(({ subscription }) => subscription),
+    ["audit"],
+  );
+  assert.equal(story.body, before.body, "the publisher's event is sent as it was");
+
+  const named = await scene.ask<ResentView>("POST", "/events/o-1/resend", {
+    subscriptions: ["AUDIT"],
+  });
+  await scene.advance("PT0S");
+  assert.deepEqual(named.subscriptions, ["audit"], "whatever its filter");
+  assert.deepEqual((await tell(scene, named.event)).deliveries, [
+    { subscription: "audit", state: "delivered" },
+  ]);
+  assert.deepEqual(
+    scene.receiver.received.map(({ path }) => path),
+    ["/billing", "/billing", "/audit"],
+  );
+  await scene.ask("POST", "/events/o-1/resend", { subscriptions: ["nobody"] }, 404);
+  await scene.ask("POST", "/events/nothing/resend", {}, 404);
+});
+
+test("an event that was delivered to all is sent again only if its text is kept", async (t) => {
+  const subscriptions = ({ url }: Receiver) => ({ billing: sendTo(`${url}/billing`) });
+  const options = ["--clock-start", startAt, "--story-texts", "unmatched"];
+  const lean = await openShop(t, subscriptions, { options });
+  await lean.publish("orders", [order("o-1")]);
+  await lean.advance("PT0S");
+  const refused = await lean.ask<{ error: { message: string } }>(
+    "POST",
+    "/events/o-1/resend",
+    {},
+    409,
+  );
+  assert.match(refused.error.message, /only its story is kept.*--story-texts all/);
+});
+
+test("an event that still waits can be sent again, and a restart keeps what can be", async (t) => {
+  const folder = makeFolder(t);
+  const first = await openShop(t, ({ url }) => ({ billing: sendTo(`${url}/billing`) }), { folder });
+  await first.publish("orders", [order("o-1")]);
+  await first.advance("PT0S");
+  await first.program.end("SIGTERM");
+  const again = await openShop(t, ({ url }) => ({ billing: sendTo(`${url}/billing`) }), { folder });
+  again.receiver.answer = () => 503;
+  const one = await again.ask<ResentView>("POST", "/events/o-1/resend", {});
+  await again.advance("PT0S");
+  const two = await again.ask<ResentView>("POST", `/events/${one.event}/resend`, {});
+  await again.advance("PT0S");
+  assert.deepEqual((await tell(again, two.event)).deliveries, [
+    { subscription: "billing", state: "waiting" },
+  ]);
 });

@@ -82,6 +82,7 @@ test("without any setting the defaults are in force, and cannot be changed", () 
     healthRecoverAtOnce: 16,
     failureLog: "off",
     story: true,
+    storyTexts: "all",
     storyKeptMs: 604_800_000,
     storyBytesMax: 1_073_741_824,
     handshake: true,

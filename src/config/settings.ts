@@ -333,6 +333,15 @@ export const settings = {
     example: "off",
     about: "Whether the story of each event is kept: who matched, and every attempt.",
   }),
+  storyTexts: setting({
+    name: "story-texts",
+    kind: oneOf(["all", "unmatched"]),
+    default: "all",
+    example: "unmatched",
+    about:
+      "Which events are kept whole with their story, so that they can be read and sent again: all, " +
+      "or only those that some subscription did not want, to explain its filter.",
+  }),
   storyKeptMs: setting({
     name: "story-keep",
     kind: duration("P3650D"),

@@ -396,3 +396,17 @@ test("dead letters are listed, shown, tried without sending, and sent again", as
   assert.equal(none.code, none.err.includes("(NotFound)") ? 3 : 1, none.err);
   assert.match(none.err, /^posthorn: [^\n]+\n$/);
 });
+
+test("a delivered event is sent again by its id, to who matches or to who is named", async (t) => {
+  const { cli, receiver } = await openScene(t);
+  await cli.json("publish -t orders --id first --subject /orders/1");
+  await cli.broker.told("delivery.attempted", 1);
+  const again = await cli.run("event resend first -o table");
+  assert.match(
+    again.out,
+    /^sent first to orders again\n1 subscription matched: billing\nnext: posthorn explain \S+\n$/,
+  );
+  await cli.broker.told("delivery.attempted", 2);
+  assert.deepEqual(idsIn(receiver.received), ["first", "first"]);
+  assert.equal((await cli.run("event resend first -n nobody")).code, 3);
+});

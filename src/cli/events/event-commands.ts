@@ -130,6 +130,25 @@ const storyCommands: readonly Command[] = [
     prints: "value",
     load: async () => (await import("./explain.ts")).listEvents,
   },
+  {
+    words: "event resend",
+    about: "Send a kept event again, also one that was delivered.",
+    more:
+      "It goes to the subscriptions whose filters match it now, with the id, time and data it was " +
+      "published with.",
+    operands: { name: "EVENT", isRequired: true, about: "its id, the publisher's or the broker's" },
+    options: {
+      name: {
+        takes: "NAME…",
+        aliases: ["-n"],
+        isMany: true,
+        about: "Only to these subscriptions, whatever their filters.",
+      },
+    },
+    examples: ["posthorn event resend order-4711", "posthorn event resend order-4711 -n billing"],
+    prints: "value",
+    load: async () => (await import("./resend.ts")).resendEvent,
+  },
 ];
 
 const letterFilter: Options = {

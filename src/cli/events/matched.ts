@@ -52,20 +52,20 @@ export function drawPublished(
   const [id = null] = ids;
   const what = ids.length === 1 ? (id ?? "an event") : `${ids.length} events`;
   const lines = [`published ${what} to ${topic}`];
-  if (matched !== null) lines.push(wordsOf(matched.subscriptions), ...matched.held);
+  if (matched !== null) lines.push(sayMatched(matched.subscriptions), ...matched.held);
   lines.push(
     `next: posthorn ${id === null ? `event list -t ${topic}` : `explain ${quoted(String(id))}`}`,
   );
   return `${lines.join("\n")}\n`;
 }
 
-function wordsOf(names: readonly string[]): string {
+export function sayMatched(names: readonly string[]): string {
   if (names.length === 0) return "no subscription matched: nobody gets this";
   const what = names.length === 1 ? "1 subscription" : `${names.length} subscriptions`;
   return `${what} matched: ${names.join(", ")}`;
 }
 
 /** For a shell. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return /^[\w.:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -19,6 +19,7 @@ import { Live } from "./live.ts";
 import { liveEventsOf } from "./live-events.ts";
 import { type OverviewDeps, overviewHandlers } from "./overview.ts";
 import { RateHistory } from "./rate-history.ts";
+import { type ResendDeps, resendHandlers } from "./resend.ts";
 import { apiRoutes, type Handlers } from "./serve.ts";
 import { settingHandlers } from "./settings.ts";
 import { type SigningDeps, signingHandlers } from "./signing.ts";
@@ -33,6 +34,7 @@ export interface ApiDeps
     FlowDeps,
     HandshakeDeps,
     RedrivesDeps,
+    ResendDeps,
     SigningDeps,
     SimulateDeps,
     Omit<OverviewDeps, "pulse" | "profile"> {
@@ -67,6 +69,7 @@ export function openApi(deps: ApiDeps): Api {
     ...flowHandlers(deps),
     ...endpointHandlers(deps),
     ...eventHandlers(deps),
+    ...resendHandlers(deps),
     ...deadLetterHandlers(deps),
     ...redrives.handlers,
     ...simulateHandlers(deps),

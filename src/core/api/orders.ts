@@ -119,6 +119,19 @@ export const RedriveOrder = named(
 );
 export type RedriveOrder = Infer<typeof RedriveOrder>;
 
+export const ResendOrder = named(
+  "ResendOrder",
+  object({
+    subscriptions: optional(
+      about(
+        list(name, { min: 1, max: 500, allowed: "an array of 1 to 500 names of subscriptions" }),
+        "Only these, whatever their filters. Default: those whose filters match now.",
+      ),
+    ),
+  }),
+);
+export type ResendOrder = Infer<typeof ResendOrder>;
+
 export const drainOrder = object({
   perSecond: numberFrom(drainRange, "a number of events a second"),
 });

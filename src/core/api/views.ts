@@ -352,13 +352,10 @@ export const Story = named(
     acceptedWith: about(
       text,
       "`key1`, `key2`, `sas key1`, `bearer`, `none` (without auth), `notice` (our own), " +
-        "`redrive` (a dead letter sent again), or `unknown` when nothing was noted.",
+        "`redrive` (a dead letter sent again), `resend` (a kept event sent again), or `unknown` when nothing was noted.",
     ),
     traceparent: orNull(text),
-    body: about(
-      orNull(text),
-      "While it is kept: while it waits, or when a subscription did not match.",
-    ),
+    body: about(orNull(text), "While it waits, or as the setting `story-texts` says."),
     deliveryStories: list(DeliveryStory),
     unmatched: about(
       list(object({ subscription: text, clause: text, because: text })),
@@ -368,6 +365,17 @@ export const Story = named(
   }),
 );
 export type Story = Infer<typeof Story>;
+
+export const ResentView = named(
+  "Resent",
+  object({
+    event: about(text, "Our id of the new event, to follow it by."),
+    id: about(text, "The publisher's, as before."),
+    topic: text,
+    subscriptions: about(list(text), "Who gets it; empty: no filter matches it now."),
+  }),
+);
+export type ResentView = Infer<typeof ResentView>;
 
 // ── Dead letters ──────────────────────────────────────────────────────────────────────────────
 

@@ -109,10 +109,7 @@ export interface Member {
 /** All that is kept of one event. */
 export interface Entry extends Head, Particulars {
   readonly passages: readonly DeliveryNotes[];
-  /**
-   * Kept while some subscription did not match, so that the filter can be explained; null: removed,
-   * or not needed.
-   */
+  /** To explain filters, and to send it again; null: not kept (`StoryTexts`), or no room. */
   readonly text: string | null;
   /** The subscriptions that were considered; null: all matched, or it is no longer known. */
   readonly roll: readonly Member[] | null;
@@ -293,6 +290,9 @@ function fits(text: string, parts: readonly string[]): boolean {
   }
   return text.length - last.length >= place && text.endsWith(last);
 }
+
+/** Which events are kept with their text: all, or those that some subscription did not want. */
+export type StoryTexts = "all" | "unmatched";
 
 /** How long and how much is kept. */
 export interface Retention {

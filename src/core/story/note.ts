@@ -25,7 +25,7 @@ export interface AcceptedNote {
   readonly subject: string;
   readonly type: string;
   readonly domainTopic: string | null;
-  /** `key1`, `key2`, `sas key1`, `bearer`, `none`, `notice`, `redrive`. */
+  /** `key1`, `key2`, `sas key1`, `bearer`, `none`, `notice`, `redrive`, `resend`. */
   readonly acceptedWith: string;
   /**
    * The store's number, for lookups in its ledger; null: nothing matched, and it was not stored.

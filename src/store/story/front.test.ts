@@ -100,7 +100,7 @@ test("a chronicle that was not closed says so, and up to where it knew", async (
   const path = scratch(t);
   const fresh = new StoryEngine({ path, retention });
   assert.deepEqual([fresh.wasClosed, fresh.lastStored], [false, 0]);
-  const packer = new Packer({ notesMax: 9, charsMax: 9 }, startAt);
+  const packer = new Packer({ notesMax: 9, charsMax: 9, texts: "all" }, startAt);
   packer.add(accepted("a", { number: 41 }));
   packer.add(accepted("b", { number: 42 }));
   packer.add(accepted("c", { number: null, to: [] }));
@@ -116,7 +116,7 @@ test("a chronicle that was not closed says so, and up to where it knew", async (
 
 test("without room, texts are left out first, then what succeeded, and failures last", () => {
   const charsMax = 100;
-  const packer = new Packer({ notesMax: 4, charsMax }, startAt);
+  const packer = new Packer({ notesMax: 4, charsMax, texts: "all" }, startAt);
   const engine = new StoryEngine({ path: ":memory:", retention });
   packer.add(accepted("a"));
   packer.add(accepted("b"));

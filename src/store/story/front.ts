@@ -10,6 +10,7 @@ import {
   type EventQuery,
   type Listed,
   readCursor,
+  type StoryTexts,
 } from "../../core/story/chronicle.ts";
 import type { StoryNote } from "../../core/story/note.ts";
 import type { Aftermath } from "./engine.ts";
@@ -42,6 +43,8 @@ export interface StoryFrontOptions {
   readonly log: Log;
   /** How long notes are collected; 0: not at all, which a virtual clock needs. */
   readonly gatherMs: number;
+  /** Default: all. */
+  readonly texts?: StoryTexts;
 }
 
 /** What may wait for the disk. */
@@ -60,10 +63,11 @@ export class StoryFront implements Chronicle {
 
   constructor(options: StoryFrontOptions) {
     this.#options = options;
-    const { link, clock } = options;
+    const { link, clock, texts = "all" } = options;
     // If it was closed properly everything is known; otherwise each note of an earlier event
     // introduces it again.
-    this.#packer = new Packer(packLimits, link.wasClosed ? Number.NEGATIVE_INFINITY : clock.now());
+    const unseenUntil = link.wasClosed ? Number.NEGATIVE_INFINITY : clock.now();
+    this.#packer = new Packer({ ...packLimits, texts }, unseenUntil);
   }
 
   note(note: StoryNote): void {

@@ -27,6 +27,7 @@ import {
   type Retention,
   rankOf,
   readCursor,
+  type StoryTexts,
   seatOf,
   stateAfter,
   writeCursor,
@@ -66,6 +67,8 @@ interface Kept {
 export interface MemoryChronicleOptions {
   readonly clock: Pick<Clock, "now">;
   readonly retention: Retention;
+  /** Default: all. */
+  readonly texts?: StoryTexts;
   /** Called when undeliverable events had to be removed for lack of space. */
   readonly onCut: (count: number) => void;
 }
@@ -166,9 +169,10 @@ export class MemoryChronicle implements Chronicle {
       ...{ acceptedAt: note.at, number },
     };
     kept.particulars = particularsOf(event, acceptedWith, Buffer.byteLength(text));
-    if (hasUnmatched(note)) {
+    const isUnmatched = hasUnmatched(note);
+    if (isUnmatched) kept.roll = roll;
+    if (isUnmatched || this.#options.texts !== "unmatched") {
       kept.text = text;
-      kept.roll = roll;
       this.#grow(kept, text.length);
     }
     for (const subscription of to) {

@@ -12,6 +12,7 @@ import {
   memberOf,
   membersOf,
   particularsOf,
+  type StoryTexts,
   seatOf,
   stateAfter,
 } from "../../core/story/chronicle.ts";
@@ -52,6 +53,7 @@ export interface PackLimits {
   readonly charsMax: number;
   /** Beyond this, notes are left out. */
   readonly notesMax: number;
+  readonly texts: StoryTexts;
 }
 
 /** Of one batch, so that whoever reads waits for no more than one. */
@@ -174,7 +176,8 @@ export class Packer {
     const { event, id, subject, type, domainTopic, number, to, roll, at } = note;
     const { systemId, topic, text } = event;
     const isUnmatched = hasUnmatched(note);
-    const hasRoom = isUnmatched && this.#chars + text.length <= this.#limits.charsMax;
+    const isWanted = isUnmatched || this.#limits.texts === "all";
+    const hasRoom = isWanted && this.#chars + text.length <= this.#limits.charsMax;
     if (hasRoom) this.#chars += text.length;
     const particulars = particularsOf(event, note.acceptedWith, Buffer.byteLength(text));
     this.#flat.push("accepted", systemId, id, topic, domainTopic, subject, type, at, number);

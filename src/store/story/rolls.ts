@@ -24,17 +24,20 @@ export class Rolls {
     this.#statements.addRoll.run(this.#made, members);
   }
 
-  /** `told`: the number in the process that reports it; nothing is kept of an unknown one. */
+  /**
+   * `told`: the number in the process that reports it; 0: all matched, and there is nothing to
+   * explain. Nothing is kept of an unknown one.
+   */
   addText(entry: number, told: number, text: string | null): void {
-    const roll = this.#kept.get(told);
+    const roll = told === 0 && text !== null ? 0 : this.#kept.get(told);
     if (roll === undefined) return;
     this.#statements.addText.run(entry, roll, text);
-    this.#count(roll, 1);
+    if (roll > 0) this.#count(roll, 1);
   }
 
   removeText(entry: number): void {
     const roll = this.#statements.removeText.get(entry)?.roll as number | undefined;
-    if (roll !== undefined) this.#count(roll, -1);
+    if (roll !== undefined && roll > 0) this.#count(roll, -1);
   }
 
   #count(roll: number, delta: number): void {
