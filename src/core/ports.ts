@@ -7,6 +7,8 @@
 // core/deadletter/letter-store.ts, questions to endpoints in core/handshake/question.ts, spans in
 // core/tracing/span.ts.
 
+import type { Ownership } from "./cluster/ownership.ts";
+import type { Peers } from "./cluster/peers.ts";
 import type { Redriven } from "./deadletter/letter-store.ts";
 import type { Outcome } from "./delivery/outcome.ts";
 import type { Event } from "./event.ts";
@@ -202,7 +204,12 @@ export interface QueueCount extends Queue {
 }
 
 /** Everything a store does. */
-export type WholeStore = Store & Ledger & Steering & Registry & Memos & Redriven;
+export type WholeStore = Store &
+  Ledger &
+  Steering &
+  Registry &
+  Memos &
+  Redriven & { readonly ownership: Ownership; readonly peers: Peers };
 
 // ── Topics and subscriptions ──────────────────────────────────────────────────────────────────
 

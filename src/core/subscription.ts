@@ -155,6 +155,11 @@ export interface HandshakeExchange {
 export interface Subscription extends SubscriptionDraft {
   readonly id: SubscriptionId;
   readonly revision: number;
+  /**
+   * The slot whose owner serves it, as a store of several brokers says (core/cluster/slot.ts).
+   * Absent: that of its destination. No writer sets it.
+   */
+  readonly slot?: number;
 }
 
 /** *Differs:* the service requires three characters; see `topicNameRule`. */

@@ -6,6 +6,8 @@
 // between. Deliberately absent: standing claims. A wake here never brings deliveries; the port
 // allows that.
 
+import { everythingIsMine, type Ownership } from "../core/cluster/ownership.ts";
+import { noPeers, type Peers } from "../core/cluster/peers.ts";
 import type { RedrivenNote } from "../core/deadletter/letter-store.ts";
 import { redriveLimits } from "../core/deadletter/redrive.ts";
 import type { Event } from "../core/event.ts";
@@ -52,6 +54,8 @@ interface Row {
 const stages: readonly Stage[] = ["deliver", "deadLetter"];
 
 export class MemoryStore implements WholeStore {
+  readonly ownership: Ownership = everythingIsMine;
+  readonly peers: Peers = noPeers;
   readonly #rows = new Map<string, Row>();
   /** The rows of each queue, by due time and then by event. */
   readonly #lines = new Map<string, Row[]>();

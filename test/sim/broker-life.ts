@@ -119,6 +119,8 @@ export class Life {
 
   store(store: Everything): Everything {
     return {
+      ownership: store.ownership,
+      peers: store.peers,
       append: (routed, now) => this.guard("append", () => store.append(routed, now)),
       claim: (queue, want) => this.guard("claim", () => store.claim(queue, want)),
       settle: (settlements) => this.guard("settle", () => store.settle(settlements)),

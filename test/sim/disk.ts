@@ -114,6 +114,8 @@ class MemoryDisk implements Disk {
     const listeners = this.#listeners;
     const write = <T>(act: () => Promise<T>) => calls.through("registry", act, fail);
     const store: Everything = {
+      ownership: bare.ownership,
+      peers: bare.peers,
       append: (routed, now) => {
         const act = () => {
           this.#options.journal.appended(routed);

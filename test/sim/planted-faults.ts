@@ -237,6 +237,8 @@ export const plantedFaults: readonly PlantedFault[] = [
 /** The store with its verbs as plain functions, so that some can be replaced. */
 function bound(store: Everything): Everything {
   return {
+    ownership: store.ownership,
+    peers: store.peers,
     append: (routed, now) => store.append(routed, now),
     claim: (queue, want) => store.claim(queue, want),
     settle: (settlements) => store.settle(settlements),

@@ -5,6 +5,8 @@
 // The engine behind it may live on a thread of its own (openThread) or in this one (openInline,
 // for simulation).
 
+import { everythingIsMine, type Ownership } from "../../core/cluster/ownership.ts";
+import { noPeers, type Peers } from "../../core/cluster/peers.ts";
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
 import type { Event } from "../../core/event.ts";
 import type {
@@ -77,6 +79,9 @@ interface Waiting {
 }
 
 export class FrontStore implements WholeStore {
+  /** The file is locked to this process. */
+  readonly ownership: Ownership = everythingIsMine;
+  readonly peers: Peers = noPeers;
   readonly #options: FrontOptions;
   #waiting: Waiting[] = [];
   #waitingChars = 0;
