@@ -21,6 +21,8 @@ export interface Ownership {
    * slot now: from now on the owner of that one serves it.
    */
   handOver(subscription: SubscriptionId, to: Slot): Promise<void>;
+  /** Gives everything away, each slot as soon as nothing of it is in flight, and takes no more. */
+  leave(): Promise<void>;
 }
 
 export interface SlotListener {
@@ -33,6 +35,8 @@ export interface SlotListener {
   release(slots: readonly Slot[]): Promise<void>;
   /** No longer owned, whatever is in flight: it is aborted, and its settlements do not count. */
   lost(slots: readonly Slot[]): void;
+  /** Sends a second, roughly, of slots that have any. */
+  loads(): ReadonlyMap<Slot, number>;
 }
 
 /** For a store that only this process can use. */
@@ -41,4 +45,5 @@ export const everythingIsMine: Ownership = {
   isMine: () => true,
   listen: () => {},
   handOver: () => Promise.resolve(),
+  leave: () => Promise.resolve(),
 };
