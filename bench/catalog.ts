@@ -1,15 +1,10 @@
-// Scenario four: many subscriptions. What does one more put cost beside them, alone, fifty at once
+// Many subscriptions. What does one more put cost beside them, alone, fifty at once
 // and with a publish after it; and how long does a broker take to start whose file declares them?
 
 import { cpuSeconds, median, nowMs, untilQuiet } from "./measure.ts";
+import { findClosedPort } from "./ports.ts";
 import type { Result } from "./report.ts";
-import {
-  type BrokerServer,
-  findClosedPort,
-  makeDataFolder,
-  startBrokerWith,
-  subscriptionTo,
-} from "./servers.ts";
+import { type BrokerServer, makeDataFolder, startBrokerWith, subscriptionTo } from "./servers.ts";
 
 export interface CatalogOptions {
   readonly rounds: number;
@@ -85,17 +80,17 @@ async function measureBeside(count: number, options: CatalogOptions): Promise<Re
 
 /** Processor time of the broker, over as many puts as the time allows. */
 async function cpuMsPerPut(
-  { pid }: BrokerServer,
+  { pids }: BrokerServer,
   { puts, act }: { readonly puts: number; readonly act: () => Promise<void> },
   msMax: number,
 ): Promise<number> {
-  await untilQuiet(pid);
-  const before = cpuSeconds(pid);
+  await untilQuiet(pids);
+  const before = cpuSeconds(...pids);
   const endAt = nowMs() + msMax;
   let done = 0;
   for (; done < PUTS_PER_ROUND && nowMs() < endAt; done += puts) await act();
-  await untilQuiet(pid);
-  return ((cpuSeconds(pid) - before) * 1000) / done;
+  await untilQuiet(pids);
+  return ((cpuSeconds(...pids) - before) * 1000) / done;
 }
 
 async function ask(

@@ -43,10 +43,13 @@ process.on("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
 
 /** Ends a process we started: politely, then for good. */
-export async function endChild(child: ChildProcess, graceMs = 10_000): Promise<void> {
+export async function endChild(
+  child: ChildProcess,
+  { graceMs = 10_000, signal = "SIGTERM" as NodeJS.Signals } = {},
+): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
-  child.kill("SIGTERM");
+  child.kill(signal);
   const timer = setTimeout(() => child.kill("SIGKILL"), graceMs);
   await ended;
   clearTimeout(timer);

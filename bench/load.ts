@@ -1,9 +1,12 @@
-// The events of the bench: about a kilobyte each in the Event Grid schema, each with a number. A
-// request is one buffer written over and over, with only the numbers in it changed.
+// The events of the bench: about a kilobyte each in the Event Grid schema, each with a number and
+// the time at which it was sent. A request is one buffer written over and over, with only these
+// changed in it.
 
 const EVENT_BYTES = 1024;
 const ID_DIGITS = 10;
 const ID_MARK = Buffer.from('"id":"bench-');
+const TIME_DIGITS = 16;
+const TIME_MARK = Buffer.from('"sentAt":"');
 
 export interface Target {
   readonly port: number;
@@ -14,8 +17,8 @@ export interface Target {
 export interface ReusableRequest {
   readonly bytes: Buffer;
   readonly events: number;
-  /** Numbers the events from `first` on. */
-  number(first: number): void;
+  /** Numbers the events from `first` on, and says when they were sent; see `nowMs`. */
+  number(first: number, sentAtMs: number): void;
 }
 
 export function buildRequest(target: Target, events: number): ReusableRequest {
@@ -29,25 +32,41 @@ export function buildRequest(target: Target, events: number): ReusableRequest {
     "\r\n",
   ].join("\r\n");
   const bytes = Buffer.concat([Buffer.from(head), body]);
-  const offsets: number[] = [];
-  for (let at = bytes.indexOf(ID_MARK); at !== -1; at = bytes.indexOf(ID_MARK, at + 1)) {
-    offsets.push(at + ID_MARK.length);
-  }
+  const ids = endsOf(bytes, ID_MARK);
+  const times = endsOf(bytes, TIME_MARK);
   return {
     bytes,
     events,
-    number(first) {
-      for (const [index, offset] of offsets.entries()) writeDigits(bytes, offset, first + index);
+    number(first, sentAtMs) {
+      for (const [index, at] of ids.entries()) writeDigits(bytes, at, first + index, ID_DIGITS);
+      const micros = Math.round(sentAtMs * 1_000);
+      for (const at of times) writeDigits(bytes, at, micros, TIME_DIGITS);
     },
   };
 }
 
-/** The number of the first event in a delivery, or null if it is none of ours. */
-export function readNumber(body: Buffer): number | null {
-  const at = body.indexOf(ID_MARK);
+/** Where each mark ends. */
+function endsOf(bytes: Buffer, mark: Buffer): number[] {
+  const ends: number[] = [];
+  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1)) {
+    ends.push(at + mark.length);
+  }
+  return ends;
+}
+
+/** The numbers of the events in a delivery; none if it is none of ours. */
+export function readNumbers(body: Buffer): number[] {
+  return endsOf(body, ID_MARK).map((from) =>
+    Number(body.toString("latin1", from, from + ID_DIGITS)),
+  );
+}
+
+/** When the first event of a delivery was sent, in milliseconds; null if it is none of ours. */
+export function readSentAt(body: Buffer): number | null {
+  const at = body.indexOf(TIME_MARK);
   if (at === -1) return null;
-  const from = at + ID_MARK.length;
-  return Number(body.toString("latin1", from, from + ID_DIGITS));
+  const from = at + TIME_MARK.length;
+  return Number(body.toString("latin1", from, from + TIME_DIGITS)) / 1_000;
 }
 
 function buildEvent(): string {
@@ -57,15 +76,15 @@ function buildEvent(): string {
     eventType: "Bench.OrderPlaced",
     eventTime: "2024-01-01T00:00:00Z",
     dataVersion: "1.0",
-    data: { pad: "" },
+    data: { sentAt: "0".repeat(TIME_DIGITS), pad: "" },
   };
   event.data.pad = "x".repeat(EVENT_BYTES - JSON.stringify(event).length);
   return JSON.stringify(event);
 }
 
-function writeDigits(bytes: Buffer, offset: number, value: number): void {
+function writeDigits(bytes: Buffer, offset: number, value: number, digits: number): void {
   let rest = value;
-  for (let at = offset + ID_DIGITS - 1; at >= offset; at -= 1) {
+  for (let at = offset + digits - 1; at >= offset; at -= 1) {
     bytes[at] = 48 + (rest % 10);
     rest = Math.floor(rest / 10);
   }

@@ -1,36 +1,56 @@
-// `npm run bench`: what the broker costs, measured beside a yardstick in the same run. Publishers,
-// server and receiver are processes of their own on loopback. Needs Linux for /proc. Everything is
-// bounded in number and time, and whatever was started is ended.
+// `npm run bench`: what the broker costs, measured beside a yardstick and peers in the same run.
+// Publishers, servers and receiver are processes of their own on loopback. Needs Linux for /proc.
+// Everything is bounded in number and time, and whatever was started is ended.
 
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { runCatalog } from "./catalog.ts";
+import { runBatches, runFanOut, runSteady } from "./flow.ts";
 import { runMatching } from "./matching.ts";
 import { median } from "./measure.ts";
 import { type Result, renderLines, renderTable } from "./report.ts";
 import { makeDataFolder } from "./servers.ts";
-import { runSteady } from "./steady.ts";
+import { runSick } from "./sick.ts";
+import { runSoak } from "./soak.ts";
 import { runWaiting } from "./waiting.ts";
 
+/** Every scenario and what its table is about. */
+const titles = {
+  steady: "Events flow through one by one",
+  batch: "A hundred events in a request and in a delivery",
+  "fan-out": "One event to many subscriptions",
+  sick: "A healthy endpoint beside fifty dead and fifty hanging ones",
+  waiting: "Deliveries wait behind a dead endpoint",
+  matching: "Events find their subscriptions",
+  catalog: "One more subscription among many",
+  soak: "Events flow for minutes",
+} as const;
+
+type Scenario = keyof typeof titles;
+
 const HELP = `npm run bench -- [options]
-  --only steady|waiting|matching|catalog  one scenario instead of all four
+  --only NAME            one scenario instead of all: ${Object.keys(titles).join(", ")};
+                         a soak is run only if it is named
   --matching             the same as --only matching
   --system relay|broker  in steady: one system alone, without a ratio
+  --no-peers             without BullMQ and graphile-worker, and what they need
   --quick                a smoke run of a few seconds; its figures mean nothing
   --rounds N             measured rounds per system and load (5)
   --seconds N            length of a round (4)
-  --warm-up N            events per system before the first round (30000)
+  --warm-up N            deliveries per system before the first round (30000)
   --connections N        publishers' connections (32)
   --sends N              connections from the server to the receiver (64)
-  --rate N               events per second under the fixed load (2000)
+  --rate N               events per second under the fixed load (1000)
   --waiting N            deliveries behind the dead endpoint (1000000)
+  --copies N             in fan-out: subscriptions that get each event (20 and 100)
+  --minutes N            in soak: how long (10)
   --subscriptions N      in catalog: beside so many alone (10, 1000 and 5000)`;
 
-const RUN_MINUTES_MAX = 40;
+const RUN_MINUTES_MAX = 60;
 
-const scenarios = ["steady", "waiting", "matching", "catalog"] as const;
+const scenarios = Object.keys(titles) as Scenario[];
 
 function readOptions(args: readonly string[]) {
   const { values } = parseArgs({
@@ -46,22 +66,30 @@ function readOptions(args: readonly string[]) {
       "warm-up": { type: "string" },
       connections: { type: "string", default: "32" },
       sends: { type: "string", default: "64" },
-      rate: { type: "string", default: "2000" },
+      rate: { type: "string", default: "1000" },
+      "no-peers": { type: "boolean", default: false },
       waiting: { type: "string" },
+      copies: { type: "string", multiple: true },
+      minutes: { type: "string", default: "10" },
       subscriptions: { type: "string", multiple: true },
     },
   });
   const { quick } = values;
   return {
     isHelp: values.help,
-    only: oneOf("--only", values.matching ? "matching" : values.only, scenarios),
-    system: oneOf("--system", values.system, ["relay", "broker"]),
+    scenario: oneOf("--only", values.matching ? "matching" : values.only, scenarios),
+    only: oneOf("--system", values.system, ["relay", "broker"]),
+    hasPeers: !values["no-peers"] && !quick,
     rounds: wholeNumber("--rounds", values.rounds ?? (quick ? "1" : "5")),
     roundMs: 1000 * wholeNumber("--seconds", values.seconds ?? (quick ? "1" : "4")),
     warmUpEvents: wholeNumber("--warm-up", values["warm-up"] ?? (quick ? "500" : "30000")),
     connections: wholeNumber("--connections", values.connections),
     sends: wholeNumber("--sends", values.sends),
     perSecond: wholeNumber("--rate", values.rate),
+    minutes: wholeNumber("--minutes", values.minutes),
+    copies: (values.copies ?? (quick ? ["20"] : ["20", "100"])).map((text) =>
+      wholeNumber("--copies", text),
+    ),
     subscriptions: (values.subscriptions ?? (quick ? ["10", "100"] : ["10", "1000", "5000"])).map(
       (text) => wholeNumber("--subscriptions", text),
     ),
@@ -110,9 +138,20 @@ function measureFsync(): number {
   return Number(median(times).toFixed(3));
 }
 
-function print(title: string, results: readonly Result[]): void {
-  console.log(`\n## ${title}\n\n${renderTable(results)}\n\n${renderLines(results)}`);
-}
+type Options = ReturnType<typeof readOptions>;
+
+/** A text, or results that become a table. */
+const runs: Readonly<Record<Scenario, (options: Options) => Promise<readonly Result[]> | string>> =
+  {
+    steady: runSteady,
+    batch: runBatches,
+    "fan-out": (options) => runFanOut(options, options.copies),
+    sick: runSick,
+    waiting: runWaiting,
+    matching: () => runMatching(),
+    catalog: runCatalog,
+    soak: runSoak,
+  };
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
@@ -122,17 +161,13 @@ async function main(): Promise<void> {
     process.exit(1);
   }, RUN_MINUTES_MAX * 60_000);
   console.log(JSON.stringify(describeMachine()));
-  const isAsked = (name: (typeof scenarios)[number]) => (options.only ?? name) === name;
-  if (isAsked("steady")) {
-    const systems = options.system === null ? (["relay", "broker"] as const) : [options.system];
-    print("Events flow through", await runSteady({ ...options, systems }));
-  }
-  if (isAsked("waiting")) {
-    print("Deliveries wait behind a dead endpoint", await runWaiting(options));
-  }
-  if (isAsked("matching")) console.log(`\n## Events find their subscriptions\n\n${runMatching()}`);
-  if (isAsked("catalog")) {
-    print("One more subscription among many", await runCatalog(options));
+  for (const name of scenarios) {
+    const isAsked = options.scenario === null ? name !== "soak" : options.scenario === name;
+    if (!isAsked) continue;
+    const results = await runs[name](options);
+    const isText = typeof results === "string";
+    const shown = isText ? results : `${renderTable(results)}\n\n${renderLines(results)}`;
+    console.log(`\n## ${titles[name]}\n\n${shown}`);
   }
   clearTimeout(watchdog);
 }

@@ -1,4 +1,4 @@
-// Scenario three, in this process: what it costs to find the subscriptions for one event among a
+// In this process: what it costs to find the subscriptions for one event among a
 // thousand, beside finding it when there is one, and beside asking a thousand filters in turn. All
 // in one run, in rounds that take turns, so that the ratios mean something on a busy machine.
 // Parsing the event is not part of it.

@@ -2,7 +2,7 @@
 // Linux only), latencies in a histogram, medians because the machine is noisy.
 
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 const LATENCY_STEP_MS = 0.01;
@@ -10,14 +10,56 @@ const LATENCY_STEPS = 200_000;
 
 const TICKS_PER_SECOND = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
-/**
- * Seconds of processor time used by a process since it began, in all its threads, user and system.
- */
-export function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name in the second field may hold anything, so we count from its closing bracket.
+/** The fields of a /proc stat file after the name, which may hold anything. */
+function statFields(path: string): number[] {
+  const stat = readFileSync(path, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  return fields.map(Number);
+}
+
+/** Seconds of processor time of processes, their threads and children, user and system. */
+export function cpuSeconds(...pids: readonly number[]): number {
+  let ticks = 0;
+  for (const one of pids.flatMap((pid) => [pid, ...childrenOf(pid)])) {
+    const fields = statFields(`/proc/${one}/stat`);
+    // Its own user and system time, and that of children that have ended.
+    for (const place of [11, 12, 13, 14]) ticks += fields[place] ?? 0;
+  }
+  return ticks / TICKS_PER_SECOND;
+}
+
+function childrenOf(pid: number): number[] {
+  const path = `/proc/${pid}/task/${pid}/children`;
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  return text.split(" ").filter(Boolean).map(Number);
+}
+
+/** Seconds of processor time by thread, under its name and number. */
+export function threadSeconds(pid: number): Map<string, number> {
+  const seconds = new Map<string, number>();
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const folder = `/proc/${pid}/task/${thread}`;
+    const name = readFileSync(`${folder}/comm`, "utf8").trim();
+    const fields = statFields(`${folder}/stat`);
+    seconds.set(`${name} ${thread}`, ((fields[11] ?? 0) + (fields[12] ?? 0)) / TICKS_PER_SECOND);
+  }
+  return seconds;
+}
+
+/** Of all that was used between two readings, each thread's share in percent, the largest first. */
+export function threadShares(
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): { readonly name: string; readonly percent: number }[] {
+  const used = [...after].map(([key, seconds]) => ({
+    name: key.replace(/ \d+$/, ""),
+    seconds: seconds - (before.get(key) ?? 0),
+  }));
+  const all = used.reduce((sum, { seconds }) => sum + seconds, 0);
+  return used
+    .map(({ name, seconds }) => ({ name, percent: (100 * seconds) / Math.max(all, 1e-9) }))
+    .filter(({ percent }) => percent >= 0.5)
+    .sort((a, b) => b.percent - a.percent);
 }
 
 /** Memory of a process that is in RAM now, and the most that ever was. */
@@ -34,24 +76,25 @@ export function folderBytes(folder: string): number {
     .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
 }
 
-/** Milliseconds since 1970 with fractions: comparable between processes of one machine. */
+/** Milliseconds with fractions on the machine's one steady clock, the same in every process. */
 export function nowMs(): number {
-  return performance.timeOrigin + performance.now();
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1e3 + nanoseconds / 1e6;
 }
 
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Resolves when the process has used no processor time for `quietMs`, or after `withinMs`. */
+/** Resolves when the processes have used no processor time for `quietMs`, or after `withinMs`. */
 export async function untilQuiet(
-  pid: number,
+  pids: readonly number[],
   { quietMs = 400, withinMs = 15_000 } = {},
 ): Promise<void> {
   const endAt = nowMs() + withinMs;
-  for (let before = cpuSeconds(pid); nowMs() < endAt; ) {
+  for (let before = cpuSeconds(...pids); nowMs() < endAt; ) {
     await sleep(quietMs);
-    const after = cpuSeconds(pid);
+    const after = cpuSeconds(...pids);
     // One tick is what a timer or the collector of garbage costs.
     if (after - before <= 1.5 / TICKS_PER_SECOND) return;
     before = after;

@@ -90,10 +90,11 @@ async function publish(order: PublishOrder): Promise<Published> {
       if (isOver) return;
       sent += 1;
       inFlight += courier.request.events;
-      courier.request.number(next);
+      const first = next;
       next += courier.request.events;
       if (dueAt > nowMs()) await sleep(dueAt - nowMs());
       const sentAt = nowMs();
+      courier.request.number(first, sentAt);
       const status = await courier.send();
       inFlight -= courier.request.events;
       latencies.add(nowMs() - sentAt);

@@ -1,35 +1,45 @@
-// The receiver as a process of its own: answers 200 to every delivery and counts the numbers it
-// has seen, each once. No HTTP server, because its price would be paid in both systems and hide
-// the difference between them.
+// The receiver as a process of its own: answers 200 to every delivery, counts the events it has
+// seen, and how long they took to arrive. No HTTP server, because its price would be paid in every
+// system and hide the difference between them.
+//
+// Deliveries to a path that begins with `/hang` are never answered.
 
 import { createServer } from "node:net";
 import { answerParent } from "./intercom.ts";
-import { readNumber } from "./load.ts";
-import { nowMs } from "./measure.ts";
+import { readNumbers, readSentAt } from "./load.ts";
+import { Latencies, nowMs } from "./measure.ts";
 import { cutPieces } from "./wire.ts";
 
-export type ReceiverQuestion = { readonly kind: "reset" } | { readonly kind: "report" };
+export type ReceiverQuestion =
+  /** `copies`: how many subscriptions get each event; more than that are repeated ones. */
+  { readonly kind: "reset"; readonly copies: number } | { readonly kind: "report" };
 
 export interface Received {
   readonly port: number;
-  /** Different events received since the last reset. */
+  /** Events received since the last reset, each as often as there are copies of it. */
   readonly unique: number;
   readonly repeated: number;
   /** When the last of the different ones came; see `nowMs`. */
   readonly lastAt: number;
+  /** From the sending of a publish to its arrival here. */
+  readonly arrivalP50Ms: number;
+  readonly arrivalP99Ms: number;
 }
 
 const NUMBERS_MAX = 50_000_000;
 const OK = Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 
 const seen = new Uint8Array(NUMBERS_MAX);
+let latencies = new Latencies();
+let copies = 1;
 let unique = 0;
 let repeated = 0;
 let lastAt = 0;
 
 const server = createServer((socket) => {
   socket.setNoDelay(true);
-  const cut = cutPieces((_head, body) => {
+  const cut = cutPieces((head, body) => {
+    if (head.startsWith("POST /hang")) return;
     note(body);
     socket.write(OK);
   });
@@ -39,15 +49,18 @@ const server = createServer((socket) => {
 });
 
 function note(body: Buffer): void {
-  const number = readNumber(body);
-  if (number === null) return;
-  if (seen[number] === 1) {
-    repeated += 1;
-    return;
+  const now = nowMs();
+  const sentAt = readSentAt(body);
+  if (sentAt !== null) latencies.add(now - sentAt);
+  for (const number of readNumbers(body)) {
+    const times = (seen[number] ?? 0) + 1;
+    seen[number] = times;
+    if (times > copies) repeated += 1;
+    else {
+      unique += 1;
+      lastAt = now;
+    }
   }
-  seen[number] = 1;
-  unique += 1;
-  lastAt = nowMs();
 }
 
 const port = new Promise<number>((resolve) => {
@@ -57,11 +70,14 @@ const port = new Promise<number>((resolve) => {
   });
 });
 
-answerParent<ReceiverQuestion, Received>(async ({ kind }) => {
+answerParent<ReceiverQuestion, Received>(async (question) => {
   // Numbers are never used twice, so only the counts begin again.
-  if (kind === "reset") {
+  if (question.kind === "reset") {
+    copies = question.copies;
     unique = 0;
     repeated = 0;
+    latencies = new Latencies();
   }
-  return { port: await port, unique, repeated, lastAt };
+  const [arrivalP50Ms, arrivalP99Ms] = [latencies.quantile(0.5), latencies.quantile(0.99)];
+  return { port: await port, unique, repeated, lastAt, arrivalP50Ms, arrivalP99Ms };
 });

@@ -7,16 +7,17 @@ export type Result = { readonly scenario: string; readonly system: string } & Re
 /** A column: its title, the property it shows, and how many digits are worth reading. */
 type Column = readonly [title: string, property: string, digits: number];
 
-const STEADY: readonly Column[] = [
+const FLOW: readonly Column[] = [
   ["load", "load", 0],
   ["system", "system", 0],
   ["delivered/s", "deliveredPerSecond", 0],
-  ["CPU µs/event", "cpuMicrosPerEvent", 0],
+  ["CPU µs/delivery", "cpuMicros", 0],
   ["publish p50 ms", "p50Ms", 2],
-  ["publish p99 ms", "p99Ms", 2],
-  ["events per round", "delivered", 0],
-  ["repeated", "repeated", 0],
-  ["refused", "refused", 0],
+  ["p99", "p99Ms", 2],
+  ["arrival p50 ms", "arrivalP50Ms", 2],
+  ["p99 ", "arrivalP99Ms", 2],
+  ["busiest thread %", "busiestPercent", 0],
+  ["CPU ratio of each round, or share of each thread", "cpuRatios", 0],
 ];
 
 const WAITING: readonly Column[] = [
@@ -41,17 +42,27 @@ const CATALOG: readonly Column[] = [
   ["ready ms, file unchanged", "readyMs", 0],
 ];
 
+const SOAK: readonly Column[] = [
+  ["minutes", "minutes", 0],
+  ["deliveries", "deliveries", 0],
+  ["CPU µs/delivery", "cpuMicros", 0],
+  ["MiB at first", "firstMiB", 0],
+  ["MiB in the middle", "middleMiB", 0],
+  ["MiB at last", "lastMiB", 0],
+  ["second half, MiB/min", "growthMiBPerMinute", 2],
+];
+
 const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
-  steady: STEADY,
+  soak: SOAK,
   waiting: WAITING,
   catalog: CATALOG,
 };
 
 export function renderTable(results: readonly Result[]): string {
-  const columns = COLUMNS[results[0]?.scenario ?? ""] ?? STEADY;
+  const columns = COLUMNS[results[0]?.scenario ?? ""] ?? FLOW;
   const rows = results.map((result) =>
     columns.map(([, property, digits]) => {
-      const value = result[property];
+      const value = result[property] ?? (property === "cpuRatios" ? result.threads : undefined);
       if (typeof value !== "number") return value ?? "";
       // A row that compares two systems holds ratios.
       const isRatio = result.system.includes(" / ") && property !== "waiting";

@@ -1,25 +1,19 @@
-// The two systems under test as processes of their own, behind one face: where to publish, whose
-// processor time to count, how to end it. The broker is started by its command, like anybody's.
+// The broker under test as a process of its own, started by its command like anybody's, behind the
+// face that its peers have too: where to publish, whose processor time to count, how to end it.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { endChild, startPartner, watchChild } from "./intercom.ts";
+import { endChild, watchChild } from "./intercom.ts";
 import type { Target } from "./load.ts";
 import { nowMs } from "./measure.ts";
-import type { RelayQuestion, RelayState } from "./relay.ts";
-
-/** Where deliveries go, and over how many connections at most: the same for both systems. */
-export interface Receiver {
-  readonly port: number;
-  readonly connections: number;
-}
+import type { Receiver } from "./peers/doors.ts";
 
 export interface Server extends AsyncDisposable {
   readonly name: string;
-  readonly pid: number;
+  /** The processes whose processor time counts, with their children. */
+  readonly pids: readonly number[];
   readonly target: Target;
 }
 
@@ -32,20 +26,8 @@ export interface BrokerServer extends Server {
 
 const ROOT = join(import.meta.dirname, "..");
 const READY_MS_MAX = 300_000;
-const KEY = "bench-key-0123456789abcdef0123456789abcdef";
-const PATH = "/topics/orders/api/events";
-
-export async function startRelay(to: Receiver): Promise<Server & { state(): Promise<RelayState> }> {
-  const relay = startPartner<RelayQuestion, RelayState>("relay.ts");
-  const { port } = await relay.ask({ receiver: to });
-  return {
-    name: "relay",
-    pid: relay.pid,
-    target: { port, path: PATH, key: KEY },
-    state: () => relay.ask({}),
-    [Symbol.asyncDispose]: () => relay[Symbol.asyncDispose](),
-  };
-}
+export const key = "bench-key-0123456789abcdef0123456789abcdef";
+export const eventsPath = "/topics/orders/api/events";
 
 /**
  * A folder for a broker's store, on the disk of the checkout: a RAM disk would have a free fsync.
@@ -57,19 +39,43 @@ export function makeDataFolder(): { readonly path: string } & Disposable {
   const remove = (): void => rmSync(path, { recursive: true, force: true });
   // Also when the bench is interrupted, which skips everything that is disposed of in order.
   process.once("exit", remove);
-  return { path, [Symbol.dispose]: remove };
+  const dispose = () => {
+    process.off("exit", remove);
+    remove();
+  };
+  return { path, [Symbol.dispose]: dispose };
 }
 
-/** A broker with one subscription, to the receiver. */
-export function startBroker(dataFolder: string, to: Receiver): Promise<BrokerServer> {
-  const bench = subscriptionTo(`http://127.0.0.1:${to.port}/hook`);
-  const config = { topics: { orders: { key1: KEY, subscriptions: { bench } } } };
-  return startBrokerWith(dataFolder, config, ["--endpoint-concurrency", String(to.connections)]);
+export interface BrokerShape {
+  /** So many, each of which gets every event. */
+  readonly subscriptions?: number;
+  /** Events that a delivery may have. */
+  readonly batch?: number;
+  readonly more?: readonly string[];
+}
+
+/** A broker whose subscriptions all go to the receiver. */
+export function startBroker(
+  dataFolder: string,
+  to: Receiver,
+  { subscriptions = 1, batch = 1, more = [] }: BrokerShape = {},
+): Promise<BrokerServer> {
+  const names = Array.from({ length: subscriptions }, (_, index) => `bench-${index}`);
+  const draft = (name: string) => subscriptionTo(`http://127.0.0.1:${to.port}/${name}`, batch);
+  const drafts = Object.fromEntries(names.map((name) => [name, draft(name)]));
+  const config = { topics: { orders: { key1: key, subscriptions: drafts } } };
+  const sends = ["--endpoint-concurrency", String(to.connections)];
+  return startBrokerWith(dataFolder, config, [...sends, "--handshake", "off", ...more]);
 }
 
 /** A subscription as the file and ARM's API write it. */
-export function subscriptionTo(endpointUrl: string) {
-  return { destination: { endpointType: "WebHook", properties: { endpointUrl } } };
+export function subscriptionTo(endpointUrl: string, batch = 1) {
+  const batching = batch > 1 && {
+    maxEventsPerBatch: batch,
+    preferredBatchSizeInKilobytes: 1_024,
+  };
+  const properties = { endpointUrl, ...batching };
+  return { destination: { endpointType: "WebHook", properties } };
 }
 
 export async function startBrokerWith(
@@ -90,14 +96,14 @@ export async function startBrokerWith(
     const readyMs = nowMs() - startedAt;
     return {
       name: "broker",
-      pid: child.pid ?? 0,
-      target: { port, path: PATH, key: KEY },
+      pids: [child.pid ?? 0],
+      target: { port, path: eventsPath, key },
       readyMs,
       kill: async () => {
         child.kill("SIGKILL");
         await endChild(child);
       },
-      [Symbol.asyncDispose]: () => endChild(child, 30_000),
+      [Symbol.asyncDispose]: () => endChild(child, { graceMs: 30_000 }),
     };
   } catch (error) {
     await endChild(child);
@@ -131,16 +137,4 @@ function readPort(child: ChildProcess): Promise<number> {
   child.once("exit", () => reject(new Error(`the broker ended. It said:\n${said.join("\n")}`)));
   const timer = setTimeout(() => reject(new Error("the broker is not ready")), READY_MS_MAX);
   return promise.finally(() => clearTimeout(timer));
-}
-
-/** A port at which nobody listens: one that was free a moment ago. */
-export function findClosedPort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -1,18 +1,14 @@
-// Scenario two: many deliveries wait behind an endpoint that is down. What does the broker cost
+// Many deliveries wait behind an endpoint that is down. What does the broker cost
 // then: memory, disk, time to start, and is publishing still as fast as with an empty store? A
 // second broker with an empty store and the same dead endpoint takes turns with the full one.
 
 import { startPartner } from "./intercom.ts";
 import { folderBytes, median, residentBytes, untilQuiet } from "./measure.ts";
+import type { Receiver } from "./peers/doors.ts";
+import { findClosedPort } from "./ports.ts";
 import type { Published, PublishOrder } from "./publisher.ts";
 import type { Result } from "./report.ts";
-import {
-  type BrokerServer,
-  findClosedPort,
-  makeDataFolder,
-  type Receiver,
-  startBroker,
-} from "./servers.ts";
+import { type BrokerServer, makeDataFolder, startBroker } from "./servers.ts";
 
 export interface WaitingOptions {
   readonly waiting: number;
@@ -48,8 +44,8 @@ export async function runWaiting(options: WaitingOptions): Promise<Result[]> {
 
   const filled = await fill(brokers.full, options, publish);
   const publishing = await comparePublishing(brokers, options, publish);
-  const memory = residentBytes(brokers.full.pid);
-  const emptyMemory = residentBytes(brokers.empty.pid);
+  const memory = residentBytes(brokers.full.pids[0] as number);
+  const emptyMemory = residentBytes(brokers.empty.pids[0] as number);
 
   const clean = await restart(brokers, [emptyFolder.path, fullFolder.path], to, "stop");
   const killed = await restart(brokers, [emptyFolder.path, fullFolder.path], to, "kill");
@@ -73,7 +69,7 @@ export async function runWaiting(options: WaitingOptions): Promise<Result[]> {
       peakMemoryMiB: memory.peak / MEBIBYTE,
       readyMs: clean.fullMs,
       readyAfterKillMs: killed.fullMs,
-      memoryAfterRestartMiB: residentBytes(brokers.full.pid).now / MEBIBYTE,
+      memoryAfterRestartMiB: residentBytes(brokers.full.pids[0] as number).now / MEBIBYTE,
       diskMiB: folderBytes(fullFolder.path) / MEBIBYTE,
     },
     { ...base, system: "full / empty", publishedPerSecond: publishing.ratio },
@@ -108,7 +104,7 @@ async function comparePublishing(
   publish: Publish,
 ): Promise<{ empty: number; full: number; ratio: number }> {
   const measure = async (broker: BrokerServer): Promise<number> => {
-    await untilQuiet(broker.pid);
+    await untilQuiet(broker.pids);
     const { accepted, ms } = await publish({
       target: broker.target,
       connections: options.connections,

@@ -5,12 +5,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { startPartner } from "../bench/intercom.ts";
-import { buildRequest, readNumber } from "../bench/load.ts";
-import { cpuSeconds, Latencies, median } from "../bench/measure.ts";
+import { buildRequest, readNumbers, readSentAt } from "../bench/load.ts";
+import { cpuSeconds, Latencies, median, threadShares } from "../bench/measure.ts";
+import { startRelay } from "../bench/peers/start.ts";
 import type { Published, PublishOrder } from "../bench/publisher.ts";
 import type { Received, ReceiverQuestion } from "../bench/receiver.ts";
 import { renderTable } from "../bench/report.ts";
-import { startRelay } from "../bench/servers.ts";
+import { resultsOf } from "../bench/rounds.ts";
 import { cutPieces, statusOf } from "../bench/wire.ts";
 
 const TARGET = { port: 1, path: "/topics/orders/api/events", key: "k" };
@@ -44,11 +45,12 @@ test("a body of unknown length is refused loudly", () => {
 
 test("each event of a request is a kilobyte and has a number of its own", () => {
   const request = buildRequest(TARGET, 3);
-  request.number(41);
+  request.number(41, 1_234_567.891);
   let body = "";
   cutPieces((_head, bytes) => {
     body = bytes.toString();
-    assert.equal(readNumber(bytes), 41);
+    assert.deepEqual(readNumbers(bytes), [41, 42, 43]);
+    assert.equal(readSentAt(bytes), 1_234_567.891);
   })(request.bytes);
   const events: { id: string }[] = JSON.parse(body);
   const ids = ["bench-0000000041", "bench-0000000042", "bench-0000000043"];
@@ -82,6 +84,36 @@ describe("figures", () => {
     const after = cpuSeconds(process.pid);
     const own = (user + system) / 1e6;
     assert.ok(before - 0.02 <= own && own <= after + 0.02, `${before} ${own} ${after}`);
+  });
+
+  test("a thread's share is its part of what all used meanwhile", () => {
+    const before = new Map([["main 1", 5]]);
+    const after = new Map([
+      ["main 1", 8],
+      ["store 2", 1],
+    ]);
+    const shares = threadShares(before, after);
+    assert.deepEqual(shares, [
+      { name: "main", percent: 75 },
+      { name: "store", percent: 25 },
+    ]);
+  });
+
+  test("a ratio is of neighbouring rounds, with the rounds beside it", () => {
+    const round = (cpuMicros: number) => ({
+      ...{ deliveries: 1, deliveredPerSecond: 1, p50Ms: 1, p99Ms: 1 },
+      ...{ arrivalP50Ms: 1, arrivalP99Ms: 1, busiestPercent: 60, repeated: 0, refused: 0 },
+      ...{ threads: "main 60", cpuMicros },
+    });
+    const rounds = new Map([
+      ["relay", [round(100), round(200), round(100)]],
+      ["broker", [round(150), round(300), round(400)]],
+    ]);
+    const [, broker, ratio] = resultsOf("steady", "x", rounds, "broker");
+    assert.equal(broker?.cpuMicros, 300);
+    assert.equal(ratio?.system, "broker / relay");
+    assert.equal(ratio?.cpuMicros, 1.5);
+    assert.equal(ratio?.cpuRatios, "1.50 1.50 4.00");
   });
 
   test("a row that compares two systems shows ratios", () => {

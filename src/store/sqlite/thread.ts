@@ -33,7 +33,10 @@ export async function openThread(
 ): Promise<StoreThread> {
   const { onCrash, ...rest } = options;
   makePrivateFolder(dirname(options.path));
-  const worker = new Worker(new URL(import.meta.url), { workerData: { role, options: rest } });
+  const worker = new Worker(new URL(import.meta.url), {
+    name: "store",
+    workerData: { role, options: rest },
+  });
   let settle: { resolve(round: Round): void; reject(error: Error): void } | null = null;
   let crash: Error | null = null;
   let backedUp: ((reason: string | null) => void) | null = null;

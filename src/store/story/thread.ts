@@ -33,7 +33,10 @@ interface Asked {
 /** Refusal: InvalidSetting, when the file cannot be opened. */
 export async function openStoryThread(options: StoryOptions): Promise<StoryLink> {
   makePrivateFolder(dirname(options.path));
-  const worker = new Worker(new URL(import.meta.url), { workerData: { role, options } });
+  const worker = new Worker(new URL(import.meta.url), {
+    name: "stories",
+    workerData: { role, options },
+  });
   const opened = Promise.withResolvers<Extract<FromThread, { kind: "open" }>>();
   const asked: Asked[] = [];
   let broken: Error | null = null;
