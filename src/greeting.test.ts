@@ -32,7 +32,10 @@ test("what is otherwise is said otherwise", () => {
   assert.match(greet({ ...started, store: "memory" }), /events in memory, until it stops/);
   assert.match(greet({ ...started, store: "memory" }), /waiting events are lost\./);
   assert.match(greet(started), /waiting events are kept\./);
-  assert.match(greet({ ...started, clock: "virtual" }), /time stands still until POST http/);
+  assert.match(
+    greet({ ...started, clock: "virtual" }),
+    /time stands still: posthorn clock advance 1h/,
+  );
   assert.doesNotMatch(greet({ ...started, https: null }), /TLS/);
   assert.match(greet({ ...started, ca: null }), /TLS +https:\/\/127\.0\.0\.1:4438\n/);
   assert.match(greet({ ...started, http: null }), /publish +https:/);

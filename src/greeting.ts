@@ -21,7 +21,7 @@ export function greet(started: Greeting): string {
   const where = store === "memory" ? "in memory, until it stops" : `in ${data}`;
   const fate = store === "memory" ? "lost" : "kept";
   const base = http ?? https ?? "";
-  const time = started.clock === "virtual" ? `; time stands still until POST ${base}/clock` : "";
+  const time = started.clock === "virtual" ? "; time stands still: posthorn clock advance 1h" : "";
   const tls = https === null || http === null ? [] : [line("TLS", trusting(https, ca))];
   return [
     `Posthorn ${started.version} is ready: profile ${profile}, events ${where}${time}`,

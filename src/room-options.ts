@@ -44,6 +44,7 @@ export function rulesOf(config: Config): RoomRules {
       ? {
           ...handshakeRules,
           persistMs: config.handshakePersistMs,
+          refusedPersistMs: config.handshakeRefusedPersistMs,
           windowMs: config.handshakeWindowMs,
         }
       : null,

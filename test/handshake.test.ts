@@ -152,25 +152,36 @@ test("an endpoint that comes up a little later is asked again until it agrees", 
 
 test("an endpoint that fails for two minutes has failed, and may be asked again", async (t) => {
   const { broker, endpoint } = await openPair(t, {
-    reaction: () => ({ status: 404, body: "no hook" }),
+    reaction: () => ({ status: 500, body: "no hook" }),
   });
   const { verdict, subscription } = await broker.create({ url: `${endpoint.url}?code=secret` });
   await broker.advance(2 * minutes);
   assert.deepEqual(await verdict, {
     state: "Failed",
-    why: "Http POST request failed with response code 404.",
+    why: "Http POST request failed with response code 500.",
   });
   assert.deepEqual(await stateOf(broker), ["Failed", false]);
   assert.equal(endpoint.asked.at(-1)?.atMs, 2 * minutes);
   const exchanges = (await broker.record())?.handshake?.exchanges ?? [];
   assert.equal(exchanges.length, 6);
   assert.equal(exchanges[0]?.request, `POST ${endpoint.url}`, "without the query");
-  assert.equal(exchanges[0]?.answer, "404 no hook");
+  assert.equal(exchanges[0]?.answer, "500 no hook");
   endpoint.react(echo);
   const again = await broker.rooms.handshakes.rerun(subscription.id, { baseUrl: broker.url });
   assert.deepEqual(again, { state: "Succeeded" });
   assert.deepEqual(await stateOf(broker), ["Succeeded", true]);
   assert.notEqual(endpoint.asked.at(-1)?.code, endpoint.asked[0]?.code);
+});
+
+test("an endpoint that says no is asked for fifteen seconds", async (t) => {
+  const { broker, endpoint } = await openPair(t, { reaction: () => ({ status: 404, body: "" }) });
+  const { verdict } = await broker.create({ url: endpoint.url });
+  await broker.advance(2 * minutes);
+  assert.equal((await verdict).state, "Failed");
+  assert.deepEqual(
+    endpoint.asked.map(({ atMs }) => atMs),
+    [0, 5 * seconds, 15 * seconds],
+  );
 });
 
 test("what is not there cannot be asked again", async (t) => {

@@ -25,6 +25,7 @@ const nouns: Readonly<Record<string, string>> = {
   deadletter: "Undeliverable events that were kept.",
   redrive: "Dead letters that are being sent again.",
   endpoint: "Endpoints and their health.",
+  clock: "The virtual clock of a broker that has one.",
   config: "The settings of the broker.",
 };
 

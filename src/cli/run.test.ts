@@ -108,7 +108,7 @@ test("bad input is one line that says what would be right, and code 2; nobody is
     ["publish -t t --rate 5", /--rate must be left out without --count/],
     ["publish -t t --count 2 --size 5 --body 7", /--body must be a JSON object with --size/],
     ["tail --only everything", /--only must be published, attempt, ended/],
-    ["tail --for ever", /--for must be a length such as 45s, 10m, 2h30m or 500ms, and is "ever"/],
+    ["tail --for ever", /--for must be a duration such as 45s, 10m, 2h30m or PT45S, and is "ever"/],
     ["explain", /EVENT must be given: its id/],
     ["explain a b", /"b" has no place here: one EVENT is enough/],
     ["deadletter show", /ID must be given: its id in the list/],
@@ -118,7 +118,7 @@ test("bad input is one line that says what would be right, and code 2; nobody is
     ["deadletter redrive a --to-name s", /--to-topic-name and --to-name must be given together/],
     ["endpoint close", /ENDPOINT must be given: its name in the list/],
     ["simulate --outage 2h", /--outage must be FROM\.\.UNTIL such as 0s\.\.2h/],
-    ["simulate --outage 0s..soon", /--outage must be a length such as 45s/],
+    ["simulate --outage 0s..soon", /--outage must be a duration such as 45s/],
     ["simulate --outage 0s..2h:sleepy", /--outage must be a status from 200 to 599, or timeout/],
     [
       "simulate --outage 0s.. --then 503:5m",
@@ -139,7 +139,7 @@ test("bad input is one line that says what would be right, and code 2; nobody is
     ["listen --fail 3 --status 500*2", /--status must be a status alone with --fail COUNT/],
     ["listen --status 503 --then ok", /a step that another follows must say how long it lasts/],
     ["listen --drop lots", /--drop must be a share such as 10% or 0\.1/],
-    ["listen --delay 5", /--delay must be a length such as 45s/],
+    ["listen --delay 5", /--delay must be a duration such as 45s/],
     [
       "listen --secret abc",
       /--secret must be whsec_ and the base64 of 24 to 64 bytes, and is a text/,

@@ -262,6 +262,15 @@ export const settings = {
     example: "PT15S",
     about: "How long a failing handshake is retried.",
   }),
+  handshakeRefusedPersistMs: setting({
+    name: "handshake-refused-persist",
+    kind: duration("PT1H"),
+    default: "PT15S",
+    example: "PT2M",
+    about:
+      "The same when the endpoint says no: an unknown host, a refused connection, or a 4xx other " +
+      "than 408 and 429. Never longer than handshake-persist.",
+  }),
   defaultMaxEventsPerBatch: setting({
     name: "default-max-events-per-batch",
     kind: wholeNumber(batchRanges.maxEventsPerBatch),

@@ -4,7 +4,7 @@
 import type { Instant } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { Reply, Route } from "../core/request.ts";
-import { isoInstant, parseDuration, parseInstant } from "../core/text/time.ts";
+import { isoInstant, parseInstant, parseLength } from "../core/text/time.ts";
 import { checkMembers, refuseValue } from "../core/text/wording.ts";
 
 /** A clock that moves on request, and only when nothing is in progress. */
@@ -72,7 +72,7 @@ async function timesOf(clock: MovableClock) {
   };
 }
 
-/** `{"advance": "PT30S"}`, `{"to": "2030-01-01T00:00:00Z"}` or `{"to": "next"}`. */
+/** `{"advance": "30s"}`, `{"to": "2030-01-01T00:00:00Z"}` or `{"to": "next"}`. */
 function parseTarget(body: Uint8Array): Target {
   const members = checkMembers(parseJson(body), "the request", ["advance", "to"]);
   const { advance, to } = members;
@@ -82,9 +82,9 @@ function parseTarget(body: Uint8Array): Target {
   }
   if (to === "next") return { to };
   if (typeof to === "string") return { to: parseInstant(to, "to") };
-  if (typeof advance === "string") return { byMs: parseDuration(advance, "advance") };
+  if (typeof advance === "string") return { byMs: parseLength(advance, "advance") };
   throw to === undefined
-    ? refuseValue({ field: "advance", value: advance, allowed: "an ISO 8601 duration" })
+    ? refuseValue({ field: "advance", value: advance, allowed: "a duration such as 12h or PT12H" })
     : refuseValue({ field: "to", value: to, allowed: "an ISO 8601 instant, or next" });
 }
 
@@ -92,7 +92,7 @@ function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(body));
   } catch {
-    const example = `{"advance":"PT30S"}`;
+    const example = `{"advance":"30s"}`;
     throw new Refusal("InputJsonInvalid", `the request must be a JSON object such as ${example}`);
   }
 }

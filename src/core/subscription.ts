@@ -150,6 +150,8 @@ export interface HandshakeExchange {
   /** The status, or why there was none. */
   readonly answer: string;
   readonly verdict: string;
+  /** The answer was a no that asking again hardly changes. */
+  readonly isRefusal?: true;
 }
 
 export interface Subscription extends SubscriptionDraft {

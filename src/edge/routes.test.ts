@@ -66,6 +66,7 @@ async function openModule({ rules = {}, profile = "azure" }: Options = {}) {
       handshakes: {
         prepare: unused,
         begin: unused,
+        nextAskAt: unused,
         rerun: unused,
         notifyDeleted: ({ name }) => void told.push(name),
       },

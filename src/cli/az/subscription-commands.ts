@@ -76,6 +76,11 @@ const scopes: readonly Scope[] = [
   },
 ];
 
+const noWait: Option = { takes: null, about: "Do not wait for the endpoint to agree." };
+const waits =
+  "Waits until the endpoint has agreed, and shows each question and answer that leads to another " +
+  "try. Ctrl-C ends the wait and not the handshake.";
+
 function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[] {
   const one: Options = { name: named("the subscription"), ...source, ...deploymentOptions };
   const value = { prints: "value" } as const;
@@ -97,7 +102,8 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
       ...value,
       words: `${noun} create`,
       about: "Create a subscription, or replace it.",
-      options: { ...one, ...termsOptions },
+      more: waits,
+      options: { ...one, ...termsOptions, "no-wait": noWait },
       examples: [
         `posthorn ${noun} create -n billing ${example} --endpoint http://127.0.0.1:9000/`,
         `posthorn ${noun} create -n large ${example} --endpoint http://127.0.0.1:9000/ ` +
@@ -137,7 +143,8 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
       ...value,
       words: `${noun} update`,
       about: "Change a subscription; options that are not given change nothing.",
-      options: { ...one, ...termsOptions, ...amendOptions },
+      more: waits,
+      options: { ...one, ...termsOptions, ...amendOptions, "no-wait": noWait },
       examples: [
         `posthorn ${noun} update -n billing ${example} --subject-ends-with .jpg`,
         `posthorn ${noun} update -n billing ${example} --set retryPolicy.maxDeliveryAttempts=5`,

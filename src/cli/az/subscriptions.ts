@@ -5,12 +5,14 @@ import { Refusal } from "../../core/refusal.ts";
 import { groupId } from "../../core/template/deployment-target.ts";
 import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
-import { type Client, openClient, pathTo } from "../client.ts";
-import type { Run } from "../command.ts";
+import { type Client, type Outside, openClient, pathTo } from "../client.ts";
+import type { Result, Run } from "../command.ts";
+import { quoted } from "../events/matched.ts";
 import { toResource } from "../import/az-shape.ts";
 import type { ParsedOptions } from "../option.ts";
 import { amended, amends } from "./amend.ts";
 import { asListed } from "./as-listed.ts";
+import { followHandshake, howToGoOn } from "./follow-handshake.ts";
 import { placeIn, type Source, sourceIn, subscriptionId } from "./resource-names.ts";
 import {
   changedTerms,
@@ -20,7 +22,7 @@ import {
   identityIn,
   newTerms,
 } from "./subscription-body.ts";
-import { listAt, remove, write } from "./topics.ts";
+import { fail, listAt, remove } from "./topics.ts";
 
 function idIn(given: ParsedOptions, env: Readonly<Record<string, string | undefined>>): string {
   return subscriptionId(sourceIn(given, env), given.one("name") ?? "");
@@ -29,8 +31,43 @@ function idIn(given: ParsedOptions, env: Readonly<Record<string, string | undefi
 export const createSubscription: Run = async (given, outside) => {
   const id = idIn(given, outside.env);
   const body = newTerms(given);
-  return await write(openClient(given, outside), { method: "PUT", id, body });
+  const client = openClient(given, outside);
+  return await writeAsked({ client, given, outside }, { method: "PUT", id, body });
 };
+
+interface Asking {
+  readonly client: Client;
+  readonly given: ParsedOptions;
+  readonly outside: Outside;
+}
+
+/** Writes, shows how the endpoint is asked, and the result. Throws Complaint. */
+async function writeAsked(
+  { client, given, outside }: Asking,
+  { method, id, body }: { readonly method: string; readonly id: string; readonly body: object },
+): Promise<Result> {
+  const written = await client.send(method, pathTo(id), body);
+  const source = sourceIn(given, outside.env);
+  const asked = { source, name: given.one("name") ?? "", words: namingOf(given) };
+  if (given.isOn("no-wait") === true) {
+    outside.tell(`posthorn: not waiting; ${howToGoOn(asked)}\n`);
+    return {};
+  }
+  const end = await followHandshake(client, outside, { written, ...asked });
+  if (end.kind === "left") return { exitCode: 130 };
+  if (end.kind === "failed") fail(end.why);
+  return { value: asListed(await client.get(pathTo(id))) };
+}
+
+/** The options that name it, for a command to type. */
+function namingOf(given: ParsedOptions): string {
+  const naming = ["name", "source-resource-id", "topic-name", "domain-name", "domain-topic-name"];
+  const words = [...naming, "resource-group", "subscription"].flatMap((option) => {
+    const value = given.one(option);
+    return value === null ? [] : [option === "name" ? "-n" : `--${option}`, quoted(value)];
+  });
+  return words.join(" ");
+}
 
 export const deleteSubscription: Run = async (given, outside) => {
   const id = idIn(given, outside.env);
@@ -109,7 +146,7 @@ export const updateSubscription: Run = async (given, outside) => {
     const words = "what to change must be given, such as --subject-begins-with TEXT";
     throw new Refusal("InvalidSetting", words);
   }
-  return await write(client, { method: "PATCH", id, body });
+  return await writeAsked({ client, given, outside }, { method: "PATCH", id, body });
 };
 
 /** What was read is written back; a URL is read without its query, so the full URL is fetched. */

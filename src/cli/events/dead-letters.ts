@@ -5,9 +5,9 @@ import type { DeadLetterView, RedriveView } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { type Client, openClient } from "../client.ts";
 import type { CommandOutside, Result, Row, Run } from "../command.ts";
-import { rateOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
 import { openProgress } from "../print/progress.ts";
+import { rateOf } from "../rates.ts";
 
 const pollMs = 500;
 

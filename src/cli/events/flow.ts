@@ -2,11 +2,12 @@
 // broker's own API.
 
 import type { SubscriptionView } from "../../core/api/views.ts";
+import { parseLength } from "../../core/text/time.ts";
 import { apiPathOf, sourceIn } from "../az/resource-names.ts";
 import { openClient } from "../client.ts";
 import type { Row, Run } from "../command.ts";
-import { lengthOf, rateOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
+import { rateOf } from "../rates.ts";
 
 type Verb = "pause" | "resume" | "drain" | "skip" | "hasten" | "validate";
 
@@ -68,7 +69,7 @@ export const rotateSigning: Run = async (given, outside) => {
   const [secret, overlap] = [given.one("signing-secret"), given.one("overlap")];
   const { body } = await openClient(given, outside).send("POST", path, {
     ...(secret !== null && { secret }),
-    ...(overlap !== null && { overlapMs: lengthOf(overlap, "--overlap") }),
+    ...(overlap !== null && { overlapMs: parseLength(overlap, "--overlap") }),
     ...(given.isOn("off") === true && { off: true }),
   });
   return { value: body.secrets };

@@ -5,9 +5,9 @@ import { isObject } from "../../core/template/expression.ts";
 import { BrokerError } from "../broker-error.ts";
 import type { Client } from "../client.ts";
 import type { CommandOutside } from "../command.ts";
-import { rateOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
 import { openProgress } from "../print/progress.ts";
+import { rateOf } from "../rates.ts";
 import { bodyIn, makeEvent, send, type Target } from "./publish-request.ts";
 
 const sendsDefault = 8;

@@ -2,10 +2,10 @@
 
 import type { LiveEvent } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { parseLength } from "../../core/text/time.ts";
 import { BrokerError } from "../broker-error.ts";
 import { type Client, type Outside, openClient } from "../client.ts";
 import type { Run } from "../command.ts";
-import { lengthOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
 import { type Paint, painter } from "../print/output.ts";
 import type { ServerSent } from "./server-sent-events.ts";
@@ -17,7 +17,7 @@ export const tail: Run = async (given, outside) => {
   const client = openClient(given, outside);
   const abort = new AbortController();
   const ignore = outside.onSignal(() => abort.abort());
-  const lastMs = given.one("for") === null ? null : lengthOf(given.one("for") ?? "", "--for");
+  const lastMs = given.one("for") === null ? null : parseLength(given.one("for") ?? "", "--for");
   if (lastMs !== null) void outside.sleep(lastMs).then(() => abort.abort());
   const isFailed = given.isOn("failed") === true;
   const paint = painter(outside);

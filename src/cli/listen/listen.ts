@@ -1,13 +1,13 @@
 // `posthorn listen`: a scripted receiver that agrees to both handshakes, shows what arrives, and
 // prints counts at the end. It can subscribe itself to a topic.
 
+import { parseLength } from "../../core/text/time.ts";
 import { sourceIn, subscriptionId } from "../az/resource-names.ts";
 import { newTerms } from "../az/subscription-body.ts";
 import { fail } from "../az/topics.ts";
 import { BrokerError } from "../broker-error.ts";
 import { type Client, openClient, pathTo } from "../client.ts";
 import type { CommandOutside, Run } from "../command.ts";
-import { lengthOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
 import { drawReceivedIds, ReceivedIds } from "./received-ids.ts";
 import { responding } from "./respond.ts";
@@ -29,7 +29,7 @@ export const listen: Run = async (given, outside) => {
       if (count !== null && receivedIds.accepted >= count) done.resolve();
     },
   });
-  const lastMs = given.one("for") === null ? null : lengthOf(given.one("for") ?? "", "--for");
+  const lastMs = given.one("for") === null ? null : parseLength(given.one("for") ?? "", "--for");
   const host = given.one("host") ?? "127.0.0.1";
   const receiver = await outside.openReceiver({
     host,

@@ -6,9 +6,10 @@
 //   hang      no answer at all
 
 import { Refusal } from "../../core/refusal.ts";
+import { parseLength } from "../../core/text/time.ts";
 import { refuseValue } from "../../core/text/wording.ts";
-import { lengthOf, shareOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
+import { shareOf } from "../rates.ts";
 
 export type Deed =
   | { readonly kind: "answer"; readonly status: number }
@@ -56,14 +57,14 @@ export function scriptIn(given: ParsedOptions): Script {
   const delay = given.one("delay");
   return {
     steps: isOpen ? steps : [...steps, { deed: { kind: "answer", status: 200 }, ends: null }],
-    delayMs: delay === null ? 0 : lengthOf(delay, "--delay"),
+    delayMs: delay === null ? 0 : parseLength(delay, "--delay"),
     dropShare: drop === null ? 0 : shareOf(drop, "--drop"),
     retryAfter:
       asked === null
         ? null
         : /^\d+$/.test(asked)
           ? Number(asked)
-          : Math.ceil(lengthOf(asked, "--retry-after") / 1_000),
+          : Math.ceil(parseLength(asked, "--retry-after") / 1_000),
   };
 }
 
@@ -73,7 +74,7 @@ function stepOf(text: string, field: string): Step {
     count !== undefined
       ? { count: Number(count) }
       : length !== undefined
-        ? { ms: lengthOf(length, field) }
+        ? { ms: parseLength(length, field) }
         : null;
   return { deed: deedOf(does.toLowerCase(), text, field), ends };
 }

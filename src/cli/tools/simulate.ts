@@ -8,9 +8,9 @@
 
 import { endpointDoes, type SimulateOrder } from "../../core/api/orders.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { parseLength } from "../../core/text/time.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import type { Run } from "../command.ts";
-import { lengthOf } from "../lengths.ts";
 import type { ParsedOptions } from "../option.ts";
 import { painter } from "../print/output.ts";
 import { drawSimulation } from "./simulation-text.ts";
@@ -48,7 +48,7 @@ function orderIn(given: ParsedOptions): SimulateOrder {
     ...whole("backlog", "backlog"),
     ...deadLetterIn(given),
     ...(Object.keys(batch).length > 0 && { batch }),
-    ...(answer !== null && { answerMs: lengthOf(answer, "--answer") }),
+    ...(answer !== null && { answerMs: parseLength(answer, "--answer") }),
     ...whole("event-size", "eventBytes"),
     ...whole("allowed-rate", "allowedRate"),
     ...whole("seed", "seed"),
@@ -74,7 +74,7 @@ function spellsIn(given: ParsedOptions): readonly Spell[] {
       : {
           retryAfterMs: /^\d+$/.test(asked)
             ? Number(asked) * 1_000
-            : lengthOf(asked, "--retry-after"),
+            : parseLength(asked, "--retry-after"),
         };
   const spells: Spell[] = given
     .all("outage")
@@ -92,7 +92,7 @@ function spellsIn(given: ParsedOptions): readonly Spell[] {
     if (does === "") {
       throw refuseValue({ field: "--then", value: text, allowed: "DOES:LENGTH such as 503:10m" });
     }
-    const untilMs = fromMs + lengthOf(length, "--then");
+    const untilMs = fromMs + parseLength(length, "--then");
     spells.push({ fromMs, untilMs, ...doesIn(does, "--then"), ...retryAfterMs });
   }
   return spells;
@@ -105,8 +105,8 @@ function outageIn(text: string, option: string): Spell {
     throw refuseValue({ field: option, value: text, allowed });
   }
   return {
-    fromMs: from === "" ? 0 : lengthOf(from, option),
-    untilMs: until === "" ? null : lengthOf(until, option),
+    fromMs: from === "" ? 0 : parseLength(from, option),
+    untilMs: until === "" ? null : parseLength(until, option),
     ...doesIn(does, option),
   };
 }
@@ -117,7 +117,7 @@ function doesIn(text: string, option: string): Pick<Spell, "does" | "answerMs"> 
   if (status === undefined) return { does: endpointDoes.check(text, option) };
   return {
     does: endpointDoes.check(Number(status), option),
-    ...(length !== undefined && { answerMs: lengthOf(length, option) }),
+    ...(length !== undefined && { answerMs: parseLength(length, option) }),
   };
 }
 

@@ -4,7 +4,7 @@ import { simulateRateRange } from "../../core/api/orders.ts";
 import { batchRanges } from "../../core/delivery/batch.ts";
 import { profileNames } from "../../core/delivery/profile.ts";
 import { backlogRange } from "../../core/whatif/order.ts";
-import type { Command } from "../command.ts";
+import type { Command, Run } from "../command.ts";
 import type { Option } from "../option.ts";
 import { deliveryOptions, filterOptions, resourceGroup, subscription } from "../options.ts";
 
@@ -194,10 +194,38 @@ const portalCommand: Command = {
   load: async () => (await import("./backup-and-portal.ts")).openPortal,
 };
 
+type ClockModule = typeof import("./clock.ts");
+const clock = (pick: (module: ClockModule) => Run) => async () => pick(await import("./clock.ts"));
+
+const clockCommands: readonly Command[] = [
+  {
+    words: "clock show",
+    about: "Show the time of a broker with a virtual clock, and when something is due.",
+    options: {},
+    examples: ["posthorn clock show"],
+    prints: "value",
+    load: clock(({ showClock }) => showClock),
+  },
+  {
+    words: "clock advance",
+    about: "Move a virtual clock forward, with everything that is due on the way.",
+    operands: {
+      name: "HOW-FAR",
+      isRequired: true,
+      about: "a duration such as 12h, a time such as 2030-01-01T00:00:00Z, or next",
+    },
+    options: {},
+    examples: ["posthorn clock advance 12h", "posthorn clock advance next"],
+    prints: "value",
+    load: clock(({ advanceClock }) => advanceClock),
+  },
+];
+
 export const toolCommands: readonly Command[] = [
   portalCommand,
   simulateCommand,
   listenCommand,
+  ...clockCommands,
   backupCommand,
   completionCommand,
 ];

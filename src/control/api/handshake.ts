@@ -2,7 +2,7 @@
 
 import type { HandshakeView } from "../../core/api/views.ts";
 import { validationUrlOf } from "../../core/handshake/question.ts";
-import type { Clock, Log } from "../../core/ports.ts";
+import type { Clock, Instant, Log } from "../../core/ports.ts";
 import type { Request } from "../../core/request.ts";
 import { baseUrlOf } from "../../core/request.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
@@ -24,7 +24,8 @@ export function handshakeHandlers(
 ): Pick<Handlers, "showHandshake" | "repeatHandshake"> {
   const look = (asked: NamesSubscription & { readonly request: Request }) => {
     const subscription = namedSubscription(deps.catalog(), asked);
-    return viewOf(subscription, { now: deps.clock.now(), request: asked.request });
+    const nextAt = deps.handshakes.nextAskAt(subscription);
+    return viewOf(subscription, { now: deps.clock.now(), nextAt, request: asked.request });
   };
   return {
     showHandshake: look,
@@ -42,7 +43,11 @@ export function handshakeHandlers(
 /** The code is a secret between us and the endpoint, until a person is needed to pass it on. */
 function viewOf(
   subscription: Subscription,
-  { now, request }: { readonly now: number; readonly request: Request },
+  {
+    now,
+    nextAt,
+    request,
+  }: { readonly now: Instant; readonly nextAt: Instant | null; readonly request: Request },
 ): HandshakeView {
   const { state, handshake } = subscription;
   const isAwaited = state === "AwaitingManualAction" && handshake !== null && handshake.until > now;
@@ -52,9 +57,9 @@ function viewOf(
     validationUrl: isAwaited
       ? validationUrlOf(subscription, handshake, { baseUrl: baseUrlOf(request) })
       : null,
-    exchanges: (handshake?.exchanges ?? []).map(({ at, ...exchange }) => ({
-      at: isoInstant(at),
-      ...exchange,
+    nextAt: nextAt === null ? null : isoInstant(nextAt),
+    exchanges: (handshake?.exchanges ?? []).map(({ at, request, answer, verdict }) => ({
+      ...{ at: isoInstant(at), request, answer, verdict },
     })),
   };
 }

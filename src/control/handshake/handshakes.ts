@@ -28,7 +28,7 @@ import {
   validationUrlOf,
   wordsOfAnswer,
 } from "../../core/handshake/question.ts";
-import type { Clock, Ids, Log, Registry } from "../../core/ports.ts";
+import type { Clock, Ids, Instant, Log, Registry } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Route } from "../../core/request.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
@@ -113,6 +113,14 @@ export class Handshakes implements HandshakePort {
       this.#carry(run).finally(() => this.#end(run, { state: "Failed", why: overtaken })),
     );
     return promise;
+  }
+
+  nextAskAt(subscription: Subscription): Instant | null {
+    if (!this.#runs.has(subscription.id) || subscription.state === "AwaitingManualAction") {
+      return null;
+    }
+    const step = nextStep(subscription, { now: this.#deps.clock.now(), rules: this.#rules });
+    return step.kind === "rest" ? step.until : null;
   }
 
   async rerun(id: SubscriptionId, called: CallerUrl): Promise<Verdict> {
@@ -212,7 +220,10 @@ export class Handshakes implements HandshakePort {
       decision: decision.kind,
       ...(decision.kind === "askAgain" ? { waitMs: decision.at - now } : {}),
     });
-    await this.#conclude(run, decision, { at: now, request, answer: wordsOfAnswer(answer) });
+    await this.#conclude(run, decision, {
+      ...{ at: now, request, answer: wordsOfAnswer(answer) },
+      ...(finding.kind === "failed" && finding.isRefusal && { isRefusal: true }),
+    });
   }
 
   /** Writes a decision until the store accepts it, and ends the run if it was the last. */

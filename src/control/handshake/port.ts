@@ -3,6 +3,7 @@
 // also after a restart.
 
 import type { CallerUrl } from "../../core/handshake/question.ts";
+import type { Instant } from "../../core/ports.ts";
 import type {
   Handshake,
   Subscription,
@@ -43,6 +44,8 @@ export interface HandshakePort {
    * subscription ends the older handshake, as `Failed`.
    */
   begin(subscription: Subscription, called: CallerUrl): Promise<Verdict>;
+  /** When the endpoint is asked again; null: it is not, or is just being asked. */
+  nextAskAt(subscription: Subscription): Instant | null;
   /** Starts again with a new code, also after success. Refusal: NotFound. */
   rerun(id: SubscriptionId, called: CallerUrl): Promise<Verdict>;
   /**

@@ -229,6 +229,7 @@ export const HandshakeView = named(
   object({
     state: text,
     until: orNull(instant),
+    nextAt: about(orNull(instant), "When the webhook is asked again; null: it is not."),
     validationUrl: about(orNull(text), "For a person to call, while it is awaited."),
     exchanges: list(object({ at: instant, request: text, answer: text, verdict: text })),
   }),

@@ -24,6 +24,7 @@ const startedAt = Date.UTC(2030, 0, 1);
 const agreed: Finding = { kind: "agreed", allowedRate: 120, why: "Yes." };
 const heard: Finding = { kind: "heard", why: "Hm." };
 const failed: Finding = { kind: "failed", why: "No." };
+const refused: Finding = { kind: "failed", why: "No, never.", isRefusal: true };
 
 const begun = newHandshake({ code: "A", now: startedAt, pending: null, before: null }, rules);
 
@@ -56,12 +57,15 @@ const exchange = (atMs: number) => ({
   verdict: "No.",
 });
 
-const apply = (record: Asked, decision: HandshakeDecision, atMs = 0): Asked => ({
+const apply = (record: Asked, decision: HandshakeDecision, atMs = 0, isRefusal = false): Asked => ({
   ...record,
   ...(applyDecision(
     record,
     decision,
-    { exchange: exchange(atMs), now: startedAt + atMs },
+    {
+      exchange: { ...exchange(atMs), ...(isRefusal && { isRefusal }) },
+      now: startedAt + atMs,
+    },
     rules,
   ) as Asked),
 });
@@ -85,7 +89,7 @@ test("an endpoint that agrees is done, and one that says nothing is left to a pe
 });
 
 /** When an endpoint that always fails is asked, if each answer takes so long. */
-function askings(answerMs: number): number[] {
+function askings(answerMs: number, finding: Finding = failed): number[] {
   let record = asked();
   let now = startedAt;
   const at: number[] = [];
@@ -98,8 +102,8 @@ function askings(answerMs: number): number[] {
     assert.equal(step.kind, "ask");
     at.push(now - startedAt);
     now += answerMs;
-    const decision = decideHandshake(record.handshake, failed, { now, rules });
-    record = apply(record, decision, now - startedAt);
+    const decision = decideHandshake(record.handshake, finding, { now, rules });
+    record = apply(record, decision, now - startedAt, finding === refused);
     if (decision.kind === "fail") return at;
     assert.equal(decision.kind, "askAgain");
   }
@@ -107,6 +111,10 @@ function askings(answerMs: number): number[] {
 
 test("an endpoint that fails is asked again after 5 s, then ever later, for two minutes", () => {
   assert.deepEqual(askings(0), [0, 5_000, 15_000, 35_000, 75_000, 120_000]);
+});
+
+test("an endpoint that says no is asked again for fifteen seconds", () => {
+  assert.deepEqual(askings(0, refused), [0, 5_000, 15_000]);
 });
 
 test("an endpoint that never answers within 30 s is asked again after 5 s more", () => {

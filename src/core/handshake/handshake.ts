@@ -12,7 +12,8 @@
 // The validation URL agrees while asking, too: an endpoint may call it before it answers us.
 //
 // *Differs:* Event Grid fails after a few attempts within a minute; we persist for longer, so that
-// an endpoint that is deployed together with its subscription may start a little later.
+// an endpoint that is deployed together with its subscription may start a little later. One that
+// answers no gets less time than one that is silent.
 
 import type { Instant } from "../ports.ts";
 import type {
@@ -37,6 +38,8 @@ export interface HandshakeRules {
   readonly growth: number;
   /** From the beginning to the last question to an endpoint that fails. */
   readonly persistMs: number;
+  /** The same for one that says no: an unknown host, a refused connection, a 4xx. */
+  readonly refusedPersistMs: number;
   /** From the beginning to the last time at which the validation URL may be called. */
   readonly windowMs: number;
   /** How many exchanges are kept. */
@@ -49,6 +52,7 @@ export const handshakeRules: HandshakeRules = {
   firstRetryMs: 5_000,
   growth: 2,
   persistMs: 120_000,
+  refusedPersistMs: 15_000,
   windowMs: 600_000,
   exchangesMax: 20,
 };
@@ -108,7 +112,8 @@ export function decideHandshake(
       return { kind: "await", why };
     case "failed": {
       const asked = handshake.exchanges.length + 1;
-      const at = askAgainAt(handshake.startedAt, { asked, lastAt: now, rules });
+      const isRefusal = finding.isRefusal === true;
+      const at = askAgainAt(handshake.startedAt, { asked, lastAt: now, isRefusal, rules });
       return at === null ? { kind: "fail", why } : { kind: "askAgain", at, why };
     }
     default:
@@ -119,10 +124,16 @@ export function decideHandshake(
 /** The wait grows, and the last question is at the very end of the time allowed. */
 function askAgainAt(
   startedAt: Instant,
-  last: { readonly asked: number; readonly lastAt: Instant; readonly rules: HandshakeRules },
+  last: {
+    readonly asked: number;
+    readonly lastAt: Instant;
+    readonly isRefusal: boolean;
+    readonly rules: HandshakeRules;
+  },
 ): Instant | null {
-  const { asked, lastAt, rules } = last;
-  const endAt = startedAt + rules.persistMs;
+  const { asked, lastAt, isRefusal, rules } = last;
+  const { persistMs, refusedPersistMs } = rules;
+  const endAt = startedAt + (isRefusal ? Math.min(persistMs, refusedPersistMs) : persistMs);
   if (lastAt >= endAt) return null;
   return Math.min(endAt, lastAt + rules.firstRetryMs * rules.growth ** (asked - 1));
 }
@@ -149,7 +160,8 @@ export function nextStep(
   }
   const last = exchanges.at(-1);
   if (last === undefined) return { kind: "ask" };
-  const at = askAgainAt(startedAt, { asked: exchanges.length, lastAt: last.at, rules });
+  const { at: lastAt, isRefusal = false } = last;
+  const at = askAgainAt(startedAt, { asked: exchanges.length, lastAt, isRefusal, rules });
   return at === null || at <= now ? { kind: "ask" } : { kind: "rest", until: at };
 }
 

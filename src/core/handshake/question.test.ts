@@ -132,11 +132,12 @@ test("a 200 without a code leaves it to a person", () => {
 });
 
 test("any other status is a failure, a 202 too, even with the code", () => {
-  for (const status of [201, 202, 204, 301, 400, 404, 500, 503]) {
+  for (const status of [201, 202, 204, 301, 400, 404, 408, 429, 500, 503]) {
     const finding = judged(answered(status, `{"validationResponse":"${code}"}`));
     assert.deepEqual(finding, {
       kind: "failed",
       why: `Http POST request failed with response code ${status}.`,
+      ...((status === 400 || status === 404) && { isRefusal: true }),
     });
   }
 });

@@ -33,8 +33,11 @@ export type EndpointAnswer =
       readonly headers: Readonly<Record<string, string | string[] | undefined>>;
       readonly body: string;
     }
-  /** `why` is a sentence without secrets. */
-  | { readonly kind: "noReply"; readonly why: string };
+  /**
+   * `why` is a sentence without secrets. `isRefusal`: there is no such host, or nothing listens
+   * there.
+   */
+  | { readonly kind: "noReply"; readonly why: string; readonly isRefusal?: true };
 
 export type Question = Omit<Parameters<Ask>[0], "waitMs" | "signal">;
 
@@ -43,7 +46,8 @@ export type Finding =
   | { readonly kind: "agreed"; readonly allowedRate: number | null; readonly why: string }
   /** It is there and accepted the question without answering it: a person may answer. */
   | { readonly kind: "heard"; readonly why: string }
-  | { readonly kind: "failed"; readonly why: string };
+  /** `isRefusal`: a no, and neither silence nor trouble; asking again hardly changes it. */
+  | { readonly kind: "failed"; readonly why: string; readonly isRefusal?: true };
 
 /** The origin we name. Endpoints that check it were written for the service. */
 const origin = "eventgrid.azure.net";
@@ -176,7 +180,8 @@ function cloudEventBody(occasion: Occasion, type: string, data: unknown): string
 export function judge(question: Question, code: string, answer: EndpointAnswer): Finding {
   const { method } = question;
   if (answer.kind === "noReply") {
-    return { kind: "failed", why: `The HTTP ${method} request got no answer: ${answer.why}` };
+    const why = `The HTTP ${method} request got no answer: ${answer.why}`;
+    return { kind: "failed", why, ...(answer.isRefusal && { isRefusal: true }) };
   }
   return method === "OPTIONS" ? judgeHeaders(answer) : judgeBody(code, answer);
 }
@@ -225,8 +230,11 @@ function judgeHeaders({ status, headers }: Answered): Finding {
   return { kind: "heard", why };
 }
 
+/** A client's mistake stays one, unless it is about time (408) or number (429). */
 function failedWith(method: string, status: number): Finding {
-  return { kind: "failed", why: `Http ${method} request failed with response code ${status}.` };
+  const why = `Http ${method} request failed with response code ${status}.`;
+  const isRefusal = status >= 400 && status < 500 && status !== 408 && status !== 429;
+  return { kind: "failed", why, ...(isRefusal && { isRefusal }) };
 }
 
 /** Requests a minute; null for an asterisk, for nothing and for what is not a number. */

@@ -4,7 +4,7 @@
 
 import type { Instant } from "../ports.ts";
 import type { Range } from "./check.ts";
-import { parseDuration, parseInstant } from "./time.ts";
+import { parseInstant, parseLength } from "./time.ts";
 import { refuseValue } from "./wording.ts";
 
 export interface Kind<T> {
@@ -70,12 +70,12 @@ export function seconds(range: Range): Kind<number> {
 
 /** `max` is the longest allowed, as written. */
 export function duration(max: string): Kind<number> {
-  const allowed = `an ISO 8601 duration such as PT30S, at most ${max}`;
+  const allowed = `a duration such as 30s, 2h30m or PT30S, at most ${max}`;
   return {
     allowed,
     parse(text, field) {
-      const ms = parseDuration(text, field);
-      if (ms > parseDuration(max, field)) throw refuseValue({ field, value: text, allowed });
+      const ms = parseLength(text, field);
+      if (ms > parseLength(max, field)) throw refuseValue({ field, value: text, allowed });
       return ms;
     },
   };

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Clock } from "../ports.ts";
 import { Refusal } from "../refusal.ts";
-import { isoInstant, parseDuration, parseInstant, sleep, wordsOfMs } from "./time.ts";
+import { isoInstant, parseDuration, parseInstant, parseLength, sleep, wordsOfMs } from "./time.ts";
 
 function refused(act: () => unknown): string {
   try {
@@ -150,4 +150,29 @@ test("a sleep ends early, without an error, when its signal aborts", async () =>
   assert.equal(clock.alarms.size, 0, "its alarm is called off");
   await sleep(clock, 5, abort.signal);
   assert.equal(clock.alarms.size, 0, "an aborted signal sets no alarm");
+});
+
+test("durations are read as people write them, and as ISO 8601", () => {
+  const table: [string, number][] = [
+    ["0", 0],
+    ["500ms", 500],
+    ["45s", 45_000],
+    ["1.5s", 1_500],
+    ["10m", 600_000],
+    ["10min", 600_000],
+    ["2h30m", 9_000_000],
+    ["1d", 86_400_000],
+    ["PT2H", 7_200_000],
+  ];
+  for (const [text, ms] of table) assert.equal(parseLength(text, "f"), ms, text);
+});
+
+test("what is no duration is refused with what would be one", () => {
+  for (const text of ["5", "5 s", "", "PTX", "-5s", "1y", "99999999d"]) {
+    assert.match(
+      refused(() => parseLength(text, "--for")),
+      /^--for must be a/,
+      text,
+    );
+  }
 });

@@ -62,6 +62,33 @@ export function parseDuration(text: string, field: string): number {
   return ms;
 }
 
+const shortUnitsMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: secondMs,
+  m: minuteMs,
+  min: minuteMs,
+  h: hourMs,
+  d: dayMs,
+};
+const shortForm = /^(?:\d+(?:\.\d+)?(?:ms|min|s|m|h|d))+$/;
+
+/**
+ * Milliseconds of a duration as people write it, `45s` or `2h30m`, or as in ISO 8601. Refusal:
+ * InvalidSetting, naming `field`.
+ */
+export function parseLength(text: string, field: string): number {
+  if (/^P/i.test(text)) return parseDuration(text, field);
+  if (text === "0") return 0;
+  const refuse = (allowed: string) => refuseValue({ field, value: text, allowed });
+  if (!shortForm.test(text)) throw refuse("a duration such as 45s, 10m, 2h30m or PT45S");
+  let ms = 0;
+  for (const [, amount, unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ms|min|s|m|h|d)/g)) {
+    ms += Number(amount) * (shortUnitsMs[unit] ?? 0);
+  }
+  if (ms > durationMsMax) throw refuse("a duration of at most 36525d");
+  return Math.round(ms);
+}
+
 const instantForm =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})$/i;
 

@@ -127,7 +127,7 @@ function hear(resolve: (answer: EndpointAnswer) => void, bodyBytesMax: number): 
     onResponseError(_controller, error) {
       // An answer that breaks off after its head is still an answer.
       if (head !== null) finish();
-      else resolve({ kind: "noReply", why: wordsOfSilence(error) });
+      else resolve({ kind: "noReply", why: wordsOfSilence(error), ...refusalIn(error) });
     },
   };
 }
@@ -142,6 +142,12 @@ function wordsOfSilence(error: Error): string {
   const silence = silenceOf(error);
   const cause = silence === "dns" || silence === "tls" ? causes[silence] : causes.connection;
   return `${cause}: ${wordsOf(error)}`;
+}
+
+/** Of several addresses the last one's code counts. */
+function refusalIn(error: Error): { readonly isRefusal?: true } {
+  const isRefusal = "code" in error && /^(ECONNREFUSED|ENOTFOUND)$/.test(String(error.code));
+  return isRefusal ? { isRefusal } : {};
 }
 
 function silence(why: string): Promise<EndpointAnswer> {
