@@ -104,10 +104,12 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
   const directory = new Directory(catalog, evaluations);
   const watchers: ((change: CatalogChange) => void)[] = [];
   let isClosing = false;
+  const noticing = (sink: Sink<DeadLetterDestination>) =>
+    withNotices(sink, { ...deps, directory, refresh: () => refresh() });
   const roster = new Roster({
     deps,
     sink: deps.sink,
-    deadLetterSink: deps.deadLetterSink && withNotices(deps.deadLetterSink, { ...deps, directory }),
+    deadLetterSink: deps.deadLetterSink && noticing(deps.deadLetterSink),
     profile: rules.profile,
     defaults: rules.defaults,
     sendsMax: rules.endpointSendsMax,
@@ -122,11 +124,10 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
       directory.put(subscription);
       roster.put(subscription, catalog.topic(subscription.topic)?.profile ?? null);
     }
-    for (const subscription of expired) endService(subscription);
-  };
-  const endService = (subscription: Subscription) => {
-    directory.remove(subscription);
-    roster.remove(subscription.id);
+    for (const subscription of expired) {
+      directory.expire(subscription);
+      roster.remove(subscription.id);
+    }
   };
   const follower = followCatalog(async (changed) => {
     const read = await store.catalog(changed ?? undefined);
@@ -137,7 +138,8 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     for (const topic of topics) directory.putTopic(topic);
     for (const subscription of gone.subscriptions) {
       expiry.forget(subscription);
-      endService(subscription);
+      directory.remove(subscription);
+      roster.remove(subscription.id);
     }
     for (const subscription of read.retired ?? []) {
       roster.retire(subscription, catalog.topic(subscription.topic)?.profile ?? null);
@@ -183,6 +185,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
   const publishing: ModulePublishDeps = {
     ...deps,
     directory,
+    refresh,
     auth: rules.auth,
     isOpen: () => !isClosing,
   };

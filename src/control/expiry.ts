@@ -4,6 +4,7 @@
 
 import { type Sifted, siftExpired } from "../core/delivery/expiry.ts";
 import type { Clock, Instant, Log, Registry } from "../core/ports.ts";
+import { Refusal } from "../core/refusal.ts";
 import type { Subscription, SubscriptionId } from "../core/subscription.ts";
 import { isoInstant } from "../core/text/time.ts";
 
@@ -50,11 +51,12 @@ export class Expiry {
 
   async #retire(subscription: Subscription): Promise<void> {
     const { registry, log, notifyDeleted } = this.#deps;
-    const { id, topic, name, expiresAt } = subscription;
+    const { id, revision, topic, name, expiresAt } = subscription;
     if (this.#retiring.has(id)) return;
     this.#retiring.add(id);
     try {
-      await registry.removeSubscription(id);
+      // Another broker may have been first: then it is its to tell.
+      if (!(await registry.removeSubscription(id, revision))) return;
       log.fact("info", "subscription.expired", {
         topic,
         subscription: name,
@@ -62,11 +64,11 @@ export class Expiry {
       });
       notifyDeleted(subscription);
     } catch (error) {
-      log.fact("error", "subscription.unretired", {
-        topic,
-        subscription: name,
-        error: String(error),
-      });
+      // A record that was changed meanwhile is looked at again.
+      if (!(error instanceof Refusal) || error.code !== "PreconditionFailed") {
+        const names = { topic, subscription: name };
+        log.fact("error", "subscription.unretired", { ...names, error: String(error) });
+      }
       this.#retiring.delete(id);
       this.#lookAgainAt(this.#deps.clock.now() + retryMs);
     }

@@ -38,7 +38,7 @@ async function openScene() {
 test("after a crash what waits and was not noted is recalled, page by page", async () => {
   const { store, subscription, chronicle, facts, run } = await openScene();
   const names = Array.from({ length: 1_100 }, (_, index) => `e${index}`);
-  const first = await store.append(routedTo([subscription.id], ...names), startAt);
+  const [first = 0] = await store.append(routedTo([subscription.id], ...names), startAt);
   const event = makeEvent("e0");
   const to = [subscription.id];
   const roll = { members: [subscription] };
@@ -70,7 +70,7 @@ test("after a clean stop only what came while no stories were kept is recalled",
   const roll = { members: [subscription] };
   const ended = { number: 1, to: [subscription.id], roll };
   chronicle.note(accepted("known", { ...ended, event: makeEvent("known") }));
-  const first = await store.append(routedTo([subscription.id], "one", "two"), startAt);
+  const [first = 0] = await store.append(routedTo([subscription.id], "one", "two"), startAt);
   await run(first, { isAfterCrash: false });
   const { found } = await chronicle.search({ limit: 10 });
   assert.deepEqual(

@@ -64,7 +64,7 @@ export interface Queue {
 
 /** An event on its way to one subscription. There is at most one per event and subscription. */
 export interface DeliveryId {
-  /** The store's number for the event. Grows with every append and is never reused. */
+  /** The store's number for the event; never reused. Not always in the order of the appends. */
   readonly event: number;
   readonly subscription: SubscriptionId;
 }
@@ -82,7 +82,7 @@ export interface LastAttempt {
 export interface Delivery {
   readonly id: DeliveryId;
   readonly stage: Stage;
-  /** The fence: a settlement counts only if it names the latest lease. Never goes backwards. */
+  /** The fence: a settlement counts only if it names the latest lease. Never given twice. */
   readonly lease: number;
   readonly leasedUntil: Instant;
   /** When it was due; a settlement `back` does not change it. */
@@ -101,6 +101,12 @@ export interface Delivery {
 export interface Routed {
   readonly event: Event;
   readonly to: readonly SubscriptionId[];
+}
+
+/** The terms that events were routed by: the topic, and its mark (routing-mark.ts). */
+export interface RoutedBy {
+  readonly topic: string;
+  readonly mark: number;
 }
 
 export interface Want {
@@ -160,14 +166,25 @@ export interface Wake {
  */
 export interface Store {
   /**
-   * Durable when it resolves; all or nothing. Subscriptions that were deleted meanwhile are left
-   * out. Returns the number of the first event; the others are numbered consecutively. Refusals:
-   * TooManyRequests (the queue for the disk is full), Unavailable (the disk failed).
+   * Whether other processes write its catalog, too. Then a publish must name what it was routed by,
+   * also when nobody wants its events.
    */
-  append(routed: readonly Routed[], now: Instant): Promise<number>;
+  readonly isShared?: boolean;
+  /**
+   * Durable when it resolves; all or nothing. Subscriptions that were deleted meanwhile are left
+   * out. Returns the number of each event. Refusals: TooManyRequests (the queue for the disk is
+   * full), Unavailable (the disk failed), and PreconditionFailed: they were routed by terms that no
+   * longer hold. What has changed is then reported by `onChange` first, as for a refused write.
+   */
+  append(
+    routed: readonly Routed[],
+    now: Instant,
+    by?: RoutedBy | undefined,
+  ): Promise<readonly number[]>;
   /**
    * Leases due deliveries, earliest first. A claim that finds less than `max` stays open until the
-   * queue's next claim: the store may lease later appends to it, and pass them on with the wake.
+   * queue's next claim: the store may lease later appends to it, and pass them on with the wake. A
+   * queue that this process does not own is empty to it.
    */
   claim(queue: Queue, want: Want): Promise<Claim>;
   /**
@@ -182,7 +199,8 @@ export interface Store {
 export interface Ledger {
   counts(): Promise<readonly QueueCount[]>;
   /**
-   * Waiting deliveries of a queue in the order of their events, `limit` at a time (at most 1,000).
+   * Waiting deliveries of a queue in the order of their numbers, `limit` at a time (at most 1,000).
+   * What is appended meanwhile may be missing from the pages.
    */
   waiting(
     queue: Queue,
@@ -246,9 +264,10 @@ export interface Registry {
   removeTopic(name: string): Promise<void>;
   /**
    * Its waiting deliveries are dropped in small steps, and counted. Its dead letters are kept until
-   * they are written or dropped, and so long its record is among those `retired`.
+   * they are written or dropped, and so long its record is among those `retired`. The answer says
+   * whether this call has removed it: of several that try, one does.
    */
-  removeSubscription(id: SubscriptionId): Promise<void>;
+  removeSubscription(id: SubscriptionId, revision?: number): Promise<boolean>;
   /**
    * Called after every change, also one made by another process. A notice names the records that
    * were written or removed; the removal of a topic names its subscriptions, too. It does not carry
@@ -262,7 +281,10 @@ export interface Registry {
    * refused with PreconditionFailed, the change that it collided with.
    */
   onChange(listener: (changed: RecordNames | null) => void): void;
-  /** Called when the last of what waited for a removed subscription has been dropped. */
+  /**
+   * Called when the last of what waited for a removed subscription has been dropped: in the process
+   * that dropped it, and again if an append that was under way has brought more.
+   */
   onDropped(listener: (subscription: SubscriptionId, count: number) => void): void;
 }
 

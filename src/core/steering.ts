@@ -15,7 +15,8 @@ import type { Subscription, SubscriptionId } from "./subscription.ts";
 export interface Steering {
   /**
    * Drops the waiting deliveries of a queue, leased or not, whose events existed at the first step.
-   * Later settlements of what was dropped are ignored.
+   * What this process appends afterwards is kept; of what others append before the last step, some
+   * may be dropped. Later settlements of what was dropped are ignored.
    */
   skip(
     queue: Queue,
@@ -38,7 +39,7 @@ export interface Steering {
 
 /** Where a skip continues. */
 export interface SkipStep {
-  /** The latest event that existed at its beginning. */
+  /** No event that existed at its beginning has a higher number. */
   readonly through: number;
   readonly dueAt: Instant;
   readonly event: number;

@@ -27,7 +27,7 @@ const taken: Outcome = { kind: "answered", status: 201, written };
 const limits = { waitMs: 1, lateMs: 2, signal: new AbortController().signal };
 
 class FullStore extends MemoryStore {
-  override append(_routed: readonly Routed[]): Promise<number> {
+  override append(_routed: readonly Routed[]): Promise<number[]> {
     return Promise.reject(new Refusal("Unavailable", "The disk is full."));
   }
 }

@@ -16,7 +16,7 @@ import { admit, type PublishDeps } from "./publish.ts";
 
 export type NoticeDeps = Pick<
   PublishDeps,
-  "directory" | "store" | "clock" | "ids" | "log" | "meter" | "chronicle"
+  "directory" | "store" | "refresh" | "clock" | "ids" | "log" | "meter" | "chronicle"
 >;
 
 export function withNotices(

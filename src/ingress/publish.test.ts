@@ -39,7 +39,7 @@ class HeldStore extends MemoryStore {
   readonly appended: (readonly Routed[])[] = [];
   readonly gate = Promise.withResolvers<void>();
 
-  override async append(routed: readonly Routed[], now: Instant): Promise<number> {
+  override async append(routed: readonly Routed[], now: Instant): Promise<number[]> {
     this.appended.push(routed);
     await this.gate.promise;
     return await super.append(routed, now);
@@ -224,7 +224,7 @@ test("a binary CloudEvent above 1 MB is too large", async () => {
 
 test("what a full store refuses is not counted as published", async () => {
   class FullStore extends MemoryStore {
-    override async append(): Promise<number> {
+    override async append(): Promise<number[]> {
       throw new Refusal("TooManyRequests", "The queue is full.", { retryAfterMs: 250 });
     }
   }
@@ -616,4 +616,62 @@ test("a publish is linked to the traces of its events when they have several", a
     [null, two],
     ["InputJsonInvalid", undefined],
   ]);
+});
+
+class SharedStore extends MemoryStore {
+  readonly isShared = true;
+}
+
+test("what another broker has changed meanwhile holds for the next publish", async () => {
+  const store = new SharedStore();
+  const ingress = await openPublishRoutes({ store });
+  const first = await ingress.subscribe();
+  const { id: _, revision: __, ...draft } = first;
+  const second = await store.putSubscription({ ...draft, name: "second" });
+  await ingress.publish(eventText());
+  assert.equal((await ingress.waiting(second)).length, 1);
+  assert.equal((await ingress.waiting(first)).length, 1);
+  await store.removeSubscription(first.id);
+  await store.removeSubscription(second.id);
+  await ingress.publish(eventText());
+  const third = await store.putSubscription({ ...draft, name: "third" });
+  await ingress.publish(eventText());
+  assert.equal((await ingress.waiting(third)).length, 1, "though nobody wanted the one before");
+});
+
+test("a key that another broker has taken back opens no more", async () => {
+  const store = new SharedStore();
+  const ingress = await openPublishRoutes({ store });
+  await ingress.subscribe();
+  const [topic] = (await store.catalog()).topics;
+  assert.ok(topic);
+  const { revision: _, ...draft } = topic;
+  await store.putTopic({ ...draft, key1: "bmV3", key2: "bmV3ZXI=" });
+  await refused(ingress.publish(eventText()), "Unauthorized", /./);
+});
+
+test("a topic that another broker has removed takes no more", async () => {
+  const store = new SharedStore();
+  const ingress = await openPublishRoutes({ store });
+  const subscription = await ingress.subscribe();
+  await store.removeTopic(subscription.topic);
+  await refused(ingress.publish(eventText()), "NotFound", /There is no topic/);
+});
+
+test("a topic that changes with every try is refused for now", async () => {
+  class RestlessStore extends SharedStore {
+    tries = 0;
+
+    override async append(...given: Parameters<MemoryStore["append"]>) {
+      this.tries += 1;
+      const { topics } = await this.catalog();
+      for (const { revision: _, ...draft } of topics) await this.putTopic(draft);
+      return await super.append(...given);
+    }
+  }
+  const store = new RestlessStore();
+  const ingress = await openPublishRoutes({ store });
+  const refusal = await refused(ingress.publish(eventText()), "Unavailable", /all the time/);
+  assert.equal(refusal.retryAfterMs, 1_000);
+  assert.equal(store.tries, 5);
 });

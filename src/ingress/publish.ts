@@ -37,6 +37,8 @@ import { PublishTracing, traceIn } from "./tracing.ts";
 export interface PublishDeps extends AuthDeps {
   readonly directory: Pick<Directory, "entry">;
   readonly store: Store;
+  /** Resolves when what the store has reported as changed is in the directory. */
+  readonly refresh?: () => Promise<void>;
   readonly ids: Ids;
   readonly log: Log;
   readonly meter: Meter;
@@ -52,6 +54,9 @@ export interface PublishDeps extends AuthDeps {
  * How long a publisher should wait when the broker is stopping: about as long as a restart takes.
  */
 const restartMs = 5_000;
+
+/** How often the events of one publish are routed before it is refused. */
+const routesMax = 5;
 
 /** The official clients treat any other status, also 202 and 204, as an error. */
 const accepted: Reply = { status: 200 };
@@ -129,19 +134,22 @@ export function judgePublish(
         const entry = findOpen(deps, name);
         checkVersion(head);
         checkChannel(head);
-        await accept(deps, { entry, request: { ...head, body }, manner, acceptedWith, tracing });
+        const request = { ...head, body };
+        await accept(deps, { entry, request, manner, acceptedWith, tracing, judge });
         tracing?.end(clock.now(), null, entry.topic.name);
         return accepted;
       } catch (error) {
         return fail(error);
       }
     };
-  try {
-    const { topic } = findOpen(deps, name);
+  const judge = (topic: Topic) => {
     checkNetwork(topic, head);
     if (!deps.auth) checkPage(head);
     const isOpen = !deps.auth || (!topic.disableLocalAuth && manner.isOpenTo?.(head) === true);
-    const credential = isOpen ? "none" : authorize(topic, head, deps);
+    return isOpen ? "none" : authorize(topic, head, deps);
+  };
+  try {
+    const credential = judge(findOpen(deps, name).topic);
     return typeof credential === "string"
       ? takeWith(credential)
       : credential.then(takeWith).catch(fail);
@@ -173,6 +181,7 @@ interface Asking {
   readonly manner: Manner;
   readonly acceptedWith: string;
   readonly tracing: PublishTracing | undefined;
+  readonly judge: (topic: Topic) => unknown;
 }
 
 interface Admission {
@@ -182,10 +191,17 @@ interface Admission {
   readonly now: Instant;
   /** As named in stories. */
   readonly acceptedWith: string;
+  /** Refuses what the topic, as it was changed meanwhile, does not take from this publisher. */
+  readonly judge?: (topic: Topic) => unknown;
 }
 
+type AdmitDeps = Pick<
+  PublishDeps,
+  "directory" | "store" | "refresh" | "clock" | "log" | "meter" | "chronicle"
+>;
+
 async function accept(deps: PublishDeps, asking: Asking) {
-  const { entry, request, manner, acceptedWith, tracing } = asking;
+  const { entry, request, manner, acceptedWith, tracing, judge } = asking;
   const { topic } = entry;
   const now = deps.clock.now();
   const content = openContent(request, publishLimits.requestBytesMax);
@@ -204,28 +220,63 @@ async function accept(deps: PublishDeps, asking: Asking) {
   manner.check?.(given);
   const published = tracing?.adopt(topic.name, given) ?? given;
   const bytes = content.byteCount;
-  await admit(deps, { entry, published, bytes, now, acceptedWith });
+  await admit(deps, { entry, published, bytes, now, acceptedWith, judge });
 }
 
 /** Routes the events, and resolves when they are stored. Refusals: those of the store's append. */
-export async function admit(
-  deps: Pick<PublishDeps, "store" | "clock" | "log" | "meter" | "chronicle">,
-  admission: Admission,
-): Promise<void> {
-  const { entry, published, bytes, now } = admission;
-  const routed = routeAll(entry, published);
-  const first = routed.length > 0 ? await deps.store.append(routed, now) : 0;
+export async function admit(deps: AdmitDeps, admission: Admission): Promise<void> {
+  const { published, bytes, now } = admission;
+  const { entry, routed, numbers } = await keep(deps, admission);
   const tookMs = deps.clock.now() - now;
   measureAccepted(deps.meter, { entry, published, routed, tookMs });
   logPublished(deps, entry.topic, { published, routed, bytes });
-  if (deps.chronicle !== undefined) noteAll(deps.chronicle, admission, { routed, first });
+  if (deps.chronicle !== undefined) noteAll(deps.chronicle, admission, { entry, routed, numbers });
+}
+
+interface Kept {
+  /** By which the events were routed in the end. */
+  readonly entry: DirectoryEntry;
+  readonly routed: readonly Routed[];
+  /** The store's, one for each routed event. */
+  readonly numbers: readonly number[];
+}
+
+/**
+ * Where other brokers write the catalog, too, the store refuses what was routed by old terms; then
+ * they are read again, and the events routed again. Refusals: NotFound, when the topic is gone, and
+ * Unavailable, when the terms change all the time.
+ */
+async function keep(deps: AdmitDeps, admission: Admission): Promise<Kept> {
+  const { directory, store, refresh } = deps;
+  const { published, now, judge } = admission;
+  let { entry } = admission;
+  for (let tried = 1; ; tried++) {
+    const routed = routeAll(entry, published);
+    const by = store.isShared === true ? entry.by : undefined;
+    if (routed.length === 0 && by === undefined) return { entry, routed, numbers: [] };
+    try {
+      return { entry, routed, numbers: await store.append(routed, now, by) };
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== "PreconditionFailed") throw error;
+      if (tried === routesMax) {
+        const words = "The topic's subscriptions are being changed all the time; try again.";
+        throw new Refusal("Unavailable", words, { retryAfterMs: 1_000, cause: error });
+      }
+    }
+    await refresh?.();
+    const { topic } = entry;
+    const again = directory.entry(topic.name);
+    if (again === undefined) throw refuseTopic(topic.name);
+    if (again.topic.revision !== topic.revision) await judge?.(again.topic);
+    entry = again;
+  }
 }
 
 /** One note for each event, in the order in which they were published. */
 function noteAll(
   chronicle: Pick<Chronicle, "note">,
-  { entry, published, now, acceptedWith }: Admission,
-  { routed, first }: { readonly routed: readonly Routed[]; readonly first: number },
+  { published, now, acceptedWith }: Admission,
+  { entry, routed, numbers }: Kept,
 ): void {
   let place = 0;
   for (const { event, fields, domainTopic } of published) {
@@ -236,7 +287,7 @@ function noteAll(
       at: now,
       event,
       ...{ id, subject, type, domainTopic, acceptedWith },
-      number: wanted === undefined ? null : first + place,
+      number: wanted === undefined ? null : (numbers[place] ?? null),
       to: wanted?.to ?? [],
       roll: entry.roll(domainTopic),
     });

@@ -22,6 +22,7 @@ import type {
   QueueCount,
   RecordNames,
   Routed,
+  RoutedBy,
   Seen,
   Settlement,
   Stage,
@@ -30,11 +31,12 @@ import type {
   WholeStore,
 } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import { routingMark } from "../core/routing/routing-mark.ts";
 import type { Memo, SkipStep } from "../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
 import { earlier } from "../core/text/time.ts";
 import type { Topic, TopicDraft } from "../core/topic.ts";
-import { checkRevision } from "./revision.ts";
+import { checkRevision, checkRouting } from "./revision.ts";
 
 interface Row {
   readonly id: DeliveryId;
@@ -78,11 +80,13 @@ export class MemoryStore implements WholeStore {
 
   // The three verbs.
 
-  async append(routed: readonly Routed[], now: Instant): Promise<number> {
-    const first = this.#eventsMade + 1;
+  async append(routed: readonly Routed[], now: Instant, by?: RoutedBy) {
+    checkRouting(by, by && this.#markOf(by.topic));
+    const numbers: number[] = [];
     const woken = new Set<SubscriptionId>();
     for (const { event, to } of routed) {
       const number = ++this.#eventsMade;
+      numbers.push(number);
       for (const subscription of to) {
         if (!this.#subscriptions.has(subscription)) continue;
         const row: Row = {
@@ -103,7 +107,7 @@ export class MemoryStore implements WholeStore {
       }
     }
     for (const subscription of woken) this.#wake({ subscription, stage: "deliver" }, now);
-    return first;
+    return numbers;
   }
 
   async claim(queue: Queue, want: Want): Promise<Claim> {
@@ -263,7 +267,7 @@ export class MemoryStore implements WholeStore {
     for (const { key, times } of notes) {
       const known = this.#redriven.get(key) ?? 0;
       this.#redriven.delete(key);
-      this.#redriven.set(key, Math.max(known, times));
+      this.#redriven.set(key, Math.max(known + 1, times));
     }
     for (const key of this.#redriven.keys()) {
       if (this.#redriven.size <= redriveLimits.rememberedMax) break;
@@ -329,11 +333,13 @@ export class MemoryStore implements WholeStore {
     );
   }
 
-  async removeSubscription(id: SubscriptionId): Promise<void> {
+  async removeSubscription(id: SubscriptionId, revision?: number): Promise<boolean> {
     const subscription = this.#subscriptions.get(id);
-    if (subscription === undefined) return;
+    if (subscription === undefined) return false;
+    checkRevision(subscription.revision, revision);
     this.#drop(subscription);
     this.#changed([], [id]);
+    return true;
   }
 
   onChange(listener: (changed: RecordNames) => void): void {
@@ -345,6 +351,13 @@ export class MemoryStore implements WholeStore {
   }
 
   // Inside.
+
+  #markOf(name: string): number | null {
+    const topic = this.#topics.get(name.toLowerCase());
+    if (topic === undefined) return null;
+    const own = [...this.#subscriptions.values()].filter((one) => one.topic === topic.name);
+    return routingMark(topic.revision, own);
+  }
 
   #drop(subscription: Subscription): void {
     const { id } = subscription;

@@ -260,7 +260,7 @@ test("a 429 with Retry-After is waited out by the client, which sends the same a
   class BusyStore extends MemoryStore {
     asked = 0;
 
-    override async append(...given: Parameters<MemoryStore["append"]>): Promise<number> {
+    override async append(...given: Parameters<MemoryStore["append"]>) {
       if (++this.asked === 1) throw new Refusal("TooManyRequests", "busy", { retryAfterMs: 1 });
       return await super.append(...given);
     }

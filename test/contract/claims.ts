@@ -2,6 +2,8 @@
 // to one at a time.
 
 import assert from "node:assert/strict";
+import type { RoutedBy } from "../../src/core/ports.ts";
+import { routingMark } from "../../src/core/routing/routing-mark.ts";
 import { Consumer } from "./consumer.ts";
 import {
   back,
@@ -11,8 +13,11 @@ import {
   makeEvent,
   namesOf,
   queueOf,
+  refusal,
   routedTo,
   startAt,
+  subscriptionDraft,
+  topicDraft,
   want,
 } from "./fixture.ts";
 import type { Cases } from "./store.ts";
@@ -86,16 +91,57 @@ export const claimCases: Cases = (on) => {
     assert.deepEqual(namesOf((await store.claim(queueOf(b), want())).deliveries), ["for b"]);
   });
 
-  on("event numbers grow with every append", async ({ store, ids: [id] }) => {
-    await store.append(routedTo([id], "a", "b"), startAt);
-    await store.append(routedTo([id], "c"), startAt);
+  on("every event has a number of its own, which the append tells", async ({ store, ids }) => {
+    const [id, other] = ids;
+    const routed = [...routedTo([id], "a"), ...routedTo([], "for nobody"), ...routedTo([id], "b")];
+    const first = await store.append(routed, startAt);
+    const second = await store.append(routedTo([id, other], "c"), startAt);
+    const numbers = [...first, ...second];
+    assert.equal(new Set(numbers).size, 4);
+    const [a, , b, c] = numbers;
     const { deliveries } = await store.claim(queueOf(id), want());
-    const numbers = deliveries.map((one) => one.id.event);
     assert.deepEqual(
-      numbers.toSorted((a, b) => a - b),
-      numbers,
+      deliveries.map((one) => one.id.event),
+      [a, b, c],
     );
-    assert.equal(new Set(numbers).size, 3);
+    assert.deepEqual(await store.append([], startAt), []);
+  });
+
+  on("what was routed by old terms is refused, and nothing of it is kept", async (scene) => {
+    const { store, ids } = scene;
+    const [id] = ids;
+    const by = async () => {
+      const { topics, subscriptions } = await store.catalog();
+      return { topic: "orders", mark: routingMark(topics[0]?.revision ?? 0, subscriptions) };
+    };
+    const append = async (name: string, terms: RoutedBy) =>
+      await store.append(routedTo([id], name), startAt, terms);
+    const told = new Set<number>();
+    store.onChange((changed) => {
+      for (const one of changed?.subscriptions ?? ids) told.add(one);
+    });
+    const changes = [
+      () => store.putSubscription(subscriptionDraft({ name: "billing" })),
+      () => store.putSubscription(subscriptionDraft({ name: "new" })),
+      () => store.putTopic(topicDraft({ key1: "other" })),
+      () => store.removeSubscription(ids[2]),
+    ];
+    for (const [index, change] of changes.entries()) {
+      const terms = await by();
+      await append(`before ${index}`, terms);
+      await change();
+      await assert.rejects(append("stale", terms), refusal("PreconditionFailed"));
+      const none = store.append([], startAt, terms);
+      await assert.rejects(none, refusal("PreconditionFailed"), "also when nobody wants it");
+    }
+    assert.ok(told.has(ids[2]));
+    assert.deepEqual(await store.append([], startAt, await by()), []);
+    assert.equal((await append("after", { ...(await by()), topic: "ORDERS" })).length, 1);
+    const claimed = namesOf((await store.claim(queueOf(id), want())).deliveries);
+    assert.deepEqual(claimed, ["before 0", "before 1", "before 2", "before 3", "after"]);
+    const gone = await by();
+    await store.removeTopic("orders");
+    await assert.rejects(append("stale", gone), refusal("PreconditionFailed"));
   });
 
   on("the earliest due comes first, and of equals the earlier event", async ({ store, ids }) => {

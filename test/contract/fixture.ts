@@ -15,6 +15,7 @@ import type {
   Want,
   WholeStore,
 } from "../../src/core/ports.ts";
+import { Refusal, type RefusalCode } from "../../src/core/refusal.ts";
 import {
   plainSubscription,
   type SubscriptionDraft,
@@ -76,6 +77,10 @@ export function queueOf(subscription: SubscriptionId, stage: Queue["stage"] = "d
 
 export function want(over: Partial<Want> = {}): Want {
   return { max: 100, charsMax: 1_000_000, now: startAt, leaseMs, ...over };
+}
+
+export function refusal(code: RefusalCode): (error: unknown) => boolean {
+  return (error) => error instanceof Refusal && error.code === code && error.message !== "";
 }
 
 /** The names of the events, in the order given. */

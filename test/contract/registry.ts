@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { RecordNames } from "../../src/core/ports.ts";
-import { Refusal, type RefusalCode } from "../../src/core/refusal.ts";
-import { countsOf, routedTo, startAt, subscriptionDraft, topicDraft } from "./fixture.ts";
+import { countsOf, refusal, routedTo, startAt, subscriptionDraft, topicDraft } from "./fixture.ts";
 import type { Cases } from "./store.ts";
 
 export const registryCases: Cases = (on) => {
@@ -143,8 +142,21 @@ export const registryCases: Cases = (on) => {
 
   on("removing what is not there is no error", async ({ store, ids: [, , last] }) => {
     await store.removeTopic("nowhere");
-    await store.removeSubscription(last + 1000);
+    assert.equal(await store.removeSubscription(last + 1000), false);
+    assert.equal(await store.removeSubscription(last + 1000, 7), false);
     assert.equal((await store.catalog()).subscriptions.length, 3);
+  });
+
+  on("of several that remove a subscription, one is told that it did", async (scene) => {
+    const { store } = scene;
+    const [id, other] = scene.ids;
+    const answers = await Promise.all([1, 2, 3].map(() => store.removeSubscription(id)));
+    assert.deepEqual(answers.toSorted(), [false, false, true]);
+    const { subscriptions } = await store.catalog();
+    const read = subscriptions.find((one) => one.id === other)?.revision as number;
+    const written = await store.putSubscription(subscriptionDraft({ name: "billing" }), read);
+    await assert.rejects(store.removeSubscription(other, read), refusal("PreconditionFailed"));
+    assert.equal(await store.removeSubscription(other, written.revision), true);
   });
 
   on("every change is told", async ({ store, ids: [id] }) => {
@@ -213,8 +225,4 @@ const all: RecordNames = { topics: ["everything"], subscriptions: [-1] };
 
 function idsIn(told: readonly RecordNames[]): number[] {
   return told.flatMap(({ subscriptions }) => subscriptions);
-}
-
-function refusal(code: RefusalCode): (error: unknown) => boolean {
-  return (error) => error instanceof Refusal && error.code === code && error.message !== "";
 }

@@ -394,7 +394,7 @@ export class Pair {
       return;
     }
     this.#succeeded.add(round.kind);
-    if (model === undefined || embedded === undefined) {
+    if (typeof model !== "object" || typeof embedded !== "object") {
       assert.equal(embedded, model);
     } else {
       const latest = known.at(-1);

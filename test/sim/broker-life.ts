@@ -121,7 +121,8 @@ export class Life {
     return {
       ownership: store.ownership,
       peers: store.peers,
-      append: (routed, now) => this.guard("append", () => store.append(routed, now)),
+      ...(store.isShared === true && { isShared: true }),
+      append: (routed, now, by) => this.guard("append", () => store.append(routed, now, by)),
       claim: (queue, want) => this.guard("claim", () => store.claim(queue, want)),
       settle: (settlements) => this.guard("settle", () => store.settle(settlements)),
       onWake: (listener) =>
@@ -143,8 +144,8 @@ export class Life {
       putSubscription: (draft, revision) =>
         this.guard("putSubscription", () => store.putSubscription(draft, revision)),
       removeTopic: (name) => this.guard("removeTopic", () => store.removeTopic(name)),
-      removeSubscription: (id) =>
-        this.guard("removeSubscription", () => store.removeSubscription(id)),
+      removeSubscription: (id, revision) =>
+        this.guard("removeSubscription", () => store.removeSubscription(id, revision)),
       onChange: (listener) =>
         store.onChange((changed) => {
           if (this.isPast("change")) listener(changed);

@@ -116,10 +116,10 @@ class MemoryDisk implements Disk {
     const store: Everything = {
       ownership: bare.ownership,
       peers: bare.peers,
-      append: (routed, now) => {
+      append: (routed, now, by) => {
         const act = () => {
           this.#options.journal.appended(routed);
-          return bare.append(routed, now);
+          return bare.append(routed, now, by);
         };
         return calls.through("append", act, refuse);
       },
@@ -157,11 +157,11 @@ class MemoryDisk implements Disk {
           return written;
         }),
       removeTopic: (name) => write(() => bare.removeTopic(name)),
-      removeSubscription: (id) =>
+      removeSubscription: (id, revision) =>
         write(() => {
           const { journal } = this.#options;
           journal.removals.push({ ...journal.mark(), subscription: id });
-          return bare.removeSubscription(id);
+          return bare.removeSubscription(id, revision);
         }),
       onChange: (listener) => listeners.change.push(listener),
       onDropped: (listener) => listeners.dropped.push(listener),

@@ -239,7 +239,8 @@ function bound(store: Everything): Everything {
   return {
     ownership: store.ownership,
     peers: store.peers,
-    append: (routed, now) => store.append(routed, now),
+    ...(store.isShared === true && { isShared: true }),
+    append: (routed, now, by) => store.append(routed, now, by),
     claim: (queue, want) => store.claim(queue, want),
     settle: (settlements) => store.settle(settlements),
     onWake: (listener) => store.onWake(listener),
@@ -257,7 +258,7 @@ function bound(store: Everything): Everything {
     putTopic: (draft, revision) => store.putTopic(draft, revision),
     putSubscription: (draft, revision) => store.putSubscription(draft, revision),
     removeTopic: (name) => store.removeTopic(name),
-    removeSubscription: (id) => store.removeSubscription(id),
+    removeSubscription: (id, revision) => store.removeSubscription(id, revision),
     onChange: (listener) => store.onChange(listener),
     onDropped: (listener) => store.onDropped(listener),
   };
@@ -267,16 +268,16 @@ function losesAppends(store: Everything): Everything {
   let appends = 0;
   return {
     ...bound(store),
-    append: async (routed, now) => {
+    append: async (routed, now, by) => {
       appends += 1;
-      return appends % 5 === 0 ? 0 : await store.append(routed, now);
+      return appends % 5 === 0 ? routed.map(() => 0) : await store.append(routed, now, by);
     },
   };
 }
 
 function swallowsRefusals(deps: Environment): Environment {
-  const append: Everything["append"] = (routed, now) =>
-    deps.store.append(routed, now).catch(() => 0);
+  const append: Everything["append"] = (routed, now, by) =>
+    deps.store.append(routed, now, by).catch(() => routed.map(() => 0));
   return { ...deps, store: { ...deps.store, append } };
 }
 

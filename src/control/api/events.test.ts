@@ -33,7 +33,7 @@ async function openRoutes(
   const retention = plainRetention;
   const chronicle = new MemoryChronicle({ clock, retention, onCut: () => {} });
   const event = eventNamed("a");
-  const number = await store.append([{ event, to: [subscription.id] }], startAt);
+  const [number = 0] = await store.append([{ event, to: [subscription.id] }], startAt);
   const roll = { members: [subscription] };
   chronicle.note(accepted("a", { event, number, to: [subscription.id], roll }));
   const own = { kind: "healthy", words: "fine", failures: 0, until: null, ...health } as const;
@@ -120,7 +120,7 @@ test("many events are looked up at once, in as few questions as the store allows
   const roll = { members: [subscription] };
   for (let index = 0; index < 400; index++) {
     const event = eventNamed(`e${index}`);
-    const number = await store.append([{ event, to: [subscription.id] }], startAt);
+    const [number = 0] = await store.append([{ event, to: [subscription.id] }], startAt);
     chronicle.note(accepted(`e${index}`, { event, number, to: [subscription.id], roll }));
     chronicle.note({ ...attempted(`e${index}`, busy), subscription });
   }

@@ -46,7 +46,7 @@ async function resend(deps: ResendDeps, id: string, order: ResendOrder): Promise
   const at = deps.clock.now();
   const event: Event = { ...kept, systemId: deps.ids.next(), publishedAt: at, hops: 0 };
   const to = targetsOf(deps, entry, event, order.subscriptions);
-  const number = to.length === 0 ? null : await append(deps, event, to);
+  const [number = null] = to.length === 0 ? [] : await append(deps, event, to);
   const { subject, type, domainTopic } = entry;
   deps.chronicle.note({
     ...{ kind: "accepted", at, event, id: entry.id, subject, type, domainTopic, number },

@@ -310,8 +310,9 @@ export class Redriving {
       const { subscription } = goal;
       const { id, subject, type } = found.letter;
       const { event } = routed[index] as (typeof routed)[0];
+      const number = appended.value[index] ?? null;
       chronicle?.note({
-        ...{ kind: "accepted", at, event, id, subject, type, number: appended.value + index },
+        ...{ kind: "accepted", at, event, id, subject, type, number },
         ...{ domainTopic: subscription.domainTopic, acceptedWith: "redrive" },
         ...{ to: [subscription.id], roll: { members: [subscription] } },
       });

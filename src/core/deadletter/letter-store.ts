@@ -65,11 +65,15 @@ export interface NotRead {
 /** How often dead letters have been redriven; 0 for what is not known, or no longer. */
 export interface Redriven {
   redriven(keys: readonly string[]): Promise<readonly number[]>;
-  /** Durable when it resolves. A count never goes down; only the latest are kept (redrive.ts). */
+  /**
+   * Adds one to each, so that nobody's redrive is forgotten, and raises it to `times` at least.
+   * Durable when it resolves; only the latest are kept (redrive.ts).
+   */
   noteRedriven(notes: readonly RedrivenNote[]): Promise<void>;
 }
 
 export interface RedrivenNote {
   readonly key: string;
+  /** As far as its writer knows. */
   readonly times: number;
 }

@@ -5,17 +5,20 @@
 // every time.
 
 import type { EventFields } from "../event.ts";
-import type { Catalog } from "../ports.ts";
+import type { Catalog, RoutedBy } from "../ports.ts";
 import type { Roll } from "../story/note.ts";
 import type { Subscription, SubscriptionId } from "../subscription.ts";
 import { foldCase } from "../text/compare.ts";
 import type { Topic } from "../topic.ts";
 import { type Audience, type Evaluations, gatherAudience } from "./audience.ts";
 import { openEventValues } from "./filter/event-values.ts";
+import { routingMark } from "./routing-mark.ts";
 
 /** One topic and who wants its events. */
 export interface DirectoryEntry {
   readonly topic: Topic;
+  /** What its events are routed by; a store compares it with its own (the port Store). */
+  readonly by: RoutedBy;
   subscription(id: SubscriptionId): Subscription | undefined;
   /**
    * The active subscriptions whose filters match, each once. Of an event for a topic within a
@@ -30,6 +33,8 @@ export interface DirectoryEntry {
 interface TopicGroup {
   topic: Topic | null;
   readonly subscriptions: Map<SubscriptionId, Subscription>;
+  /** Expired, but not yet gone from the store. */
+  readonly expired: Map<SubscriptionId, Subscription>;
   /** Null until it is asked for. */
   entry: DirectoryEntry | null;
 }
@@ -48,7 +53,7 @@ export class Directory {
   entry(topicName: string): DirectoryEntry | undefined {
     const group = this.#groups.get(foldCase(topicName));
     if (group === undefined || group.topic === null) return undefined;
-    group.entry ??= openEntry(group.topic, new Map(group.subscriptions), this.#evaluations);
+    group.entry ??= openEntry(group.topic, group, this.#evaluations);
     return group.entry;
   }
 
@@ -72,19 +77,38 @@ export class Directory {
   put(subscription: Subscription): void {
     const { topic, id } = subscription;
     if (this.#groups.get(foldCase(topic))?.subscriptions.get(id) === subscription) return;
-    this.#change(topic, ({ subscriptions }) => void subscriptions.set(id, subscription));
+    this.#change(topic, ({ subscriptions, expired }) => {
+      subscriptions.set(id, subscription);
+      expired.delete(id);
+    });
   }
 
   remove({ topic, id }: Subscription): void {
-    this.#change(topic, ({ subscriptions }) => void subscriptions.delete(id));
+    this.#change(topic, ({ subscriptions, expired }) => {
+      subscriptions.delete(id);
+      expired.delete(id);
+    });
+  }
+
+  /** Nothing is routed there any more, though the store still has it. */
+  expire(subscription: Subscription): void {
+    const { topic, id } = subscription;
+    if (this.#groups.get(foldCase(topic))?.expired.get(id) === subscription) return;
+    this.#change(topic, ({ subscriptions, expired }) => {
+      subscriptions.delete(id);
+      expired.set(id, subscription);
+    });
   }
 
   #change(topicName: string, change: (group: TopicGroup) => void): void {
     const name = foldCase(topicName);
-    const group = this.#groups.get(name) ?? { topic: null, subscriptions: new Map(), entry: null };
+    const group = this.#groups.get(name) ?? {
+      ...{ topic: null, subscriptions: new Map(), expired: new Map(), entry: null },
+    };
     change(group);
     group.entry = null;
-    if (group.topic === null && group.subscriptions.size === 0) this.#groups.delete(name);
+    const { topic, subscriptions, expired } = group;
+    if (topic === null && subscriptions.size + expired.size === 0) this.#groups.delete(name);
     else this.#groups.set(name, group);
   }
 }
@@ -101,9 +125,11 @@ const emptyRoll: Roll = { members: [] };
 
 function openEntry(
   topic: Topic,
-  subscriptions: ReadonlyMap<SubscriptionId, Subscription>,
+  group: Pick<TopicGroup, "subscriptions" | "expired">,
   evaluations: Evaluations,
 ): DirectoryEntry {
+  const subscriptions = new Map(group.subscriptions);
+  const all = [...subscriptions.values(), ...group.expired.values()];
   /** By topic within the domain; null: the topic itself. */
   const scopes = new Map<string | null, Scope>();
   for (const subscription of subscriptions.values()) {
@@ -121,6 +147,7 @@ function openEntry(
     domainTopic === null ? undefined : scopes.get(scopeName(domainTopic));
   return {
     topic,
+    by: { topic: topic.name, mark: routingMark(topic.revision, all) },
     subscription: (id) => subscriptions.get(id),
     route(fields, domainTopic = null) {
       const values = openEventValues(fields);

@@ -56,11 +56,12 @@ export class Deliveries {
     return this.#eventsMade;
   }
 
-  append(routed: readonly Routed[], now: Instant, op: number): number {
-    const first = this.#eventsMade + 1;
+  append(routed: readonly Routed[], now: Instant, op: number): number[] {
+    const numbers: number[] = [];
     const woken = new Set<SubscriptionId>();
     for (const [index, { event, to }] of routed.entries()) {
       const number = ++this.#eventsMade;
+      numbers.push(number);
       let isKept = false;
       for (const subscription of to) {
         const line = this.#leases.pair(subscription)?.[0];
@@ -92,7 +93,7 @@ export class Deliveries {
       }
     }
     for (const subscription of woken) this.#tell.wake({ subscription, stage: "deliver" }, now);
-    return first;
+    return numbers;
   }
 
   #push(

@@ -267,7 +267,8 @@ test("an append for the same subscription twice is a bug, and not the disk's", (
   engine.run([{ kind: "putTopic", draft: topicDraft(), revision: undefined }]);
   engine.run([{ kind: "putSubscription", draft: subscriptionDraft(), revision: undefined }]);
   const routed = routedTo([1, 1], "one");
-  assert.throws(() => engine.run([{ kind: "append", routed, now: startAt }]), /UNIQUE/);
+  const append = { kind: "append", routed, now: startAt, by: undefined } as const;
+  assert.throws(() => engine.run([append]), /UNIQUE/);
   const [answer] = engine.run([{ kind: "counts" }]).answers;
   assert.deepEqual(answer, { kind: "done", value: [] });
   engine.close();

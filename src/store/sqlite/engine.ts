@@ -13,6 +13,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Instant, Queue } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { checkRouting } from "../revision.ts";
 import { copyStore } from "./backup.ts";
 import { isDiskError, openDatabase, type SqliteOptions } from "./database.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -140,6 +141,7 @@ export class SqliteEngine {
   #perform(op: Op, index: number): unknown {
     switch (op.kind) {
       case "append":
+        checkRouting(op.by, op.by && this.#registry.markOf(op.by.topic));
         return this.#deliveries.append(op.routed, op.now, index);
       case "claim":
         return this.#deliveries.claim(op.queue, op.want);
@@ -174,7 +176,7 @@ export class SqliteEngine {
       case "removeTopic":
         return this.#registry.removeTopic(op.name);
       case "removeSubscription":
-        return this.#registry.removeSubscription(op.id);
+        return this.#registry.removeSubscription(op.id, op.revision);
       case "sweep":
         return this.#sweepOnce();
       default:

@@ -21,6 +21,7 @@ import type {
   QueueCount,
   RecordNames,
   Routed,
+  RoutedBy,
   Seen,
   Settlement,
   Wake,
@@ -110,7 +111,7 @@ export class FrontStore implements WholeStore {
     this.#options = options;
   }
 
-  async append(routed: readonly Routed[], now: Instant): Promise<number> {
+  async append(routed: readonly Routed[], now: Instant, by?: RoutedBy): Promise<readonly number[]> {
     const { retryAfterMs } = this.#options;
     const chars = charsOf(routed);
     const why = this.#whyNotNow(chars, now);
@@ -119,7 +120,7 @@ export class FrontStore implements WholeStore {
     this.#cameAt.add(came);
     this.#waitingChars += chars;
     try {
-      return await this.#do<number>({ kind: "append", routed, now });
+      return await this.#do<readonly number[]>({ kind: "append", routed, now, by });
     } finally {
       this.#waitingChars -= chars;
       this.#cameAt.delete(came);
@@ -207,8 +208,8 @@ export class FrontStore implements WholeStore {
     return this.#do({ kind: "removeTopic", name });
   }
 
-  removeSubscription(id: SubscriptionId): Promise<void> {
-    return this.#do({ kind: "removeSubscription", id });
+  removeSubscription(id: SubscriptionId, revision?: number): Promise<boolean> {
+    return this.#do({ kind: "removeSubscription", id, revision });
   }
 
   onWake(listener: (wake: Wake) => void): void {

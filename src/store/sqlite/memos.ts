@@ -30,7 +30,7 @@ export function timesRedriven(statements: Statements, key: string): number {
 
 export function noteRedriven(statements: Statements, notes: readonly RedrivenNote[]): void {
   for (const { key, times } of notes) {
-    statements.noteRedriven.run(key, Math.max(times, timesRedriven(statements, key)));
+    statements.noteRedriven.run(key, Math.max(times, timesRedriven(statements, key) + 1));
   }
   statements.forgetRedriven.run(redriveLimits.rememberedMax);
 }

@@ -46,7 +46,12 @@ const settlement: fc.Arbitrary<Settlement> = fc.oneof(
 );
 
 const op: fc.Arbitrary<Op> = fc.oneof(
-  record({ kind: fc.constant("append" as const), now: number, routed: some(routed) }),
+  record({
+    kind: fc.constant("append" as const),
+    now: number,
+    by: fc.option(record({ topic: text, mark: number }), { nil: undefined }),
+    routed: some(routed),
+  }),
   record({ kind: fc.constant("settle" as const), settlements: some(settlement) }),
   record({ kind: fc.constantFrom("counts" as const, "sweep" as const) }),
 );

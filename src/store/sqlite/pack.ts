@@ -4,7 +4,7 @@
 // the cost of a crossing.
 
 import type { InputSchema } from "../../core/event.ts";
-import type { LastAttempt, Routed, Settlement, Stage } from "../../core/ports.ts";
+import type { LastAttempt, Routed, RoutedBy, Settlement, Stage } from "../../core/ports.ts";
 import type { Trace } from "../../core/tracing/trace.ts";
 import type { Op, OpResult, Push, Round } from "./round.ts";
 
@@ -18,7 +18,7 @@ export function packOps(ops: readonly Op[]): Flat {
   const flat: Flat = [];
   for (const op of ops) {
     if (op.kind === "append") {
-      flat.push("append", op.now, op.routed.length);
+      flat.push("append", op.now, op.by, op.routed.length);
       for (const { event, to } of op.routed) {
         const { systemId, topic, publishedAt, schema, dataVersion, text } = event;
         flat.push(systemId, topic, publishedAt, schema, dataVersion, text);
@@ -72,7 +72,8 @@ export function unpackOps(flat: Flat): Op[] {
     const kind = from.take<"append" | "settle" | "other">();
     if (kind === "append") {
       const now = from.take<number>();
-      ops.push({ kind, now, routed: from.takeMany(() => takeRouted(from)) });
+      const by = from.take<RoutedBy | undefined>();
+      ops.push({ kind, now, by, routed: from.takeMany(() => takeRouted(from)) });
     } else if (kind === "settle") {
       ops.push({ kind, settlements: from.takeMany(() => takeSettlement(from)) });
     } else {
@@ -130,9 +131,9 @@ export function packRound({ answers, pushes, ...round }: Round): PackedRound {
     answers: answers.map((answer) => {
       if (answer.kind !== "done") return answer;
       if (answer.value === undefined) return "done";
-      if (typeof answer.value === "number") return answer.value;
-      const isCounted = Array.isArray(answer.value) && answer.value.length === 1;
-      return isCounted && answer.value[0] === true ? "counted" : answer;
+      if (!Array.isArray(answer.value) || answer.value.length !== 1) return answer;
+      const [only] = answer.value;
+      return only === true ? "counted" : typeof only === "number" ? only : answer;
     }),
     pushes: pushes.flatMap(({ op, index, event, subscription, lease, leasedUntil }) => [
       op,
@@ -161,7 +162,7 @@ export function unpackRound({ round, answers, pushes }: PackedRound): Round {
   return {
     ...round,
     answers: answers.map((answer) => {
-      if (typeof answer === "number") return { kind: "done", value: answer };
+      if (typeof answer === "number") return { kind: "done", value: [answer] };
       return answer === "done" ? done : answer === "counted" ? counted : answer;
     }),
     pushes: unpacked,

@@ -3,6 +3,7 @@
 
 import type { Catalog, RecordNames } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { routingMark } from "../../core/routing/routing-mark.ts";
 import {
   recallSubscription,
   type Subscription,
@@ -106,18 +107,30 @@ export class SqliteRegistry {
 
   removeTopic(name: string): void {
     for (const { id } of this.#statements.idsOfTopic.all(name)) {
-      this.removeSubscription(id as number);
+      this.removeSubscription(id as number, undefined);
     }
     if (this.#statements.removeTopic.run(name).changes > 0) this.#topics.add(name);
   }
 
-  removeSubscription(id: SubscriptionId): void {
+  removeSubscription(id: SubscriptionId, wanted: number | undefined): boolean {
+    const row = this.#statements.subscriptionById.get(id);
+    if (row === undefined) return false;
+    checkRevision(row.revision as number, wanted);
     const isRetired = this.#statements.addRetired.run(id).changes > 0;
-    if (this.#statements.removeSubscription.run(id).changes === 0) return;
+    this.#statements.removeSubscription.run(id);
     this.#sweep.add(id);
     this.#written.delete(id);
     this.#removed.add(id);
     if (isRetired) this.#retired.add(id);
+    return true;
+  }
+
+  /** What the topic's events are routed by; null: there is no such topic. */
+  markOf(topic: string): number | null {
+    const revision = this.#statements.topic.get(topic)?.revision;
+    if (revision === undefined) return null;
+    const rows = this.#statements.revisionsOfTopic.all(topic);
+    return routingMark(revision as number, rows as unknown as { id: number; revision: number }[]);
   }
 }
 

@@ -9,6 +9,7 @@ import type {
   Queue,
   RecordNames,
   Routed,
+  RoutedBy,
   Settlement,
   Stage,
   Want,
@@ -19,7 +20,12 @@ import type { SubscriptionDraft, SubscriptionId } from "../../core/subscription.
 import type { TopicDraft } from "../../core/topic.ts";
 
 export type Op =
-  | { readonly kind: "append"; readonly routed: readonly Routed[]; readonly now: Instant }
+  | {
+      readonly kind: "append";
+      readonly routed: readonly Routed[];
+      readonly now: Instant;
+      readonly by: RoutedBy | undefined;
+    }
   | { readonly kind: "claim"; readonly queue: Queue; readonly want: Want }
   | { readonly kind: "settle"; readonly settlements: readonly Settlement[] }
   | { readonly kind: "counts" }
@@ -55,7 +61,11 @@ export type Op =
       readonly revision: number | undefined;
     }
   | { readonly kind: "removeTopic"; readonly name: string }
-  | { readonly kind: "removeSubscription"; readonly id: SubscriptionId }
+  | {
+      readonly kind: "removeSubscription";
+      readonly id: SubscriptionId;
+      readonly revision: number | undefined;
+    }
   /** One small step of cleaning up. */
   | { readonly kind: "sweep" };
 

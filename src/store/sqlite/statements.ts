@@ -158,6 +158,7 @@ export function prepare(database: DatabaseSync) {
     subscriptions: sql("SELECT * FROM subscriptions ORDER BY id"),
     subscriptionIds: sql("SELECT id FROM subscriptions"),
     idsOfTopic: sql("SELECT id FROM subscriptions WHERE topic = ?"),
+    revisionsOfTopic: sql("SELECT id, revision FROM subscriptions WHERE topic = ?"),
     subscription: sql("SELECT * FROM subscriptions WHERE topic = ? AND name = ?"),
     subscriptionById: sql("SELECT * FROM subscriptions WHERE id = ?"),
     putSubscription: sql(
