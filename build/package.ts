@@ -20,6 +20,7 @@ const entries = {
   testing: "src/testing/grid.ts",
   "store-thread": "src/store/sqlite/thread.ts",
   "story-thread": "src/store/story/thread.ts",
+  "figure-thread": "src/store/figures/thread.ts",
   "letter-thread": "src/egress/deadletter/letter-thread.ts",
 };
 

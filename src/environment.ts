@@ -22,7 +22,7 @@ import { openKeys } from "./runtime/access/keys.ts";
 import { openToOthers } from "./runtime/access/open-to-others.ts";
 import { openTokens, type Tokens } from "./runtime/access/tokens.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
-import { realActivity, realClock } from "./runtime/clock/real.ts";
+import { realActivity, realClock, startBeat } from "./runtime/clock/real.ts";
 import { VirtualClock } from "./runtime/clock/virtual.ts";
 import {
   type FailureDeps,
@@ -37,7 +37,14 @@ import { openProcessFacts, type ProcessFacts } from "./runtime/metrics/process.t
 import { openTotals, type Totals } from "./runtime/metrics/totals.ts";
 import { openTelemetry, type Telemetry } from "./runtime/telemetry/open.ts";
 import type { Env } from "./runtime/telemetry/settings.ts";
-import { type OpenChronicle, type OpenStore, openChronicle, openStore } from "./stores.ts";
+import { FigureKeeper } from "./store/figures/keeper.ts";
+import {
+  type OpenChronicle,
+  type OpenStore,
+  openChronicle,
+  openFigures,
+  openStore,
+} from "./stores.ts";
 import type { Environment } from "./wiring.ts";
 
 /** What the process passes in. */
@@ -56,6 +63,7 @@ export interface RealEnvironment extends Environment {
   readonly deadLetterSink: DeadLetters;
   readonly azure: AzureResources;
   readonly chronicle: Chronicle;
+  readonly figures: FigureKeeper;
   readonly isModuleKey: (key: string) => boolean;
   /** What may be missing from stories; see stores.ts. */
   readonly missing: OpenChronicle["missing"];
@@ -122,6 +130,11 @@ export async function openEnvironment(
   const { chronicle, missing } = await openChronicle(config, { clock, activity, log });
   stack.defer(() => chronicle.close());
   if (outside.onNote !== undefined) chronicle.listen(outside.onNote);
+  const figures = new FigureKeeper({
+    ...{ figures: await openFigures(config, { log }), chronicle, ledger: store, clock, log },
+    ...{ catalog: hands.catalog, every: startBeat },
+  });
+  stack.defer(() => figures.close());
   const ids = realIds();
   const azure = parseAzure(config);
   const ways = openSinks(config, { clock, activity, ids, azure }, hands);
@@ -138,6 +151,7 @@ export async function openEnvironment(
       store,
       storeFailure: () => store.failure,
       chronicle,
+      figures,
       missing,
       azure,
       ...ways,

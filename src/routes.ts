@@ -133,7 +133,7 @@ function lettersOf({ environment }: Site) {
 
 function openOwnApi(site: Site, door: SessionDeps): Api {
   const { config, environment, rooms, stack } = site;
-  const { store, clock, ids, chronicle, sink, meter, openLog: log } = environment;
+  const { store, clock, ids, chronicle, figures, sink, meter, openLog: log } = environment;
   const { catalog, directory, refresh, operator, switchboard, whyNotReady } = rooms;
   const { profile, defaults, health, endpointSendsMax } = rulesOf(config);
   const api = openApi({
@@ -148,7 +148,7 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
       whyNotReady,
       handshakes: rooms.handshakes,
     },
-    ...{ clock, log, chronicle, retention: retentionOf(config), ...lettersOf(site) },
+    ...{ clock, log, chronicle, figures, retention: retentionOf(config), ...lettersOf(site) },
     ...{ profile, defaults, store: config.store, clockKind: config.clock },
     ...{ makeKey, every: startBeat, startedAt: clock.now(), version: versionOf() },
     link: (request) => linkOf(door, baseUrlOf(request)),

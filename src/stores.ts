@@ -1,14 +1,17 @@
-// The store of events, and the chronicle with their stories; each on a thread of its own, or in
-// memory.
+// The store of events, the chronicle with their stories, and the figures; each on a thread of its
+// own, or in memory.
 
 import { join, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
+import type { Figures } from "./core/figures/figures.ts";
 import type { Activity, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
 import type { Chronicle } from "./core/story/chronicle.ts";
 import { retentionOf } from "./room-options.ts";
 import { type BackupFolder, openBackups } from "./runtime/backups.ts";
 import { startWatch } from "./runtime/clock/real.ts";
 import { watchEventLoop } from "./runtime/event-loop.ts";
+import { MemoryFigures } from "./store/figures/memory.ts";
+import { openFigureThread } from "./store/figures/thread.ts";
 import { MemoryStore } from "./store/memory.ts";
 import { storeFile } from "./store/sqlite/backup.ts";
 import { type Engine, FrontStore } from "./store/sqlite/front.ts";
@@ -108,4 +111,15 @@ export async function openChronicle(
     chronicle: new StoryFront({ ...deps, link, gatherMs, texts }),
     missing: { lastStored, isAfterCrash: !wasClosed },
   };
+}
+
+export async function openFigures(
+  config: Config,
+  { log }: { readonly log: Log },
+): Promise<Figures> {
+  if (config.store === "memory") return new MemoryFigures();
+  const path = join(config.dataFolder, "figures.db");
+  const { figures, setAside } = await openFigureThread({ path });
+  if (setAside !== null) log.fact("warn", "figures.damaged", { keptAs: setAside });
+  return figures;
 }

@@ -138,6 +138,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
     "src/store/sqlite/sweep.ts",
     "src/store/sqlite/backup.ts",
     "src/store/story/",
+    "src/store/figures/",
   ],
   "node:readline": ["src/main.ts"],
   "node:stream": ["src/runtime/"],

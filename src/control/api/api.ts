@@ -12,6 +12,7 @@ import { type CatalogDeps, catalogHandlers } from "./catalog.ts";
 import { type EndpointsDeps, endpointHandlers } from "./endpoints.ts";
 import { type EventsDeps, eventHandlers } from "./events.ts";
 import { type ExplainDeps, explainHandlers } from "./explain.ts";
+import { type FiguresDeps, figureHandlers } from "./figures.ts";
 import { type FlowDeps, flowHandlers } from "./flow.ts";
 import { type HandshakeDeps, handshakeHandlers } from "./handshake.ts";
 import { type HeartbeatDeps, startHeartbeat } from "./heartbeat.ts";
@@ -31,6 +32,7 @@ export interface ApiDeps
     EventsDeps,
     EndpointsDeps,
     ExplainDeps,
+    FiguresDeps,
     FlowDeps,
     HandshakeDeps,
     RedrivesDeps,
@@ -61,6 +63,7 @@ export function openApi(deps: ApiDeps): Api {
   const stop = startHeartbeat({ ...seen, live, every: deps.every });
   const handlers: Handlers = {
     ...overviewHandlers(seen),
+    ...figureHandlers(deps),
     ...live.handlers,
     ...catalogHandlers(deps),
     ...handshakeHandlers(deps),

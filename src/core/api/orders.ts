@@ -6,6 +6,8 @@ import { redriveLimits } from "../deadletter/redrive.ts";
 import { drainRange } from "../delivery/flow.ts";
 import { profileNames } from "../delivery/profile.ts";
 import { overlapMsMax } from "../delivery/signing.ts";
+import { scopeKinds } from "../figures/figures.ts";
+import { keptMsMax } from "../figures/steps.ts";
 import { searchRange } from "../story/chronicle.ts";
 import {
   about,
@@ -26,7 +28,7 @@ import {
   wholeFrom,
   words,
 } from "./schema.ts";
-import { DeliveryState, liveKinds } from "./views.ts";
+import { DeliveryState, figureColumns, liveKinds } from "./views.ts";
 
 /** Names, ids and subjects are never longer than this. */
 const name = textOf({ min: 1, max: 1_024 }, { allowed: "a name of at most 1024 characters" });
@@ -38,6 +40,20 @@ export const within = object({ domainTopic: optional(name) });
 
 export const historyQuery = object({
   minutes: optional(about(wholeFrom({ min: 1, max: 1_440 }), "Default: 60.")),
+});
+
+export const figureQuery = object({
+  kind: optional(about(words(...scopeKinds), "Default: broker.")),
+  name: optional(about(word, "Of the topic, subscription or endpoint. Default: all of the kind.")),
+  topic: optional(about(name, "Of subscriptions.")),
+  domainTopic: optional(about(name, "Of subscriptions.")),
+  minutes: optional(
+    about(wholeFrom({ min: 1, max: keptMsMax / 60_000 }), "Until now. Default: 60."),
+  ),
+  from: optional(about(instant, "In the place of `minutes`.")),
+  to: optional(about(instant, "Default: now.")),
+  points: optional(about(wholeFrom({ min: 1, max: 1_500 }), "At most. Default: 60.")),
+  only: optional(about(list(figureColumns), "The columns, parted by commas. Default: all.")),
 });
 
 export const liveQuery = object({

@@ -1,6 +1,7 @@
 // What our own API shows: each shape with the type inferred from it, for the routes, the portal and
 // the command line alike. Requests are in orders.ts, the operations in operations.ts.
 
+import { scopeKinds } from "../figures/figures.ts";
 import {
   about,
   anything,
@@ -159,6 +160,58 @@ export const History = named(
   }),
 );
 export type History = Infer<typeof History>;
+
+// ── Figures ───────────────────────────────────────────────────────────────────────────────────
+
+const countColumns = ["published", "delivered", "failed", "deadLettered", "dropped"] as const;
+const latencyColumns = ["deliveryP50Ms", "deliveryP95Ms", "answerP50Ms", "answerP95Ms"] as const;
+export const figureColumns = words(...countColumns, "waiting", ...latencyColumns);
+export type FigureColumn = Infer<typeof figureColumns>;
+
+const counted = list(whole);
+const measured = list(orNull(whole));
+
+export const FigureSeries = named(
+  "FigureSeries",
+  object({
+    kind: words(...scopeKinds),
+    name: about(text, "Of the topic, subscription or endpoint; empty for the broker."),
+    topic: about(orNull(text), "Of a subscription."),
+    domainTopic: orNull(text),
+    totals: about(
+      object({
+        ...{ published: whole, delivered: whole, failed: whole, deadLettered: whole },
+        ...{ dropped: whole, deliveryP50Ms: orNull(whole), deliveryP95Ms: orNull(whole) },
+        ...{ answerP50Ms: orNull(whole), answerP95Ms: orNull(whole) },
+      }),
+      "Of the whole range.",
+    ),
+    published: optional(about(counted, "Of a subscription or endpoint: events that matched.")),
+    delivered: optional(counted),
+    failed: optional(about(counted, "Attempts that failed.")),
+    deadLettered: optional(counted),
+    dropped: optional(counted),
+    waiting: optional(
+      about(measured, "The most that waited at once; null for the broker: it did not run."),
+    ),
+    deliveryP50Ms: optional(about(measured, "From the publish to the delivery.")),
+    deliveryP95Ms: optional(measured),
+    answerP50Ms: optional(about(measured, "How long the endpoint took for an attempt.")),
+    answerP95Ms: optional(measured),
+  }),
+);
+export type FigureSeries = Infer<typeof FigureSeries>;
+
+export const FigureChart = named(
+  "FigureChart",
+  object({
+    from: instant,
+    to: instant,
+    stepMs: about(whole, "The first value of a column is of the step that begins at `from`."),
+    series: list(FigureSeries),
+  }),
+);
+export type FigureChart = Infer<typeof FigureChart>;
 
 // ── Topics and subscriptions ──────────────────────────────────────────────────────────────────
 

@@ -13,6 +13,7 @@ import {
   type StoryTexts,
 } from "../../core/story/chronicle.ts";
 import type { StoryNote } from "../../core/story/note.ts";
+import type { Asked } from "../asked-thread.ts";
 import type { Aftermath } from "./engine.ts";
 import { type Batch, batchNotesMax, Packer } from "./pack.ts";
 import { Watchers } from "./watchers.ts";
@@ -23,17 +24,12 @@ export type StoryAsk =
   | { readonly kind: "search"; readonly query: EventQuery }
   | { readonly kind: "find"; readonly id: string };
 
-/** Carries out calls one after the other. */
-export interface StoryLink {
+export interface StoryLink extends Asked<StoryAsk> {
   /** What is known from the last run: see `StoryEngine`. */
   readonly wasClosed: boolean;
   readonly lastStored: number;
   /** Where a damaged file was moved to; null: there was none. */
   readonly setAside: string | null;
-  /** Rejects when it failed; then nothing of it has happened. */
-  ask(ask: StoryAsk): Promise<unknown>;
-  /** Earlier calls are still carried out. */
-  close(): Promise<void>;
 }
 
 export interface StoryFrontOptions {
