@@ -8,6 +8,7 @@ import { installAzurite } from "./fixtures/azurite.ts";
 import { installChromium } from "./fixtures/chromium.ts";
 import { installSystemdAnalyze } from "./fixtures/debian-packages.ts";
 import { installKubernetes } from "./fixtures/kubernetes.ts";
+import { installPostgres } from "./fixtures/postgres.ts";
 import { installPromtool } from "./fixtures/promtool.ts";
 import { buildPortal } from "./portal/build.ts";
 
@@ -15,6 +16,7 @@ import { buildPortal } from "./portal/build.ts";
 const tools: Readonly<Record<string, () => Promise<unknown>>> = {
   "fixtures/azurite.ts": installAzurite,
   "fixtures/kubernetes.ts": installKubernetes,
+  "fixtures/postgres.ts": installPostgres,
   "fixtures/promtool.ts": installPromtool,
   "fixtures/debian-packages.ts": installSystemdAnalyze,
   "/browser.ts": () => Promise.all([installChromium(), buildPortal()]),
