@@ -12,6 +12,8 @@ export interface FlowOptions extends RoundOptions {
   /** Which systems; null: all that can be started. */
   readonly only: "relay" | "broker" | null;
   readonly hasPeers: boolean;
+  /** Another checkout, whose broker takes part; null: none. */
+  readonly beside: string | null;
 }
 
 const STORIES_OFF = { more: ["--story", "off"] };
@@ -21,7 +23,7 @@ const fastest: Load = { name: "as fast as it goes", perSecond: null, eventsPerRe
 
 export async function runSteady(options: FlowOptions): Promise<Result[]> {
   await using course = new Course();
-  await using servers = new Servers(await receiverOf(course, options));
+  await using servers = new Servers(await receiverOf(course, options), options.beside);
   if (options.only !== "broker") await servers.add(startRelay(servers.to));
   if (options.only !== "relay") await servers.addBroker("broker", {});
   if (options.hasPeers && options.only === null) {
@@ -37,7 +39,7 @@ export async function runSteady(options: FlowOptions): Promise<Result[]> {
 
 export async function runBatches(options: FlowOptions): Promise<Result[]> {
   await using course = new Course();
-  await using servers = new Servers(await receiverOf(course, options));
+  await using servers = new Servers(await receiverOf(course, options), options.beside);
   await servers.add(startRelay(servers.to));
   await servers.addBroker("broker", { batch: BATCH });
   await servers.addBroker("broker, no stories", { batch: BATCH, ...STORIES_OFF });
@@ -50,7 +52,7 @@ export async function runFanOut(options: FlowOptions, copies: readonly number[])
   const results: Result[] = [];
   for (const count of copies) {
     await using course = new Course();
-    await using servers = new Servers(await receiverOf(course, options));
+    await using servers = new Servers(await receiverOf(course, options), options.beside);
     await servers.addBroker("broker", { subscriptions: count }, count);
     await servers.addBroker("broker, no stories", { subscriptions: count, ...STORIES_OFF }, count);
     const load = { ...fastest, name: `one to ${count}` };
@@ -65,9 +67,11 @@ class Servers implements AsyncDisposable {
   readonly #parts = new AsyncDisposableStack();
   readonly list: Contestant[] = [];
   readonly to: Receiver;
+  readonly #beside: string | null;
 
-  constructor(to: Receiver) {
+  constructor(to: Receiver, beside: string | null) {
     this.to = to;
+    this.#beside = beside;
   }
 
   async add(server: Server | Promise<Server>, copies = 1): Promise<void> {
@@ -75,8 +79,13 @@ class Servers implements AsyncDisposable {
   }
 
   async addBroker(name: string, shape: BrokerShape, copies = 1): Promise<void> {
-    const folder = this.#parts.use(makeDataFolder());
-    await this.add({ ...(await startBroker(folder.path, this.to, shape)), name }, copies);
+    const roots = [undefined, ...(this.#beside === null ? [] : [this.#beside])];
+    for (const root of roots) {
+      const folder = this.#parts.use(makeDataFolder());
+      const ofRoot = { ...shape, ...(root !== undefined && { root }) };
+      const server = await startBroker(folder.path, this.to, ofRoot);
+      await this.add({ ...server, name: root === undefined ? name : `${name}, beside` }, copies);
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -4,7 +4,7 @@
 
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { cpus } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { runCatalog } from "./catalog.ts";
 import { runBatches, runFanOut, runSteady } from "./flow.ts";
@@ -35,6 +35,7 @@ const HELP = `npm run bench -- [options]
                          a soak is run only if it is named
   --matching             the same as --only matching
   --system relay|broker  in steady: one system alone, without a ratio
+  --beside FOLDER        another checkout of the broker, as one more system
   --no-peers             without BullMQ and graphile-worker, and what they need
   --quick                a smoke run of a few seconds; its figures mean nothing
   --rounds N             measured rounds per system and load (5)
@@ -67,6 +68,7 @@ function readOptions(args: readonly string[]) {
       connections: { type: "string", default: "32" },
       sends: { type: "string", default: "64" },
       rate: { type: "string", default: "1000" },
+      beside: { type: "string" },
       "no-peers": { type: "boolean", default: false },
       waiting: { type: "string" },
       copies: { type: "string", multiple: true },
@@ -79,6 +81,7 @@ function readOptions(args: readonly string[]) {
     isHelp: values.help,
     scenario: oneOf("--only", values.matching ? "matching" : values.only, scenarios),
     only: oneOf("--system", values.system, ["relay", "broker"]),
+    beside: values.beside === undefined ? null : resolve(values.beside),
     hasPeers: !values["no-peers"] && !quick,
     rounds: wholeNumber("--rounds", values.rounds ?? (quick ? "1" : "5")),
     roundMs: 1000 * wholeNumber("--seconds", values.seconds ?? (quick ? "1" : "4")),

@@ -52,20 +52,22 @@ export interface BrokerShape {
   /** Events that a delivery may have. */
   readonly batch?: number;
   readonly more?: readonly string[];
+  /** A checkout other than ours. */
+  readonly root?: string;
 }
 
 /** A broker whose subscriptions all go to the receiver. */
 export function startBroker(
   dataFolder: string,
   to: Receiver,
-  { subscriptions = 1, batch = 1, more = [] }: BrokerShape = {},
+  { subscriptions = 1, batch = 1, more = [], root = ROOT }: BrokerShape = {},
 ): Promise<BrokerServer> {
   const names = Array.from({ length: subscriptions }, (_, index) => `bench-${index}`);
   const draft = (name: string) => subscriptionTo(`http://127.0.0.1:${to.port}/${name}`, batch);
   const drafts = Object.fromEntries(names.map((name) => [name, draft(name)]));
   const config = { topics: { orders: { key1: key, subscriptions: drafts } } };
   const sends = ["--endpoint-concurrency", String(to.connections)];
-  return startBrokerWith(dataFolder, config, [...sends, "--handshake", "off", ...more]);
+  return startBrokerWith(dataFolder, config, [...sends, "--handshake", "off", ...more], root);
 }
 
 /** A subscription as the file and ARM's API write it. */
@@ -82,12 +84,13 @@ export async function startBrokerWith(
   dataFolder: string,
   config: object,
   more: readonly string[],
+  root = ROOT,
 ): Promise<BrokerServer> {
   const startedAt = nowMs();
   const file = join(dataFolder, "bench.json");
   writeFileSync(file, JSON.stringify(config));
-  const child = spawn(process.execPath, [...brokerArgs(dataFolder, file), ...more], {
-    cwd: ROOT,
+  const child = spawn(process.execPath, [...brokerArgs(root, dataFolder, file), ...more], {
+    cwd: root,
     stdio: ["ignore", "pipe", "inherit"],
   });
   watchChild(child);
@@ -111,9 +114,9 @@ export async function startBrokerWith(
   }
 }
 
-function brokerArgs(dataFolder: string, file: string): string[] {
+function brokerArgs(root: string, dataFolder: string, file: string): string[] {
   return [
-    join(ROOT, "bin/posthorn.js"),
+    join(root, "bin/posthorn.js"),
     "serve",
     ...["--config", file],
     ...["--http", "127.0.0.1:0"],

@@ -27,7 +27,7 @@ import { openForgetful } from "./store/story/watchers.ts";
 const gatherMs = 3;
 const retryAfterMs = 1_000;
 /** How long notes for stories are collected, and so what a crash may lose of them. */
-const storyGatherMs = 250;
+const storyGatherMs = 1_000;
 
 export type OpenStore = WholeStore & {
   /** Null: a memory store cannot be backed up. */

@@ -58,6 +58,8 @@ const bufferMs = 60_000;
 const settleMs = 30_000;
 /** Event text in the buffer of one dispatcher. */
 const bufferCharsMax = 4 * 1024 * 1024;
+/** Full batches that a dispatcher has in hand: with fewer, most events are read back from disk. */
+const batchesAhead = 8;
 /** Expired deliveries claimed together while an endpoint is unhealthy. */
 const expiredPageMax = 500;
 const never = Number.POSITIVE_INFINITY;
@@ -137,7 +139,7 @@ export class Dispatcher {
     const { policy, batch, sendsMax, subscription, deps } = options;
     this.#report = new Report(subscription, deps);
     this.#buffer = new BatchBuffer(batch);
-    this.#window = 2 * Math.max(sendsMax, batch?.maxEvents ?? 1);
+    this.#window = Math.max(2 * sendsMax, batchesAhead * (batch?.maxEvents ?? 1));
     this.#leaseMs = bufferMs + policy.profile.waitMs + settleMs;
     this.#valve = new Valve(deps.clock, () => this.#look());
     this.#valve.set(options.flowState);

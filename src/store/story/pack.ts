@@ -57,7 +57,7 @@ export interface PackLimits {
 }
 
 /** Of one batch, so that whoever reads waits for no more than one. */
-export const batchNotesMax = 2_000;
+export const batchNotesMax = 8_000;
 
 /** What a batch is made of. Each `flat` run begins with its kind. */
 export class Packer {
