@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openCommandLine } from "../fixtures/command-line.ts";
+import { openReceiver } from "../fixtures/receiver.ts";
 
 const quick = ["--store", "memory", "--log-level", "debug"];
 
@@ -152,4 +153,65 @@ test("a kept subscription is taken up again by the next listener on the same por
   assert.deepEqual(await cli.json("event-subscription list --location local --query [].name"), [
     `listen-${port}`,
   ]);
+});
+
+test("deliveries are passed on to an application, and its answers come back", async (t) => {
+  const cli = await openCommandLine(t, quick);
+  await cli.json("topic create -n orders");
+  const application = await openReceiver(t);
+  application.answer = (_, count) => (count === 1 ? 500 : 200);
+  const line = `listen -p 0 --subscribe orders -n mine -o table --forward-to ${application.url}/hook?a=1`;
+  const listener = cli.start(line);
+  await listener.said(/^subscribed to orders as mine$/);
+  await cli.json("trigger BlobCreated -t orders --id first");
+  await listener.said(/1 event for MINE → 500 from 127\.0\.0\.1:\d+ in \d+ ms$/);
+  await cli.json("event-subscription hasten -n mine --topic-name orders");
+  await listener.said(/sent once before → 200 from/);
+  assert.deepEqual(
+    application.received.map(({ path }) => path),
+    ["/hook?a=1", "/hook?a=1"],
+    "the handshake is answered by the listener",
+  );
+  const [request] = application.received;
+  assert.equal(request?.headers["aeg-subscription-name"], "MINE");
+  const [event] = JSON.parse(request?.body ?? "[]") as Record<string, unknown>[];
+  assert.deepEqual([event?.id, event?.eventType], ["first", "Microsoft.Storage.BlobCreated"]);
+  await cli.broker.told("delivery.attempted", 2);
+  const attempts = cli.broker.facts.filter(({ fact }) => fact === "delivery.attempted");
+  assert.deepEqual(
+    attempts.map(({ status }) => status),
+    [500, 200],
+  );
+  assert.equal((await listener.end("SIGINT")).code, 0);
+});
+
+test("an application that is away is answered for with 502", async (t) => {
+  const cli = await openCommandLine(t, quick);
+  await cli.json("topic create -n orders");
+  const listener = cli.start(
+    "listen -p 0 --subscribe orders -o table --forward-to http://127.0.0.1:1234/",
+  );
+  await listener.said(/^subscribed to orders/);
+  await cli.json("publish -t orders");
+  await listener.said(/→ 502, because 127\.0\.0\.1:1234 cannot be reached \(ECONNREFUSED\)$/);
+  await listener.end("SIGINT");
+});
+
+test("samples are published in the topic's schema, and own ones are read from a folder", async (t) => {
+  const cli = await openCommandLine(t, quick);
+  await cli.json("topic create -n clouds --input-schema cloudeventschemav1_0");
+  const sample = (await cli.json("trigger secretnearexpiry -t clouds")) as {
+    event: { type: string; data: { ObjectType: string } };
+  };
+  assert.equal(sample.event.type, "Microsoft.KeyVault.SecretNearExpiry");
+  assert.equal(sample.event.data.ObjectType, "Secret");
+  cli.write("Order.Placed.json", { subject: "/orders/7", data: { amount: 12 } });
+  const own = (await cli.json(`trigger Order.Placed -t clouds --samples ${cli.folder}`)) as {
+    event: object;
+  };
+  const { subject, data } = own.event as { subject: string; data: object };
+  assert.deepEqual([subject, data], ["/orders/7", { amount: 12 }]);
+  const wrong = await cli.run("trigger BlobCreatd -t clouds");
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /did you mean Microsoft\.Storage\.BlobCreated\?/);
 });

@@ -72,6 +72,31 @@ const publishCommand: Command = {
   load: async () => (await import("./publish.ts")).publish,
 };
 
+const triggerCommand: Command = {
+  words: "trigger",
+  about: "Publish a sample event of a type: one of Azure's own services, or your own.",
+  more:
+    "Without a type it lists those it knows; the end of a type is enough (BlobCreated). A file " +
+    "TYPE.json in the folder of samples is a sample of your own: an event, or only its data.",
+  operands: { name: "TYPE", about: "such as Microsoft.Storage.BlobCreated" },
+  options: {
+    "topic-name": { ...topicName, about: "The topic or domain to publish to." },
+    "domain-topic-name": { takes: "NAME", about: "In a domain: the topic of the event." },
+    "topic-key": { takes: "KEY", about: "The topic's key. Default: read from the broker." },
+    id: { takes: "TEXT", about: "The id of the event." },
+    subject: { takes: "TEXT", about: "Another subject than the sample's." },
+    body: { takes: "JSON", about: "Other data than the sample's." },
+    samples: { takes: "DIR", about: "The folder of your samples. Default: ./posthorn-samples." },
+  },
+  examples: [
+    "posthorn trigger",
+    "posthorn trigger BlobCreated -t orders",
+    "posthorn trigger Microsoft.KeyVault.SecretNearExpiry -t orders -o json",
+  ],
+  prints: "value",
+  load: async () => (await import("./trigger.ts")).trigger,
+};
+
 const tailCommand: Command = {
   words: "tail",
   about: "Show what happens live, one line per fact.",
@@ -301,6 +326,7 @@ const endpointCommands: readonly Command[] = [
 
 export const deliveryCommands: readonly Command[] = [
   publishCommand,
+  triggerCommand,
   tailCommand,
   ...storyCommands,
   ...letterCommands,

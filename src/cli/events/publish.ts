@@ -50,7 +50,7 @@ export const publish: Run = async (given, outside) => {
 };
 
 /** Throws Complaint. Refusal: NotFound, for a topic that does not exist. */
-async function targetOf(client: Client, given: ParsedOptions): Promise<Target> {
+export async function targetOf(client: Client, given: ParsedOptions): Promise<Target> {
   const name = given.one("topic-name") ?? "";
   const { value } = await client.get("/api/v1/topics");
   const topics = (Array.isArray(value) ? value : []) as TopicView[];

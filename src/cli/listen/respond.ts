@@ -7,6 +7,7 @@ import { refuseValue } from "../../core/text/wording.ts";
 import type { CommandOutside } from "../command.ts";
 import type { ParsedOptions } from "../option.ts";
 import { whyUnsigned } from "./check-signature.ts";
+import { forwardingTo } from "./forward.ts";
 import type { ReceivedIds } from "./received-ids.ts";
 import { type ReceivedRequest, readReceived } from "./received-request.ts";
 import { type Deed, Player, type Script, scriptIn } from "./script.ts";
@@ -38,6 +39,7 @@ export function responding(
   const seed = given.whole("seed");
   const chance = seed === null ? null : outside.seeded(seed);
   const agrees = given.isOn("no-handshake") !== true;
+  const forward = forwardingTo(given, outside);
   let number = 0;
   return async (arrived) => {
     const received = readReceived(arrived);
@@ -56,21 +58,23 @@ export function responding(
     const played = player.next(outside.now(), drawn);
     const deed: Deed = why === null ? played : { kind: "answer", status: 401 };
     if (script.delayMs > 0) await Promise.race([outside.sleep(script.delayMs), context.stop]);
-    const isTaken = deed.kind === "answer" && deed.status >= 200 && deed.status <= 204;
+    const passed = forward !== null && isSuccess(deed) ? await forward(arrived) : null;
+    const response = passed?.response ?? responseTo(deed, script);
+    const isTaken = response.kind === "answer" && isSuccess(response);
     context.receivedIds.note(
       received.events.map(({ id }) => id),
       isTaken,
     );
-    const response = responseTo(deed, script);
-    context.show.received(
-      arrived,
-      received,
-      why === null ? wordsOfDeed(deed) : `401, because it ${why}`,
-    );
+    const words = why === null ? wordsOfDeed(deed) : `401, because it ${why}`;
+    context.show.received(arrived, received, passed?.words ?? words);
     if (isTaken) context.onTaken();
     if (deed.kind === "hang") await context.stop;
     return response;
   };
+}
+
+function isSuccess(answer: Deed | Extract<Response, { kind: "answer" }>): boolean {
+  return answer.kind === "answer" && answer.status >= 200 && answer.status <= 204;
 }
 
 /** What is not a delivery is answered correctly, whatever the script says. */

@@ -121,6 +121,12 @@ const listenCommand: Command = {
       takes: "NUMBER",
       about: "Requests a minute to allow in the CloudEvents handshake.",
     },
+    "forward-to": {
+      takes: "URL",
+      about:
+        "Pass each delivery on to your own application, and its answer back. Handshakes are " +
+        "answered here; what the script fails is not passed on.",
+    },
     subscribe: {
       takes: "TOPIC",
       about: "Create a subscription to this topic (name or id) that sends here.",
@@ -148,6 +154,7 @@ const listenCommand: Command = {
   },
   examples: [
     "posthorn listen --subscribe orders",
+    "posthorn listen --subscribe orders --forward-to http://localhost:3000/hook",
     "posthorn listen --fail 3",
     "posthorn listen --status 503:2m --retry-after 20 --then ok --drop 10% --delay 2s",
   ],
