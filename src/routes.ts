@@ -38,6 +38,7 @@ import {
 import { openSessions, sessionLifeMs } from "./runtime/access/sessions.ts";
 import { tokenLifeMs } from "./runtime/access/tokens.ts";
 import { startBeat } from "./runtime/clock/real.ts";
+import { roomOnDisk } from "./runtime/disk.ts";
 import { openAssets } from "./runtime/http/assets.ts";
 import { makeKey } from "./runtime/ids.ts";
 import { textOf, withoutNames } from "./runtime/metrics/meter.ts";
@@ -154,6 +155,9 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
     link: (request) => linkOf(door, baseUrlOf(request)),
     sums: () => countsOf(environment.tally()),
     endpoints: endpointsOf(site),
+    disk: () => (config.store === "memory" ? null : roomOnDisk(config.dataFolder)),
+    storeFailure: () => environment.storeFailure?.() ?? null,
+    stoppedDispatchers: rooms.stoppedDispatchers,
     settings: settingsOf(config),
     simulate: (order) =>
       simulate(order, {

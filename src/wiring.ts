@@ -89,6 +89,8 @@ export interface Rooms {
   resume(called: CallerUrl): Promise<void>;
   /** Resolves when every change of topics and subscriptions made before the call is in effect. */
   refresh(): Promise<void>;
+  /** How many dispatchers a bug of ours has stopped. */
+  stoppedDispatchers(): number;
   /** Null, or why publishes are not accepted. */
   whyNotReady(): string | null;
   /** Refuses new publishes and lets sends in flight end until the signal aborts. */
@@ -206,6 +208,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     evaluations,
     resume: (called) => handshakes.resume(called),
     refresh,
+    stoppedDispatchers: () => roster.broken,
     whyNotReady() {
       if (isClosing) return "The broker is stopping.";
       if (roster.broken > 0) return "A dispatcher has stopped; see dispatcher.broken in the log.";

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EndpointView, SubscriptionView } from "../src/core/api/views.ts";
+import type { EndpointView, ProblemView, SubscriptionView } from "../src/core/api/views.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 import {
   type Json,
@@ -168,4 +168,34 @@ test("an endpoint nobody knows is refused by its name", async (t) => {
   await broker.api("POST", "/endpoints/open", {}, 400);
   const long = { endpoint: "http://127.0.0.1:9/hook", because: "x".repeat(501) };
   await broker.api("POST", "/endpoints/close", long, 400);
+});
+
+test("what is wrong is told with what the endpoint said, also after a restart", async (t) => {
+  const receiver = await openReceiver(t);
+  receiver.answer = () => 503;
+  receiver.body = "Down for repairs\nuntil nine";
+  const broker = await openVirtualBroker(t, { billing: webHook(receiver.url) }, [
+    ...["--health-failures", "3", "--health-first-wait", "PT7M"],
+  ]);
+  await broker.publish("a", "b", "c");
+  const problems = async () => (await broker.api("GET", "/problems")).value as ProblemView[];
+  const told = async () => {
+    const [problem] = await problems();
+    const { kind, title, answer, since, failures, waiting, nextTryAt, count } = problem ?? {};
+    return { kind, title, answer, since, failures, waiting, nextTryAt, count };
+  };
+  const expected = {
+    ...{ kind: "unhealthy", title: "Answers 503", answer: "Down for repairs", since: startAt },
+    ...{ failures: 3, waiting: 3, nextTryAt: "2030-01-01T00:07:00.000Z", count: 1 },
+  };
+  assert.deepEqual(await told(), expected);
+  const { said } = await firstEndpoint(broker);
+  assert.deepEqual(said, { since: startAt, status: 503, answer: "Down for repairs" });
+  await broker.program.told("endpoint.changed", 1);
+  await broker.restart();
+  assert.deepEqual(await told(), expected);
+  receiver.answer = () => 200;
+  await broker.advance("PT1H");
+  assert.deepEqual(await problems(), []);
+  assert.equal((await firstEndpoint(broker)).said, null);
 });

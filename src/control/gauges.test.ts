@@ -34,6 +34,7 @@ const endpoint: EndpointView = {
     { topic: "shop", domainTopic: "eu", name: "s3", health },
   ],
   sendsUnderWay: 3,
+  said: null,
   waiting: 7,
   history: [],
   rules: "",

@@ -4,6 +4,7 @@
 
 import type { Health, HealthRules } from "./delivery/health.ts";
 import type { Closure, HealthChange } from "./delivery/health-text.ts";
+import type { Outcome } from "./delivery/outcome.ts";
 import type { Instant, Queue } from "./ports.ts";
 import type { Subscription, SubscriptionId } from "./subscription.ts";
 
@@ -58,9 +59,19 @@ export interface EndpointState {
   readonly sends: number;
   /** Failed sends in a row. */
   readonly failures: number;
+  /** What the last of them was; null: none is known. */
+  readonly trouble: Trouble | null;
   /** Since the broker started, the latest last; bounded. */
   readonly changes: readonly HealthChange[];
   readonly rules: HealthRules;
+}
+
+/** Failures in a row. */
+export interface Trouble {
+  /** When the first of them ended. */
+  readonly since: Instant;
+  /** Of the last one. */
+  readonly outcome: Outcome;
 }
 
 export interface Switchboard {

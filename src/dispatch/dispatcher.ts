@@ -425,7 +425,7 @@ export class Dispatcher {
     // A bad event spoils its batch: such an answer says nothing about the endpoint.
     const isHalved = this.#isHalved(batch, outcome);
     const isNeither = isBrokenOff || isHalved;
-    endpoint.end(isNeither ? "unsent" : isDelivered ? "succeeded" : "failed", times);
+    endpoint.end(isNeither ? "unsent" : isDelivered ? "succeeded" : "failed", times, outcome);
     if (isHalved) this.#halve(batch, outcome);
     else if (isBrokenOff) this.#underway.giveBack(batch);
     else await this.#conclude(batch, outcome, times);

@@ -21,9 +21,10 @@ import {
   type HealthKind,
   healthChangeText,
 } from "../core/delivery/health-text.ts";
+import type { Outcome } from "../core/delivery/outcome.ts";
 import { changePace, type Pace, readyAhead, takeTurn, turnAt } from "../core/delivery/rate.ts";
 import type { Clock, Instant, Log } from "../core/ports.ts";
-import type { EndpointState } from "../core/steering.ts";
+import type { EndpointState, Trouble } from "../core/steering.ts";
 import type { SendBudget } from "./send-budget.ts";
 
 export interface EndpointOptions {
@@ -38,8 +39,9 @@ export interface EndpointOptions {
   readonly rules?: HealthRules;
   /** From before a restart; healthy if absent. */
   readonly health?: Health;
+  readonly trouble?: Trouble | null;
   /** Called when the kind of its health has changed. */
-  readonly onHealth?: (health: Health) => void;
+  readonly onHealth?: (health: Health, trouble: Trouble | null) => void;
   /** What operators have closed, by name; kept by the roster. */
   readonly closures?: ReadonlyMap<string, Closure>;
   readonly clock: Clock;
@@ -65,6 +67,7 @@ export class Endpoint {
   #sends = 0;
   /** In a row, whatever its health: for people. */
   #failures = 0;
+  #trouble: Trouble | null;
   /** Whether the last send that ended was a success. */
   #answers = false;
   /** Nudges of waiting dispatchers, in order. */
@@ -76,6 +79,7 @@ export class Endpoint {
     this.#health = options.health ?? healthyStart;
     // At least as many as make it unhealthy: the exact number is not kept over a restart.
     if (this.#health.kind === "unhealthy") this.#failures = this.#rules.failuresMax;
+    this.#trouble = options.trouble ?? null;
     this.#shownKind = this.#kind;
   }
 
@@ -132,12 +136,14 @@ export class Endpoint {
   }
 
   /** `unsent`: we aborted it ourselves, which says nothing about the endpoint. */
-  end(result: "succeeded" | "failed" | "unsent", times: { now: Instant; sentAt: Instant }): void {
+  end(
+    result: "succeeded" | "failed" | "unsent",
+    times: { now: Instant; sentAt: Instant },
+    outcome?: Outcome,
+  ): void {
     this.#sends -= 1;
-    if (result !== "unsent") {
-      this.#failures = result === "failed" ? this.#failures + 1 : 0;
-      this.#answers = result === "succeeded";
-    }
+    if (result === "failed") this.#failed(times.now, outcome);
+    else if (result === "succeeded") this.#succeeded({ isLate: false });
     this.#options.budget?.end();
     const { now, sentAt } = times;
     this.#hear(result === "unsent" ? { kind: result } : { kind: result, at: now, sentAt }, now);
@@ -145,8 +151,23 @@ export class Endpoint {
 
   /** A success that came after the timeout (R-4). */
   endLate({ now, sentAt }: { now: Instant; sentAt: Instant }): void {
-    this.#failures = 0;
+    this.#succeeded({ isLate: true });
     this.#hear({ kind: "succeeded", at: now, sentAt }, now);
+  }
+
+  #failed(now: Instant, outcome: Outcome | undefined): void {
+    this.#failures += 1;
+    this.#answers = false;
+    if (outcome === undefined) return;
+    const { late: _late, ...said } = { late: null, ...outcome };
+    this.#trouble = { since: this.#trouble?.since ?? now, outcome: said as Outcome };
+  }
+
+  #succeeded({ isLate }: { readonly isLate: boolean }): void {
+    this.#failures = 0;
+    // One that needs longer than it has is not given room ahead of others.
+    if (!isLate) this.#answers = true;
+    this.#trouble = null;
   }
 
   #hear(fact: HealthFact, now: Instant): void {
@@ -201,7 +222,7 @@ export class Endpoint {
     const { name, delayedDelivery } = this.#options;
     return {
       ...{ name, isDelayed: delayedDelivery, health: this.#health, closure: this.#closure },
-      ...{ sends: this.#sends, failures: this.#failures },
+      ...{ sends: this.#sends, failures: this.#failures, trouble: this.#trouble },
       ...{ changes: this.#changes, rules: this.#rules },
     };
   }
@@ -216,8 +237,9 @@ export class Endpoint {
   opened(order: "opened" | "reset", { at, because }: Closure): void {
     if (order === "reset") this.#changes = [];
     this.#failures = 0;
+    this.#trouble = null;
     this.#health = healthyStart;
-    this.#options.onHealth?.(this.#health);
+    this.#options.onHealth?.(this.#health, null);
     this.#note(at, closureText(order, because));
     this.nudgeAll();
   }
@@ -267,7 +289,7 @@ export class Endpoint {
     const before = this.#health;
     this.#health = fold(before, fact, this.#rules);
     if (before.kind === this.#health.kind) return false;
-    this.#options.onHealth?.(this.#health);
+    this.#options.onHealth?.(this.#health, this.#trouble);
     const isShown = this.#closure === null;
     if (isShown) this.#note(now, healthChangeText(before, this.#health, this.#rules));
     return true;

@@ -10,7 +10,7 @@ import {
   rememberedHealth,
 } from "../core/delivery/health.ts";
 import type { Clock, Log } from "../core/ports.ts";
-import type { Memos } from "../core/steering.ts";
+import type { Memos, Trouble } from "../core/steering.ts";
 
 /** The kind of memo, by endpoint. */
 export const healthMemo = "endpoint.health";
@@ -26,6 +26,8 @@ export class HealthMemory {
   readonly #deps: HealthMemoryDeps;
   /** As in the store, or about to be; healthy ones are not stored. */
   readonly #remembered = new Map<string, Health>();
+  /** What was the matter, for people; only of those remembered. */
+  readonly #troubles = new Map<string, Trouble>();
   /** Not yet written. */
   readonly #changed = new Set<string>();
   #writing: Promise<void> | null = null;
@@ -42,7 +44,10 @@ export class HealthMemory {
     for (const { key, record } of await store.notes(healthMemo)) {
       const health = recallHealth(record, clock.now());
       if (health === null) this.#changed.add(key);
-      else this.#remembered.set(key, health);
+      else {
+        this.#remembered.set(key, health);
+        if ("trouble" in record) this.#setTrouble(key, record.trouble as Trouble | null);
+      }
     }
     this.#write();
   }
@@ -51,14 +56,24 @@ export class HealthMemory {
     return this.#remembered.get(key) ?? healthyStart;
   }
 
-  put(key: string, health: Health): void {
+  troubleOf(key: string): Trouble | null {
+    return this.#troubles.get(key) ?? null;
+  }
+
+  put(key: string, health: Health, trouble: Trouble | null = null): void {
     const before = this.#remembered.get(key) ?? null;
     const after = rememberedHealth(health, before);
     if (after === before || this.#isClosed) return;
     if (after === null) this.#remembered.delete(key);
     else this.#remembered.set(key, after);
+    this.#setTrouble(key, after === null ? null : trouble);
     this.#changed.add(key);
     this.#write();
+  }
+
+  #setTrouble(key: string, trouble: Trouble | null): void {
+    if (trouble === null) this.#troubles.delete(key);
+    else this.#troubles.set(key, trouble);
   }
 
   /** Resolves when everything is written, or has failed. */
@@ -82,7 +97,9 @@ export class HealthMemory {
     for (const key of this.#changed) {
       this.#changed.delete(key);
       try {
-        await store.putMemo(healthMemo, key, this.#remembered.get(key) ?? null);
+        const health = this.#remembered.get(key);
+        const record = health && { ...health, trouble: this.troubleOf(key) };
+        await store.putMemo(healthMemo, key, record ?? null);
       } catch (error) {
         this.#changed.add(key);
         log.fact("warn", "store.failed", { verb: "putMemo", error: String(error) });

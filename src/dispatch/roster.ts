@@ -305,7 +305,8 @@ export class Roster implements Switchboard {
       ...{ name, sendsMax, delayedDelivery, budget: this.#budget },
       ...(health !== undefined && { rules: health }),
       health: this.#healths.healthOf(key),
-      onHealth: (state) => this.#healths.put(key, state),
+      trouble: this.#healths.troubleOf(key),
+      onHealth: (state, trouble) => this.#healths.put(key, state, trouble),
       closures: this.#closures,
       ...deps,
     });

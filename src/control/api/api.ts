@@ -19,6 +19,7 @@ import { type HeartbeatDeps, startHeartbeat } from "./heartbeat.ts";
 import { Live } from "./live.ts";
 import { liveEventsOf } from "./live-events.ts";
 import { type OverviewDeps, overviewHandlers } from "./overview.ts";
+import { type ProblemsDeps, problemHandlers } from "./problems.ts";
 import { RateHistory } from "./rate-history.ts";
 import { type ResendDeps, resendHandlers } from "./resend.ts";
 import { apiRoutes, type Handlers } from "./serve.ts";
@@ -35,6 +36,7 @@ export interface ApiDeps
     FiguresDeps,
     FlowDeps,
     HandshakeDeps,
+    ProblemsDeps,
     RedrivesDeps,
     ResendDeps,
     SigningDeps,
@@ -64,6 +66,7 @@ export function openApi(deps: ApiDeps): Api {
   const handlers: Handlers = {
     ...overviewHandlers(seen),
     ...figureHandlers(deps),
+    ...problemHandlers(deps),
     ...live.handlers,
     ...catalogHandlers(deps),
     ...handshakeHandlers(deps),

@@ -7,7 +7,8 @@ import type { Infer } from "../../core/api/schema.ts";
 import type { EndpointView, HealthView } from "../../core/api/views.ts";
 import { type Closure, healthRulesText, healthText } from "../../core/delivery/health-text.ts";
 import type { Clock, Instant, Ledger, QueueCount } from "../../core/ports.ts";
-import type { EndpointState, Switchboard } from "../../core/steering.ts";
+import { answerIn } from "../../core/problems/problems.ts";
+import type { EndpointState, Switchboard, Trouble } from "../../core/steering.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { Operator } from "../operator.ts";
@@ -97,6 +98,7 @@ function viewOf(
         ...{ topic, domainTopic, name, health: healthOf(state, nextDueAt, now) },
       })),
     ),
+    said: saidOf(watched.trouble),
     sendsUnderWay: states.reduce((sum, { sends }) => sum + sends, 0),
     waiting: queues.reduce((sum, queue) => sum + queue.waiting, 0),
     history: changes
@@ -107,6 +109,12 @@ function viewOf(
       ? healthRulesText(rules)
       : "its health is not tracked: its profile has no delayed delivery",
   };
+}
+
+function saidOf(trouble: Trouble | null): EndpointView["said"] {
+  if (trouble === null) return null;
+  const { status, answer } = answerIn(trouble);
+  return { since: isoInstant(trouble.since), status, answer };
 }
 
 function healthOf({ health, closure, failures }: State, nextDueAt: Instant, now: Instant) {
@@ -129,7 +137,14 @@ function unused(endpoint: string, closure: Closure | null, now: Instant): Endpoi
       ...{ kind: closure === null ? "healthy" : "closed", failures: 0, until: null },
       words: healthText(health, closure, now),
     },
-    ...{ isDelayed: false, subscriptions: [], sendsUnderWay: 0, waiting: 0, history: [] },
+    ...{
+      isDelayed: false,
+      subscriptions: [],
+      said: null,
+      sendsUnderWay: 0,
+      waiting: 0,
+      history: [],
+    },
     rules: noRules,
   };
 }

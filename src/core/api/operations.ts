@@ -44,6 +44,7 @@ import {
   History,
   LiveEvent,
   Overview,
+  ProblemView,
   page,
   RedriveView,
   ResentView,
@@ -78,6 +79,12 @@ export const operations = {
     path: "/overview",
     summary: "How things are now",
     answer: Overview,
+  },
+  listProblems: {
+    method: "GET",
+    path: "/problems",
+    summary: "What is wrong, the worst first; equal problems are one",
+    answer: page(ProblemView),
   },
   showHistory: {
     method: "GET",

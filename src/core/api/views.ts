@@ -2,6 +2,7 @@
 // the command line alike. Requests are in orders.ts, the operations in operations.ts.
 
 import { scopeKinds } from "../figures/figures.ts";
+import { problemKinds } from "../problems/problems.ts";
 import {
   about,
   anything,
@@ -94,6 +95,10 @@ export const EndpointView = named(
       list(object({ topic: text, domainTopic: orNull(text), name: text, health: HealthView })),
       "Each with the health of its own URL.",
     ),
+    said: about(
+      orNull(object({ since: instant, status: orNull(whole), answer: orNull(text) })),
+      "While it fails: since when, and the first line of what it answered last, or why it did not.",
+    ),
     sendsUnderWay: whole,
     waiting: whole,
     history: about(
@@ -160,6 +165,40 @@ export const History = named(
   }),
 );
 export type History = Infer<typeof History>;
+
+// ── Problems ──────────────────────────────────────────────────────────────────────────────────
+
+const ProblemBearer = object({
+  endpoint: orNull(text),
+  subscriptions: about(
+    list(object({ topic: text, domainTopic: orNull(text), name: text })),
+    "At most twenty.",
+  ),
+  since: orNull(instant),
+  failures: about(whole, "In a row; of dropped or dead-lettered events, how many in an hour."),
+  waiting: whole,
+  nextTryAt: orNull(instant),
+});
+
+export const ProblemView = named(
+  "Problem",
+  object({
+    id: about(text, "The same as long as it is the same problem."),
+    kind: words(...problemKinds),
+    severity: words("error", "warning"),
+    title: text,
+    words: about(text, "What is wrong and what happens next, as sentences."),
+    status: about(orNull(whole), "What the endpoint answered."),
+    answer: about(orNull(text), "The first line of what it said, or why there was no answer."),
+    since: orNull(instant),
+    failures: whole,
+    waiting: whole,
+    nextTryAt: orNull(instant),
+    count: about(whole, "How many have it."),
+    members: about(list(ProblemBearer), "Who has it, the worst first; at most fifty."),
+  }),
+);
+export type ProblemView = Infer<typeof ProblemView>;
 
 // ── Figures ───────────────────────────────────────────────────────────────────────────────────
 
