@@ -24,6 +24,7 @@ import { openTokens, type Tokens } from "./runtime/access/tokens.ts";
 import { realChance, seededChance } from "./runtime/chance.ts";
 import { realActivity, realClock, startBeat } from "./runtime/clock/real.ts";
 import { VirtualClock } from "./runtime/clock/virtual.ts";
+import { openNextTurn } from "./runtime/event-loop.ts";
 import {
   type FailureDeps,
   type FailureLog,
@@ -214,7 +215,7 @@ function openSinks(
   const allSendsMax = sendsMaxOf(config);
   const webhook = stack.adopt(
     openWebhook({
-      ...{ ...environment, lateMax: sendsMax, ca, trust, policy },
+      ...{ ...environment, nextTurn: openNextTurn(), lateMax: sendsMax, ca, trust, policy },
       ...{ allLateMax: Math.ceil(allSendsMax / 2), idleMax: allSendsMax },
     }),
     (open) => open.close(),

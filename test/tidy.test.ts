@@ -92,7 +92,7 @@ const RULES: readonly Rule[] = [
       { "portal/pages/a.tsx": 'import { x } from "@fluentui/react-icons";' },
     ],
     fine: [
-      { "src/egress/http/webhook.ts": 'import { request } from "undici";' },
+      { "src/egress/http/connection.ts": 'import type { Socket } from "node:net";' },
       { "src/store/sqlite/database.ts": 'import { DatabaseSync } from "node:sqlite";' },
       { "src/egress/webhook.test.ts": 'import { createServer } from "node:http";' },
       { "portal/fluent.ts": 'export { Button } from "@fluentui/react-button";' },

@@ -23,3 +23,16 @@ export function watchEventLoop() {
     turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
   };
 }
+
+/** Runs what it is given in the next turn of the event loop, in the order given. */
+export function openNextTurn(): (go: () => void) => void {
+  let waiting: (() => void)[] = [];
+  const run = () => {
+    const all = waiting;
+    waiting = [];
+    for (const go of all) go();
+  };
+  return (go) => {
+    if (waiting.push(go) === 1) setImmediate(run);
+  };
+}

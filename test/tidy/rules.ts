@@ -71,7 +71,6 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   pino: ["src/runtime/log.ts"],
   rhea: ["src/egress/amqp-broker.ts"],
   "reflect-metadata": ["src/runtime/access/certificate.ts"],
-  undici: ["src/egress/http/webhook.ts", "src/egress/http/connections.ts"],
   yaml: ["src/cli/print/output.ts"],
   "node:buffer": ["src/ingress/", "src/runtime/"],
   "node:crypto": [
@@ -105,6 +104,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:dns": ["src/egress/policy.ts"],
   "node:net": [
     "src/egress/policy.ts",
+    "src/egress/http/connection.ts",
     "src/egress/http/connections.ts",
     "src/doctor/",
     "src/runtime/",

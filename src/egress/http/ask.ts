@@ -8,7 +8,9 @@
 import type { Ask, EndpointAnswer } from "../../core/handshake/question.ts";
 import type { Activity, Clock } from "../../core/ports.ts";
 import type { EgressPolicy } from "../policy.ts";
-import { Connections, type Controller, type Listener, type Trust } from "./connections.ts";
+import { type AnswerHead, headersIn } from "./answer-reader.ts";
+import type { Listener } from "./connection.ts";
+import { Connections, type Trust } from "./connections.ts";
 import { headerText, silenceOf, wordsOf } from "./message.ts";
 
 export interface AskOptions {
@@ -60,14 +62,14 @@ export function openAsk(options: AskOptions): Asker {
     const url = URL.parse(asked.url);
     if (url === null || !/^https?:$/.test(url.protocol)) return silence("The URL is not usable.");
     const { promise, resolve } = Promise.withResolvers<EndpointAnswer>();
-    const connection = connections.open(url.origin);
+    const { connection } = connections.open(url.origin);
     const breakOff = () => resolve(canceled);
     const cancelAlarm = clock.after(asked.waitMs, () => {
       resolve({ kind: "noReply", why: "No answer came in time." });
     });
     asked.signal.addEventListener("abort", breakOff, { once: true });
     try {
-      connection.client.dispatch(
+      connection.send(
         {
           method: asked.method,
           path: url.pathname + url.search,
@@ -104,27 +106,26 @@ function headersOf({ headers }: Asked): Record<string, string> {
 function hear(resolve: (answer: EndpointAnswer) => void, bodyBytesMax: number): Listener {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  let head: {
-    status: number;
-    headers: Extract<EndpointAnswer, { kind: "answered" }>["headers"];
-  } | null = null;
+  let head: AnswerHead | null = null;
   const finish = () => {
     if (head === null) return;
+    const { status, text } = head;
     const body = Buffer.concat(chunks).subarray(0, bodyBytesMax).toString("utf8");
-    resolve({ kind: "answered", ...head, body });
+    resolve({ kind: "answered", status, headers: headersIn(text), body });
   };
   return {
-    onRequestStart() {},
-    onResponseStart(_controller: Controller, status, headers) {
-      if (status >= 200) head = { status, headers };
+    onWritten() {},
+    onAnswering() {},
+    onHead(given) {
+      head = given;
     },
-    onResponseData(_controller: Controller, chunk) {
+    onData(chunk) {
       chunks.push(chunk);
       bytes += chunk.length;
       if (bytes >= bodyBytesMax) finish();
     },
-    onResponseEnd: finish,
-    onResponseError(_controller, error) {
+    onEnd: finish,
+    onError(error) {
       // An answer that breaks off after its head is still an answer.
       if (head !== null) finish();
       else resolve({ kind: "noReply", why: wordsOfSilence(error), ...refusalIn(error) });

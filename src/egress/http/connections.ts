@@ -1,22 +1,21 @@
-// Connections to origins, kept open between requests. Each is one undici Client, which connects
-// with the first request, and again if the peer has closed the connection.
+// Connections to origins, kept open between requests. The caller takes one, and gives it back or
+// drops it; the caller limits the connections in use, this file the idle ones.
 //
-// Deliberately absent: undici's Pool and Agent. They do not say which connection a request is on,
-// cannot drop a request that still waits for one, and have one limit for all endpoints of an
-// origin. The caller limits the connections in use; this file limits idle ones.
+// Deliberately absent: a queue of requests, and a limit per origin: an endpoint that hangs must not
+// hold up its neighbours at the same host (decision 0006).
 
-import { isIP } from "node:net";
+import { isIP, type Socket, connect as tcpConnect } from "node:net";
 import {
   checkServerIdentity,
   createSecureContext,
   getCACertificates,
   type SecureContext,
-  TLSSocket,
+  type TLSSocket,
+  connect as tlsConnect,
 } from "node:tls";
-import { buildConnector, Client, type Dispatcher } from "undici";
 import type { Clock, Instant } from "../../core/ports.ts";
 import type { EgressPolicy } from "../policy.ts";
-import { UnaskedContinue } from "./unasked-continue.ts";
+import { Connection } from "./connection.ts";
 
 export interface ConnectionsOptions {
   readonly clock: Clock;
@@ -37,169 +36,174 @@ export interface ConnectionsOptions {
  */
 export type Trust = "known" | "anyAuthority" | "all";
 
-/** Gets undici's events of a request. */
-export type Listener = Dispatcher.DispatchHandler;
-export type Controller = Dispatcher.DispatchController;
-
-/** One connection, made or not yet; its taker gives it back or drops it. */
-export interface Connection {
-  readonly client: Client;
-  readonly origin: Origin;
-  /** Also aborts a connection that is still being made, which undici would not. */
-  readonly cut: AbortController;
-  readonly unasked: UnaskedContinue;
-  /** Answers received on the current connection. */
-  served: number;
-  /** When it was last given back, and how long it had been idle when it was last taken. */
-  idleSince: Instant;
-  idleMs: number;
+/** A connection, made or not yet, in the hands of its taker. */
+export interface Taken {
+  readonly connection: Connection;
+  /** How long it had been idle; null for a new one. */
+  readonly idleMs: number | null;
 }
 
-interface Origin {
-  readonly url: string;
-  /** The last one given back is taken first, so that surplus ones stay idle and are closed. */
-  readonly idle: Connection[];
-  connections: number;
-}
+/** A peer that closes an idle connection after so long is not relied on for the last of it. */
+const keepAliveMarginMs = 1_000;
+const probeAfterMs = 60_000;
+/** Of TLS, to resume; one for each origin. */
+const sessionsMax = 100;
+
+/** The last one given back is taken first, so that surplus ones stay idle and are closed. */
+type Idle = { readonly connection: Connection; readonly since: Instant; readonly restMs: number }[];
 
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #trust: SecureContext;
-  /** Only origins with connections. */
-  readonly #origins = new Map<string, Origin>();
-  readonly #all = new Set<Connection>();
-  #idle = 0;
+  readonly #secureContext: SecureContext;
+  /** By origin; only those that have any. */
+  readonly #idle = new Map<string, Idle>();
+  readonly #all = new Map<Connection, Promise<void>>();
+  readonly #origins = new WeakMap<Connection, string>();
+  readonly #sessions = new Map<string, Buffer>();
+  #idleCount = 0;
   #isClosed = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     // Created once: parsing a few hundred certificates for every connection takes milliseconds.
-    this.#trust = createSecureContext(
+    this.#secureContext = createSecureContext(
       options.ca.length === 0 ? {} : { ca: [...getCACertificates("default"), ...options.ca] },
     );
   }
 
   /** An idle connection if there is one, otherwise a new one. */
-  take(url: string): Connection {
-    const idle = this.#origins.get(url)?.idle;
-    const connection = idle?.pop();
-    if (idle === undefined || connection === undefined) return this.open(url);
-    this.#idle -= 1;
-    connection.idleMs = this.#options.clock.now() - connection.idleSince;
-    if (connection.idleMs < this.#options.keepAliveMs) {
-      connection.unasked.begin();
-      return connection;
-    }
-    // undici closes idle connections in real time. Where time is virtual, hours may have passed:
-    // a peer would have closed this one long ago, and the others have been idle even longer.
-    for (const old of [connection, ...idle]) this.drop(old);
-    return this.open(url);
+  take(origin: string): Taken {
+    const idle = this.#idle.get(origin);
+    const last = idle?.pop();
+    if (idle === undefined || last === undefined) return this.open(origin);
+    this.#idleCount -= 1;
+    if (idle.length === 0) this.#idle.delete(origin);
+    const idleMs = this.#options.clock.now() - last.since;
+    if (idleMs < last.restMs) return { connection: last.connection, idleMs };
+    // Idle connections close in real time. Where time is virtual, hours may have passed: a peer
+    // would have closed this one long ago, and the others have been idle even longer.
+    for (const { connection } of [last, ...idle]) this.drop(connection);
+    return this.open(origin);
   }
 
-  open(url: string): Connection {
-    const origin = this.#origins.get(url) ?? { url, idle: [], connections: 0 };
-    const cut = new AbortController();
-    const unasked = new UnaskedContinue();
-    const client = new Client(url, {
-      pipelining: 1,
-      allowH2: false,
-      // Timeouts use our clock, not real time.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: watched(unasked, this.#connector(cut.signal)),
-      keepAliveTimeout: this.#options.keepAliveMs,
-      keepAliveMaxTimeout: this.#options.keepAliveMs,
+  open(origin: string): Taken {
+    const closed = Promise.withResolvers<void>();
+    const url = new URL(origin);
+    const isSecure = url.protocol === "https:";
+    const socket = isSecure ? this.#openTls(url) : this.#openTcp(url);
+    const connection = new Connection({
+      socket,
+      host: url.host,
+      madeBy: isSecure ? "secureConnect" : "connect",
+      judge: isSecure ? () => this.#faultOf(socket as TLSSocket, url) : undefined,
+      onClose: () => {
+        this.#forget(connection);
+        this.#all.delete(connection);
+        closed.resolve();
+      },
     });
-    const connection = { client, origin, cut, unasked, served: 0, idleSince: 0, idleMs: 0 };
-    client.on("disconnect", () => {
-      connection.served = 0;
-      if (origin.idle.includes(connection)) this.drop(connection);
-    });
-    origin.connections += 1;
-    this.#origins.set(url, origin);
-    this.#all.add(connection);
-    return connection;
+    this.#all.set(connection, closed.promise);
+    this.#origins.set(connection, origin);
+    return { connection, idleMs: null };
   }
 
-  #connector(signal: AbortSignal): buildConnector.connector {
-    const { trust = "known", policy } = this.#options;
-    const rejectUnauthorized = trust === "known";
-    const connect = allowedBy(
-      policy,
-      buildConnector({
-        ...{ timeout: 0, secureContext: this.#trust, signal, rejectUnauthorized },
-        ...(policy !== undefined && { lookup: policy.lookup }),
-      }),
-    );
-    if (trust !== "anyAuthority") return connect;
-    return (target, done) =>
-      connect(target, (...made) => {
-        const [, socket] = made;
-        const error = socket instanceof TLSSocket ? faultOf(socket, target.hostname) : undefined;
-        if (error === undefined) return done(...made);
-        socket?.destroy();
-        done(error, null);
+  #addressOf({ hostname, port, protocol }: URL) {
+    const { policy, keepAliveMs } = this.#options;
+    return {
+      host: bare(hostname),
+      port: Number(port || (protocol === "https:" ? 443 : 80)),
+      noDelay: true,
+      timeout: keepAliveMs,
+      keepAlive: true,
+      keepAliveInitialDelay: probeAfterMs,
+      ...(policy !== undefined && { lookup: policy.lookup }),
+    };
+  }
+
+  #openTcp(url: URL): Socket {
+    return this.#checked(url, tcpConnect(this.#addressOf(url)));
+  }
+
+  #openTls(url: URL): TLSSocket {
+    const { trust = "known" } = this.#options;
+    const host = bare(url.hostname);
+    const session = this.#sessions.get(url.origin);
+    const socket = tlsConnect({
+      ...this.#addressOf(url),
+      ...(isIP(host) === 0 && { servername: host }),
+      ALPNProtocols: ["http/1.1"],
+      secureContext: this.#secureContext,
+      rejectUnauthorized: trust === "known",
+      ...(session !== undefined && { session }),
+    });
+    // One of a peer that was not fully checked is not resumed: a resumed one is not checked again.
+    if (trust === "known") {
+      socket.on("session", (given) => {
+        const [oldest] = this.#sessions.size < sessionsMax ? [] : this.#sessions.keys();
+        if (oldest !== undefined) this.#sessions.delete(oldest);
+        this.#sessions.set(url.origin, given);
       });
+    }
+    return this.#checked(url, socket);
+  }
+
+  /** A name's addresses are judged by the policy's own lookup, a bare address here. */
+  #checked<T extends Socket>({ hostname }: URL, socket: T): T {
+    const host = bare(hostname);
+    const why = isIP(host) === 0 ? null : (this.#options.policy?.whyBlocked(host) ?? null);
+    if (why !== null) socket.destroy(why);
+    return socket;
+  }
+
+  #faultOf(socket: TLSSocket, { hostname }: URL): Error | undefined {
+    const isAny = this.#options.trust === "anyAuthority";
+    return isAny ? faultOf(socket, bare(hostname)) : undefined;
   }
 
   /** For a connection whose last answer was read completely. */
   giveBack(connection: Connection): void {
-    if (this.#isClosed || this.#idle >= this.#options.idleMax) {
+    const { idleMax, keepAliveMs, clock } = this.#options;
+    const said = connection.keepAliveMs ?? Number.POSITIVE_INFINITY;
+    const restMs = Math.min(keepAliveMs, said - keepAliveMarginMs);
+    if (this.#isClosed || this.#idleCount >= idleMax || restMs <= 0) {
       this.drop(connection);
       return;
     }
-    connection.idleSince = this.#options.clock.now();
-    connection.origin.idle.push(connection);
-    this.#idle += 1;
+    const origin = this.#origins.get(connection) as string;
+    const idle = this.#idle.get(origin) ?? [];
+    idle.push({ connection, since: clock.now(), restMs });
+    this.#idle.set(origin, idle);
+    this.#idleCount += 1;
   }
 
   /** Closes a connection and aborts what is on it. */
   drop(connection: Connection): void {
-    const { client, origin, cut } = connection;
-    if (client.destroyed) return;
-    const place = origin.idle.indexOf(connection);
-    if (place >= 0) {
-      origin.idle.splice(place, 1);
-      this.#idle -= 1;
-    }
-    origin.connections -= 1;
-    if (origin.connections === 0) this.#origins.delete(origin.url);
-    void client.destroy().then(() => this.#all.delete(connection));
-    cut.abort();
+    this.#forget(connection);
+    connection.close();
+  }
+
+  /** It is no longer among the idle ones. */
+  #forget(connection: Connection): void {
+    const origin = this.#origins.get(connection) as string;
+    const idle = this.#idle.get(origin) ?? [];
+    const place = idle.findIndex((one) => one.connection === connection);
+    if (place < 0) return;
+    idle.splice(place, 1);
+    this.#idleCount -= 1;
+    if (idle.length === 0) this.#idle.delete(origin);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const connection of this.#all) this.drop(connection);
-    await Promise.all([...this.#all].map(({ client }) => client.destroy()));
+    const ends = [...this.#all.values()];
+    for (const connection of this.#all.keys()) this.drop(connection);
+    await Promise.all(ends);
   }
 }
 
-/** Connects to the addresses that the policy allows. */
-function allowedBy(
-  policy: EgressPolicy | undefined,
-  connect: buildConnector.connector,
-): buildConnector.connector {
-  if (policy === undefined) return connect;
-  return (target, done) => {
-    const host = target.hostname.replace(/^\[|\]$/g, "");
-    const why = isIP(host) === 0 ? null : policy.whyBlocked(host);
-    if (why === null) connect(target, done);
-    else queueMicrotask(() => done(why, null));
-  };
-}
-
-/** A server may send an unasked `100 Continue`: see unasked-continue.ts. */
-function watched(
-  unasked: UnaskedContinue,
-  connect: buildConnector.connector,
-): buildConnector.connector {
-  return (target, done) =>
-    connect(target, (...made) => {
-      const [, socket] = made;
-      if (socket) unasked.watch(socket);
-      done(...made);
-    });
+/** An address of IPv6 stands in brackets in a URL. */
+function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, "");
 }
 
 /** OpenSSL's codes for a chain that ends with an unknown authority. */
@@ -213,5 +217,5 @@ function faultOf(socket: TLSSocket, host: string): Error | undefined {
   if (!unknownAuthority.test(code)) {
     return Object.assign(new Error(`The certificate will not do: ${code}`), { code });
   }
-  return checkServerIdentity(host.replace(/^\[|\]$/g, ""), socket.getPeerCertificate());
+  return checkServerIdentity(host, socket.getPeerCertificate());
 }

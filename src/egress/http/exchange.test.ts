@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { test } from "node:test";
-import { answeredOf, noReplyOf } from "../../../test/contract/sink.ts";
+import { answeredOf, noReplyOf, parcelOf } from "../../../test/contract/sink.ts";
 import {
   certificate,
   closed,
@@ -261,4 +261,40 @@ test("an abort ends the sends under its signal, and no others", async (t) => {
   answeredOf(await other);
   assert.equal(activity.outside, 0);
   assert.equal(clock.alarms, 0);
+});
+
+test("bytes that came before the request do not pass for its answer", async (t) => {
+  let requests = 0;
+  const { url, sockets } = await serveRaw(t, (socket, text) => {
+    if (!text.endsWith("]")) return;
+    requests += 1;
+    socket.write(requests === 1 ? okBytes : "HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n");
+  });
+  const { send } = openSender(t);
+  answeredOf(await send(url));
+  sockets[0]?.write(okBytes);
+  // They have certainly come when a later answer on another connection has.
+  answeredOf(await send((await serve(t, ok)).url));
+  assert.equal(answeredOf(await send(url)).status, 503);
+  assert.equal(sockets.length, 2);
+});
+
+test("an answer before the whole request was read is an answer, and ends the connection", async (t) => {
+  const { url, sockets } = await serveRaw(t, (socket) => {
+    socket.pause().write("HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n");
+  });
+  const { send } = openSender(t);
+  const parcel = parcelOf([JSON.stringify({ id: "a", data: "x".repeat(8_000_000) })]);
+  assert.equal(answeredOf(await send(url, { parcel })).status, 413);
+  sockets[0]?.resume();
+  await closed(sockets[0]);
+});
+
+test("an endpoint that keeps idle connections for a moment only is not relied on", async (t) => {
+  const { url, sockets } = await serve(t, (response) => {
+    response.writeHead(200, { "keep-alive": "timeout=1" }).end();
+  });
+  const { send } = openSender(t);
+  for (let i = 0; i < 3; i += 1) answeredOf(await send(url));
+  assert.equal(sockets.length, 3);
 });

@@ -5,7 +5,9 @@
 
 import type { Outcome, Silence } from "../../core/delivery/outcome.ts";
 import type { Activity, Clock, Sink } from "../../core/ports.ts";
-import type { Connection, Connections, Controller, Listener } from "./connections.ts";
+import type { AnswerHead } from "./answer-reader.ts";
+import type { Connection, Listener } from "./connection.ts";
+import type { Connections, Taken } from "./connections.ts";
 import {
   excerptOf,
   type Post,
@@ -33,6 +35,8 @@ export interface Floor {
   readonly answerBytesMax: number;
   readonly answerDrainBytesMax: number;
   readonly connections: Connections;
+  /** Runs it when everything that has already arrived was read. */
+  readonly nextTurn: (go: () => void) => void;
   /** How many exchanges are late, by URL; only URLs that have any. */
   readonly late: Map<string, number>;
   /** Of all URLs. */
@@ -47,7 +51,7 @@ export interface Floor {
  *   ends this state.
  * - `late`: the caller knows of the timeout, and an answer may still come (R-4). A request that was
  *   not even written in time is never late: it would arrive together with its retry.
- * - `over`: the outcome is known, and later events of undici are ignored.
+ * - `over`: the outcome is known, and later events of the connection are ignored.
  */
 export class Exchange implements Listener {
   readonly outcome: Promise<Outcome>;
@@ -61,6 +65,7 @@ export class Exchange implements Listener {
   #cancelAlarm: () => void;
   #state: "open" | "late" | "over" = "open";
   #connection: Connection | null = null;
+  #idleMs = 0;
   #isWritten = false;
   #isAnswering = false;
   #status = 0;
@@ -86,47 +91,63 @@ export class Exchange implements Listener {
     this.#end(canceled);
   }
 
-  #dispatch(connection: Connection): void {
+  /**
+   * A connection that was idle is written to in the next turn: bytes that came unasked, or the end
+   * of the connection, may be waiting to be read, and must not pass for the answer.
+   */
+  #dispatch({ connection, idleMs }: Taken): void {
     this.#connection = connection;
-    connection.client.dispatch(this.#post, this);
+    this.#idleMs = idleMs ?? 0;
+    if (idleMs === null) this.#send(connection);
+    else this.#floor.nextTurn(() => this.#sendOrReplace(connection));
   }
 
-  // undici's events.
+  #sendOrReplace(connection: Connection): void {
+    if (this.#state === "over") return;
+    const { connections } = this.#floor;
+    if (connection.isClosed) this.#dispatch(connections.take(this.#target.origin));
+    else this.#send(connection);
+  }
 
-  onRequestStart(): void {
+  #send(connection: Connection): void {
+    try {
+      connection.send(this.#post, this);
+    } catch (error) {
+      this.#end(silent("connection", wordsOf(error as Error)));
+    }
+  }
+
+  // What the connection tells.
+
+  onWritten(): void {
     this.#isWritten = true;
   }
 
-  onResponseStarted(): void {
+  onAnswering(): void {
     this.#isAnswering = true;
   }
 
-  onResponseStart(
-    _controller: Controller,
-    status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
-  ): void {
-    if (status < 200) return;
+  onHead({ status, retryAfter }: AnswerHead): void {
     this.#status = status;
-    const retryAfter = headers["retry-after"];
-    this.#retryAfter = typeof retryAfter === "string" ? retryAfter : retryAfter?.[0];
+    this.#retryAfter = retryAfter;
   }
 
-  onResponseData(_controller: Controller, chunk: Buffer): void {
+  onData(chunk: Buffer): void {
     if (this.#answerBytes < this.#floor.answerBytesMax) this.#answer.push(chunk);
     this.#answerBytes += chunk.length;
     if (this.#answerBytes > this.#floor.answerDrainBytesMax) this.#end(this.#answered());
   }
 
-  onResponseEnd(): void {
+  onEnd(mayReuse: boolean): void {
     if (this.#state === "over" || this.#connection === null) return;
-    this.#connection.served += 1;
-    this.#floor.connections.giveBack(this.#connection);
-    this.#connection = null;
+    if (mayReuse) {
+      this.#floor.connections.giveBack(this.#connection);
+      this.#connection = null;
+    }
     this.#end(this.#answered());
   }
 
-  onResponseError(_controller: Controller | null, error: Error): void {
+  onError(error: Error): void {
     if (this.#state === "over" || this.#connection === null) return;
     if (this.#status > 0) this.#end(this.#answered());
     else if (this.#isStale(this.#connection)) this.#sendAgain(this.#connection);
@@ -141,9 +162,9 @@ export class Exchange implements Listener {
    * steady use: there the endpoint closed it, which is a failed attempt, retried by the rules
    * (R-1).
    */
-  #isStale({ served, idleMs }: Connection): boolean {
+  #isStale({ served }: Connection): boolean {
     if (this.#state !== "open" || this.#isAnswering || served === 0) return false;
-    return !this.#isWritten || idleMs >= staleMs;
+    return !this.#isWritten || this.#idleMs >= staleMs;
   }
 
   #sendAgain(stale: Connection): void {

@@ -210,8 +210,6 @@ const failures: readonly (readonly [string, string])[] = [
   ["EPIPE", "connection"],
   ["EHOSTUNREACH", "connection"],
   ["EMFILE", "connection"],
-  ["UND_ERR_SOCKET", "connection"],
-  ["UND_ERR_HEADERS_OVERFLOW", "connection"],
   ["HPE_INVALID_CONSTANT", "connection"],
   ["ENOTFOUND", "dns"],
   ["EAI_AGAIN", "dns"],

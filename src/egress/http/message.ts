@@ -152,7 +152,7 @@ export function headerText(text: string): string {
 const unfinishedEscapes =
   /(?:%[CD][0-9A-F]|%E[0-9A-F](?:%[89AB][0-9A-F])?|%F[0-7](?:%[89AB][0-9A-F]){0,2})$/;
 
-/** By the codes of Node, OpenSSL and undici. Everything else is a connection failure. */
+/** By the codes of Node and OpenSSL. Everything else is a connection failure. */
 export function silenceOf(error: Error): Silence {
   const code = codeOf(error);
   if (/^(ENOTFOUND|ENODATA|EAI_\w+)$/.test(code)) return "dns";

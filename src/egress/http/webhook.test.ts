@@ -38,7 +38,7 @@ sinkContract("a webhook", async (deps): Promise<SinkWorld<Destination>> => {
     else response.writeHead(behaviour === "accept" ? 200 : 503).end();
   });
   return {
-    sink: openWebhook({ ...deps, lateMax: 4 }),
+    sink: openWebhook({ ...deps, nextTurn: setImmediate, lateMax: 4 }),
     destination: webhookAt(endpoint.url),
     nowhere: webhookAt(`http://127.0.0.1:${await freePort()}/`),
     received: () =>

@@ -15,6 +15,8 @@ import { sign } from "./signature.ts";
 export interface WebhookOptions {
   readonly clock: Clock;
   readonly activity: Activity;
+  /** Runs it when everything that has already arrived was read. */
+  readonly nextTurn: (go: () => void) => void;
   /** Requests to one URL that may stay open after their timeout; others are aborted. */
   readonly lateMax: number;
   /** The same for all URLs together; without it there is no such bound. */

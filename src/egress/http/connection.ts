@@ -1,0 +1,170 @@
+// One connection to an origin, which carries one request at a time: head and body go out in one
+// write, and the answer is read by answer-reader.ts. It is made when it is opened; a request that
+// comes before that waits for it. A socket with a timeout is closed by it between requests alone.
+//
+// Deliberately absent: timeouts of requests, retries and the choice of a connection. Its owner
+// (connections.ts) keeps it between requests, and closes it.
+
+import type { Socket } from "node:net";
+import { type AnswerHead, AnswerReader } from "./answer-reader.ts";
+
+/** What is sent. */
+export interface Message {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+/** Hears of one request. After `onEnd` or `onError` there is nothing more. */
+export interface Listener {
+  /** The connection is made, and the request is on its way. */
+  onWritten(): void;
+  /** The first bytes of an answer have come. */
+  onAnswering(): void;
+  onHead(head: AnswerHead): void;
+  onData(chunk: Buffer): void;
+  /** `mayReuse`: the connection can carry another request. */
+  onEnd(mayReuse: boolean): void;
+  onError(error: Error): void;
+}
+
+interface Request {
+  readonly text: string;
+  readonly listener: Listener;
+  readonly reader: AnswerReader;
+  isAnswering: boolean;
+}
+
+const nameForm = /^[!#$%&'*+.^`|~\w-]+$/;
+const valueForm = /^[\t\x20-\x7e]*$/;
+const pathForm = /^[\x21-\x7e]+$/;
+
+export class Connection {
+  /** Answers received on it. */
+  served = 0;
+  /** How long the peer keeps it when idle, by its latest answer; null: not said. */
+  keepAliveMs: number | null = null;
+  readonly #socket: Socket;
+  readonly #host: string;
+  readonly #onClose: () => void;
+  #isMade = false;
+  #request: Request | null = null;
+
+  /**
+   * `madeBy`: the socket's event after which it can be written to. `judge` may object to a
+   * connection that was made.
+   */
+  constructor(given: {
+    readonly socket: Socket;
+    readonly host: string;
+    readonly madeBy: "connect" | "secureConnect";
+    readonly judge?: (() => Error | undefined) | undefined;
+    readonly onClose: () => void;
+  }) {
+    const { socket, judge } = given;
+    this.#socket = socket;
+    this.#host = given.host;
+    this.#onClose = given.onClose;
+    socket.once(given.madeBy, () => {
+      const fault = judge?.();
+      if (fault !== undefined) return void socket.destroy(fault);
+      this.#isMade = true;
+      if (this.#request !== null) this.#write(this.#request);
+    });
+    socket.on("data", (chunk) => this.#read(chunk));
+    socket.on("end", () => this.#ended());
+    socket.on("error", (error) => this.#failed(error));
+    socket.on("timeout", () => {
+      if (this.#request === null) socket.destroy();
+    });
+    socket.on("close", () => {
+      this.#failed(new Error("The endpoint closed the connection without an answer."));
+      this.#onClose();
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.destroyed;
+  }
+
+  /** Throws if the message cannot be sent as it is. */
+  send(message: Message, listener: Listener): void {
+    const text = textOf(message, this.#host);
+    const request = { text, listener, reader: new AnswerReader(listener), isAnswering: false };
+    this.#request = request;
+    if (this.#isMade) this.#write(request);
+  }
+
+  /** Aborts what is on it. Its listener hears nothing more. */
+  close(): void {
+    this.#request = null;
+    this.#socket.destroy();
+  }
+
+  #write({ text, listener }: Request): void {
+    listener.onWritten();
+    // The listener may have closed it.
+    if (!this.#socket.destroyed) this.#socket.write(text);
+  }
+
+  #read(chunk: Buffer): void {
+    const request = this.#request;
+    // Words that nobody asked for: it will not do for another request.
+    if (request === null) return void this.#socket.destroy();
+    const { reader, listener } = request;
+    if (!request.isAnswering) {
+      request.isAnswering = true;
+      listener.onAnswering();
+    }
+    try {
+      reader.read(chunk);
+    } catch (error) {
+      this.#failed(error as Error);
+      this.#socket.destroy();
+      return;
+    }
+    if (reader.isOver) this.#answered(request);
+  }
+
+  /** The peer has closed its side, and so it carries no more requests. */
+  #ended(): void {
+    const request = this.#request;
+    if (request === null) {
+      this.#socket.destroy();
+      // Before anybody takes it: the socket says so only in a later turn.
+      this.#onClose();
+    } else if (request.reader.end()) this.#answered(request);
+  }
+
+  #answered({ reader, listener }: Request): void {
+    // The listener may have closed it while the answer was read.
+    if (this.#request === null) return;
+    this.#request = null;
+    this.served += 1;
+    this.keepAliveMs = reader.keepAliveMs;
+    // An answer that came before the whole request was out says nothing about the rest of it.
+    const isWhole = this.#socket.writableLength === 0 && !this.#socket.destroyed;
+    listener.onEnd(reader.mayReuse && isWhole);
+  }
+
+  #failed(error: Error): void {
+    const request = this.#request;
+    this.#request = null;
+    request?.listener.onError(error);
+  }
+}
+
+function textOf({ method, path, headers, body }: Message, host: string): string {
+  if (!pathForm.test(path)) throw new Error("The path cannot be sent as it is.");
+  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
+  for (const name in headers) {
+    const value = headers[name] as string;
+    if (!nameForm.test(name) || !valueForm.test(value)) {
+      throw new Error(`The header ${JSON.stringify(name)} cannot be sent as it is.`);
+    }
+    text += `${name}: ${value}\r\n`;
+  }
+  if (body === null) return `${text}\r\n`;
+  return `${text}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
