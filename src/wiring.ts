@@ -7,6 +7,7 @@ import { Handshakes } from "./control/handshake/handshakes.ts";
 import type { HandshakePort } from "./control/handshake/port.ts";
 import { Operator } from "./control/operator.ts";
 import type { AzureResources } from "./core/azure/resources.ts";
+import { servingSlot } from "./core/cluster/slot.ts";
 import type { HealthRules } from "./core/delivery/health.ts";
 import type { PolicyDefaults } from "./core/delivery/policy.ts";
 import type { ProfileName } from "./core/delivery/profile.ts";
@@ -118,6 +119,9 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     allSendsMax: rules.allSendsMax,
     ...(rules.health !== undefined && { health: rules.health }),
     onDrained: (subscription) => operator.drained(subscription),
+    onGained: () => operator.recall(),
+    // Others may have let go of what had expired.
+    onServed: () => serve(catalog.subscriptions),
   });
   /** What has expired is no longer served, though it may still be in the catalog. */
   const serve = (subscriptions: readonly Subscription[]) => {
@@ -170,6 +174,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     registry: store,
     siftAll: () => serve(catalog.subscriptions),
     notifyDeleted: (subscription) => handshakes.notifyDeleted(subscription),
+    isMine: (subscription) => store.ownership.isMine(servingSlot(subscription)),
   });
   const operator = new Operator({
     ...deps,
@@ -184,6 +189,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
   store.onChange(follower.note);
   follower.note(null);
   await refresh();
+  roster.join();
   const publishing: ModulePublishDeps = {
     ...deps,
     directory,
@@ -220,7 +226,10 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
       expiry.close();
       await handshakes.close();
       await follower.close();
+      // Others go on with each slot as soon as nothing of it is in flight here.
+      const left = store.ownership.leave();
       await roster.close(signal);
+      await left;
     },
   };
 }

@@ -1,6 +1,6 @@
 // Deletes subscriptions that have expired. Every read of the catalog is filtered here; the alarm
 // for the next expiry has all of it filtered again, so that nothing checks the time on the path of
-// an event.
+// an event. Among several brokers each deletes its own, and nobody serves the others.
 
 import { type Sifted, siftExpired } from "../core/delivery/expiry.ts";
 import type { Clock, Instant, Log, Registry } from "../core/ports.ts";
@@ -15,6 +15,8 @@ export interface ExpiryDeps {
   /** Has all subscriptions filtered again. */
   readonly siftAll: () => void;
   readonly notifyDeleted: (subscription: Subscription) => void;
+  /** Whether this broker owns it. */
+  readonly isMine: (subscription: Subscription) => boolean;
 }
 
 const retryMs = 1_000;
@@ -36,7 +38,9 @@ export class Expiry {
   sift(subscriptions: readonly Subscription[]): Pick<Sifted, "inForce" | "expired"> {
     const { nextAt, ...sifted } = siftExpired(subscriptions, this.#deps.clock.now());
     if (nextAt !== null) this.#lookAgainAt(nextAt);
-    for (const subscription of sifted.expired) void this.#retire(subscription);
+    for (const subscription of sifted.expired) {
+      if (this.#deps.isMine(subscription)) void this.#retire(subscription);
+    }
     return sifted;
   }
 

@@ -260,8 +260,10 @@ export interface Registry {
    * one of the same name on the same topic, or on the same topic of the same domain.
    */
   putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription>;
-  /** Deletes its subscriptions, too. Deleting what does not exist is no error. */
-  removeTopic(name: string): Promise<void>;
+  /**
+   * Deletes its subscriptions, too: the answer is which. Deleting what does not exist is no error.
+   */
+  removeTopic(name: string): Promise<readonly SubscriptionId[]>;
   /**
    * Its waiting deliveries are dropped in small steps, and counted. Its dead letters are kept until
    * they are written or dropped, and so long its record is among those `retired`. The answer says

@@ -96,6 +96,8 @@ export interface Memos {
   notes(kind: string): Promise<readonly Memo[]>;
   /** Null removes it. Durable when it resolves. */
   putMemo(kind: string, key: string, record: object | null): Promise<void>;
+  /** Puts it unless there is one, and answers the one there is: what several brokers share. */
+  keepMemo(kind: string, key: string, record: object): Promise<object>;
 }
 
 export interface Memo {

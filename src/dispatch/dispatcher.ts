@@ -91,6 +91,10 @@ export interface DispatcherOptions {
   readonly endpoint: Endpoint;
   readonly sendsMax: number;
   readonly deps: DispatchDeps;
+  /** Whether this broker may claim and send for the queue at this moment (core/cluster). */
+  readonly isOurs: () => boolean;
+  /** Called with each send. */
+  readonly onSend: (deliveries: number) => void;
   /** Running, paused or draining at the start; see `steer`. */
   readonly flowState: FlowState;
   /** Called when a drain has ended: nothing is due any more. */
@@ -246,7 +250,7 @@ export class Dispatcher {
   /** What to claim now, or until when to rest. */
   #plan(now: Instant): Want | Instant {
     const { endpoint, policy, batch } = this.#options;
-    const gate = this.#valve.isShut ? shut : endpoint.gate(now);
+    const gate = this.#isShut ? shut : endpoint.gate(now);
     const dueAt = this.#nextDueAt ?? never;
     const mine = this.#buffer.size + this.#underway.size;
     const isDoubtful = this.#isDoubtful && mine === 0;
@@ -273,6 +277,10 @@ export class Dispatcher {
       return this.#want(room, now);
     }
     return isDue ? never : dueAt;
+  }
+
+  get #isShut(): boolean {
+    return this.#valve.isShut || !this.#options.isOurs();
   }
 
   #want(max: number, now: Instant): Want {
@@ -351,8 +359,8 @@ export class Dispatcher {
 
   #fill(): void {
     if (this.#buffer.size === 0 || this.#isClosed) return;
-    const { endpoint, send, deps } = this.#options;
-    if (this.#valve.isShut) {
+    const { endpoint, send, deps, isOurs } = this.#options;
+    if (this.#isShut) {
       this.#underway.giveBack(this.#buffer.takeAll());
       return;
     }
@@ -362,6 +370,8 @@ export class Dispatcher {
       return;
     }
     while (this.#buffer.size > 0 && endpoint.room(now) > 0 && this.#valve.room(now) > 0) {
+      // A broker that was frozen between two sends may have lost the queue meanwhile.
+      if (!isOurs()) break;
       const next = this.#buffer.takeBatch(this.#valve.room(now));
       const batch = next.filter((delivery) => this.#isSendable(delivery, now));
       if (batch.length > 0) void this.#send(send, batch, now).catch((error) => this.#break(error));
@@ -403,11 +413,12 @@ export class Dispatcher {
   }
 
   async #send(send: Send, batch: readonly Delivery[], sentAt: Instant): Promise<void> {
-    const { endpoint, policy, subscription, queue, deps } = this.#options;
+    const { endpoint, policy, subscription, queue, deps, onSend } = this.#options;
     const { waitMs, lateMs } = policy.profile;
     this.#underway.begin(batch.length);
     endpoint.begin(sentAt);
     this.#valve.pass(batch.length, sentAt);
+    onSend(batch.length);
     const health = endpoint.words;
     const signal = this.#breakOff.signal;
     const { stage } = queue;

@@ -3,6 +3,7 @@
 // health changes, in the background: nothing waits for it, and only the latest state of each
 // endpoint is written. A crash may lose the last change; then the state before it is used.
 
+import { type Slot, slotOfKey } from "../core/cluster/slot.ts";
 import {
   type Health,
   healthyStart,
@@ -28,8 +29,8 @@ export class HealthMemory {
   readonly #remembered = new Map<string, Health>();
   /** What was the matter, for people; only of those remembered. */
   readonly #troubles = new Map<string, Trouble>();
-  /** Not yet written. */
-  readonly #changed = new Set<string>();
+  /** The records that are not yet written; null: to be removed. */
+  readonly #changed = new Map<string, object | null>();
   #writing: Promise<void> | null = null;
   #callOff: (() => void) | null = null;
   #isClosed = false;
@@ -38,12 +39,14 @@ export class HealthMemory {
     this.#deps = deps;
   }
 
-  /** Before anything is sent. */
-  async recall(): Promise<void> {
+  /** Before anything is sent to the endpoints of these slots. */
+  async recall(isOf: (slot: Slot) => boolean): Promise<void> {
     const { store, clock } = this.#deps;
     for (const { key, record } of await store.notes(healthMemo)) {
+      // The key of an endpoint, after a word about its rules.
+      if (!isOf(slotOfKey(key.slice(key.indexOf(" ") + 1)))) continue;
       const health = recallHealth(record, clock.now());
-      if (health === null) this.#changed.add(key);
+      if (health === null) this.#changed.set(key, null);
       else {
         this.#remembered.set(key, health);
         if ("trouble" in record) this.#setTrouble(key, record.trouble as Trouble | null);
@@ -67,13 +70,24 @@ export class HealthMemory {
     if (after === null) this.#remembered.delete(key);
     else this.#remembered.set(key, after);
     this.#setTrouble(key, after === null ? null : trouble);
-    this.#changed.add(key);
+    this.#changed.set(key, after && { ...after, trouble });
     this.#write();
+  }
+
+  /** Another broker goes on with the endpoint: its health is only forgotten here. */
+  forget(key: string): void {
+    this.#remembered.delete(key);
+    this.#troubles.delete(key);
   }
 
   #setTrouble(key: string, trouble: Trouble | null): void {
     if (trouble === null) this.#troubles.delete(key);
     else this.#troubles.set(key, trouble);
+  }
+
+  /** Resolves when nothing is being written. */
+  async written(): Promise<void> {
+    await this.#writing;
   }
 
   /** Resolves when everything is written, or has failed. */
@@ -94,14 +108,12 @@ export class HealthMemory {
 
   async #writeAll(): Promise<void> {
     const { store, clock, log } = this.#deps;
-    for (const key of this.#changed) {
+    for (const [key, record] of this.#changed) {
       this.#changed.delete(key);
       try {
-        const health = this.#remembered.get(key);
-        const record = health && { ...health, trouble: this.troubleOf(key) };
-        await store.putMemo(healthMemo, key, record ?? null);
+        await store.putMemo(healthMemo, key, record);
       } catch (error) {
-        this.#changed.add(key);
+        if (!this.#changed.has(key)) this.#changed.set(key, record);
         log.fact("warn", "store.failed", { verb: "putMemo", error: String(error) });
         if (!this.#isClosed) this.#callOff = clock.after(retryMs, () => this.#write());
         return;

@@ -1,31 +1,33 @@
 // Keeps the dispatchers in line with the catalog: one for each queue of each active subscription.
 // When a subscription is created, changed or deleted, the roster starts, replaces or stops its
 // dispatchers and no others. A replaced dispatcher takes nothing new; its sends in flight end and
-// settle by themselves, while the new one already works. The roster also knows what operators have
-// closed.
+// settle by themselves, while the new one already works.
+//
+// Among several brokers, the one that owns a subscription's slot serves it (core/cluster). The
+// roster knows all subscriptions, starts what is gained and stops what is lost. A subscription
+// whose destination now belongs to another slot is handed over when its sends in flight have ended.
 
+import type { Ownership, SlotListener } from "../core/cluster/ownership.ts";
+import { type Slot, servingSlot, slotOf } from "../core/cluster/slot.ts";
 import type { BatchPolicy } from "../core/delivery/batch.ts";
 import { runningFlow } from "../core/delivery/flow.ts";
-import { type HealthRules, healthyStart } from "../core/delivery/health.ts";
+import type { HealthRules } from "../core/delivery/health.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
 import { type PolicyDefaults, policyOf } from "../core/delivery/policy.ts";
 import { type Profile, type ProfileName, profiles } from "../core/delivery/profile.ts";
 import type { Instant, Sink, Stage, Wake } from "../core/ports.ts";
 import type { Memos, Switchboard } from "../core/steering.ts";
-import {
-  type DeadLetterDestination,
-  endpointKeyOf,
-  endpointOf,
-  type Subscription,
-  type SubscriptionId,
-} from "../core/subscription.ts";
+import type { DeadLetterDestination, Subscription, SubscriptionId } from "../core/subscription.ts";
+import { sleep } from "../core/text/time.ts";
 import { type DispatchDeps, Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { Endpoint } from "./endpoint.ts";
+import { EndpointPool, type SharedEndpoint } from "./endpoint-pool.ts";
 import { HealthMemory } from "./health-memory.ts";
-import { SendBudget } from "./send-budget.ts";
+import { SlotLoads } from "./slot-loads.ts";
+import { storeRetryMs } from "./underway.ts";
 
 export interface RosterOptions {
-  readonly deps: DispatchDeps & { readonly store: Memos };
+  readonly deps: DispatchDeps & { readonly store: Memos & { readonly ownership: Ownership } };
   readonly sink: Sink;
   /** Where dead letters go; null if there is no sink for them. */
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
@@ -38,6 +40,10 @@ export interface RosterOptions {
   readonly health?: HealthRules;
   /** Called when the drain of a subscription has ended. */
   readonly onDrained?: (subscription: SubscriptionId) => void;
+  /** Before anything of new slots is served: what operators have closed is read again. */
+  readonly onGained?: () => Promise<void>;
+  /** They are served now. */
+  readonly onServed?: (slots: readonly Slot[]) => void;
 }
 
 /** Dead letters of one subscription are collected into few blobs (L-3). */
@@ -50,13 +56,12 @@ type QueueOptions = Pick<
   "send" | "endpoint" | "batch" | "sendsMax" | "flowState" | "onEmpty"
 > & { readonly stage: Stage };
 
-/** An endpoint and its senders. */
-interface SharedEndpoint {
-  readonly key: string;
-  readonly endpoint: Endpoint;
-  users: number;
-  /** The rates it allows, in requests a minute, by subscription. */
-  readonly rates: Map<SubscriptionId, number>;
+/** A subscription as it was last put, whoever serves it. */
+interface Known {
+  readonly subscription: Subscription;
+  readonly topicProfile: ProfileName | null;
+  /** Deleted, with dead letters that are yet to be written (L-1). */
+  readonly isRetired: boolean;
 }
 
 /** A subscription that is served. */
@@ -70,30 +75,38 @@ interface Served {
   readonly dispatchers: Readonly<Record<Stage, Dispatcher>>;
 }
 
-export class Roster implements Switchboard {
+export class Roster implements Switchboard, SlotListener {
   readonly #options: RosterOptions;
-  readonly #budget: SendBudget | undefined;
+  readonly #ownership: Ownership;
+  readonly #known = new Map<SubscriptionId, Known>();
   readonly #served = new Map<SubscriptionId, Served>();
   /** Of deleted subscriptions: what writes their last dead letters (L-1). */
   readonly #retired = new Map<SubscriptionId, Dispatcher>();
-  readonly #endpoints = new Map<string, SharedEndpoint>();
-  readonly #closures = new Map<string, Closure>();
+  readonly #pool: EndpointPool;
   readonly #healths: HealthMemory;
+  readonly #loads: SlotLoads;
   /** Stopped dispatchers whose last sends are still in flight. */
   readonly #leaving = new Map<Dispatcher, Promise<void>>();
+  /** Gained, while what is known of their endpoints is read. */
+  readonly #unready = new Set<Slot>();
+  /** Subscriptions that are being handed over. */
+  readonly #handing = new Set<SubscriptionId>();
+  readonly #closing = new AbortController();
   #broken = 0;
 
   constructor(options: RosterOptions) {
     this.#options = options;
-    const { allSendsMax } = options;
-    if (allSendsMax !== undefined) this.#budget = new SendBudget(allSendsMax);
-    this.#healths = new HealthMemory(options.deps);
-    options.deps.store.onWake((wake) => this.#wake(wake));
+    const { deps, sendsMax, allSendsMax, health: rules } = options;
+    this.#ownership = deps.store.ownership;
+    this.#healths = new HealthMemory(deps);
+    this.#pool = new EndpointPool({ deps, healths: this.#healths, sendsMax, allSendsMax, rules });
+    this.#loads = new SlotLoads(deps.clock.now());
+    deps.store.onWake((wake) => this.#wake(wake));
   }
 
   /** Before the first subscription is put: which endpoints were unhealthy before a restart. */
   recall(): Promise<void> {
-    return this.#healths.recall();
+    return this.#healths.recall((slot) => this.#ownership.isMine(slot));
   }
 
   /** Dispatchers that a bug of ours has stopped. */
@@ -111,6 +124,42 @@ export class Roster implements Switchboard {
       this.remove(id);
       return;
     }
+    const known = { subscription, topicProfile, isRetired: false };
+    this.#known.set(id, known);
+    this.#serve(known);
+  }
+
+  remove(id: SubscriptionId): void {
+    this.#known.delete(id);
+    this.#stop(id, (shared) => this.#pool.leave(shared));
+  }
+
+  /** It was deleted, and has dead letters that are yet to be written. */
+  retire(subscription: Subscription, topicProfile: ProfileName | null): void {
+    const known = { subscription, topicProfile, isRetired: true };
+    this.#known.set(subscription.id, known);
+    this.#serve(known);
+  }
+
+  #serve(known: Known): void {
+    const { subscription, isRetired } = known;
+    const { id } = subscription;
+    const slot = servingSlot(subscription);
+    if (this.#closing.signal.aborted || !this.#isMine(slot)) {
+      this.#stop(id, (shared) => this.#pool.handOn(shared));
+      return;
+    }
+    if (isRetired) this.#serveRetired(known);
+    else if (slot === slotOf(subscription.destination)) this.#serveActive(known);
+    else void this.#handOver(known);
+  }
+
+  #isMine(slot: Slot): boolean {
+    return this.#ownership.isMine(slot) && !this.#unready.has(slot);
+  }
+
+  #serveActive({ subscription, topicProfile }: Known): void {
+    const { id } = subscription;
     const profile = topicProfile ?? this.#options.profile;
     const served = this.#served.get(id);
     const isSameProfile = served?.profile === profile;
@@ -123,42 +172,139 @@ export class Roster implements Switchboard {
       return;
     }
     // Joined before the old ones leave: an endpoint that both use keeps its health and rate.
-    const shared = this.#join(subscription, profile);
+    const shared = this.#pool.join(subscription, profile);
     if (served !== undefined) this.#dismiss(served);
     const dispatchers = this.#start(subscription, profile, shared.endpoint);
     const placed = { subscription, profile, terms, shared, dispatchers };
     this.#served.set(id, placed);
     this.#setRate(placed);
-    if (served !== undefined) this.#leave(served);
+    if (served !== undefined) {
+      if (served.shared !== shared) this.#pool.setRate(served.shared, id, undefined);
+      this.#pool.leave(served.shared);
+    }
   }
 
-  remove(id: SubscriptionId): void {
-    const served = this.#served.get(id);
-    if (served === undefined) return;
-    this.#served.delete(id);
-    this.#dismiss(served);
-    this.#leave(served);
-  }
-
-  /** It was deleted, and has dead letters that are yet to be written. */
-  retire(subscription: Subscription, topicProfile: ProfileName | null): void {
+  #serveRetired({ subscription, topicProfile }: Known): void {
     const { id } = subscription;
     if (this.#retired.has(id)) return;
     const profile = profiles[topicProfile ?? this.#options.profile];
     const dispatcher = this.#open(subscription, profile, {
       ...this.#deadLetterQueue(subscription),
       onEmpty: () => {
+        this.#known.delete(id);
         if (this.#retired.delete(id)) this.#close(dispatcher);
       },
     });
     this.#retired.set(id, dispatcher);
   }
 
+  /** Its dispatchers take nothing more; `leave`: what becomes of its endpoint. */
+  #stop(id: SubscriptionId, leave: (shared: SharedEndpoint) => void): readonly Dispatcher[] {
+    const retired = this.#retired.get(id);
+    if (retired !== undefined) {
+      this.#retired.delete(id);
+      this.#close(retired);
+      return [retired];
+    }
+    const served = this.#served.get(id);
+    if (served === undefined) return [];
+    this.#served.delete(id);
+    this.#dismiss(served);
+    this.#pool.setRate(served.shared, id, undefined);
+    leave(served.shared);
+    return Object.values(served.dispatchers);
+  }
+
+  /** When nothing of it is in flight any more, the owner of its new endpoint's slot serves it. */
+  async #handOver({ subscription: { id } }: Known): Promise<void> {
+    const stopped = this.#stop(id, (shared) => this.#pool.leave(shared));
+    if (this.#handing.has(id)) return;
+    this.#handing.add(id);
+    const { clock, log } = this.#options.deps;
+    await this.#left(stopped);
+    for (;;) {
+      const subscription = this.#known.get(id)?.subscription;
+      if (subscription === undefined || this.#closing.signal.aborted) break;
+      const home = slotOf(subscription.destination);
+      const slot = servingSlot(subscription);
+      if (slot === home || !this.#isMine(slot)) break;
+      try {
+        await this.#ownership.handOver(id, home);
+        break;
+      } catch (error) {
+        log.fact("warn", "store.failed", { verb: "handOver", error: String(error) });
+        await sleep(clock, storeRetryMs, this.#closing.signal);
+      }
+    }
+    this.#handing.delete(id);
+  }
+
+  // As the slots of this broker change.
+
+  /** From now on it is told what it owns. */
+  join(): void {
+    this.#ownership.listen(this);
+  }
+
+  gained(slots: readonly Slot[]): void {
+    for (const slot of slots) this.#unready.add(slot);
+    void this.#ready(slots);
+  }
+
+  async #ready(slots: readonly Slot[]): Promise<void> {
+    const { deps, onGained } = this.#options;
+    const isNew = new Set(slots);
+    while (!this.#closing.signal.aborted) {
+      try {
+        await this.#healths.recall((slot) => isNew.has(slot));
+        await onGained?.();
+        break;
+      } catch (error) {
+        deps.log.fact("warn", "store.failed", { verb: "notes", error: String(error) });
+        await sleep(deps.clock, storeRetryMs, this.#closing.signal);
+      }
+    }
+    for (const slot of slots) this.#unready.delete(slot);
+    for (const known of this.#known.values()) {
+      if (isNew.has(servingSlot(known.subscription))) this.#serve(known);
+    }
+    this.#options.onServed?.(slots);
+  }
+
+  async release(slots: readonly Slot[]): Promise<void> {
+    await this.#left(this.#stopSlots(slots));
+    await this.#healths.written();
+  }
+
+  lost(slots: readonly Slot[]): void {
+    for (const dispatcher of this.#stopSlots(slots)) dispatcher.breakOff();
+  }
+
+  loads(): ReadonlyMap<Slot, number> {
+    return this.#loads.rates(this.#options.deps.clock.now());
+  }
+
+  #stopSlots(slots: readonly Slot[]): readonly Dispatcher[] {
+    const isGone = new Set(slots);
+    for (const slot of slots) this.#loads.forget(slot);
+    return [...this.#known.values()]
+      .filter(({ subscription }) => isGone.has(servingSlot(subscription)))
+      .flatMap(({ subscription }) =>
+        this.#stop(subscription.id, (shared) => this.#pool.handOn(shared)),
+      );
+  }
+
+  async #left(dispatchers: readonly Dispatcher[]): Promise<void> {
+    await Promise.all(dispatchers.map((dispatcher) => this.#leaving.get(dispatcher)));
+  }
+
   // For operators.
 
+  /** Those of this broker. */
   endpoints() {
     const byEndpoint = Map.groupBy(this.#served.values(), ({ shared }) => shared);
-    return [...this.#endpoints.values()]
+    return this.#pool
+      .all()
       .map((shared) => ({
         ...shared.endpoint.look(),
         subscriptions: (byEndpoint.get(shared) ?? []).map(({ subscription }) => subscription),
@@ -167,17 +313,15 @@ export class Roster implements Switchboard {
   }
 
   closures(): ReadonlyMap<string, Closure> {
-    return this.#closures;
+    return this.#pool.closures();
   }
 
   closeEndpoint(name: string, closure: Closure): void {
-    this.#closures.set(name, closure);
-    for (const endpoint of this.#named(name)) endpoint.closed(closure);
+    this.#pool.close(name, closure);
   }
 
   openEndpoint(name: string, order: "opened" | "reset", closure: Closure): void {
-    this.#closures.delete(name);
-    for (const endpoint of this.#named(name)) endpoint.opened(order, closure);
+    this.#pool.reopen(name, order, closure);
   }
 
   hold(id: SubscriptionId): () => void {
@@ -188,17 +332,12 @@ export class Roster implements Switchboard {
     return this.#served.get(id)?.dispatchers.deliver.hasten(dueAt) ?? false;
   }
 
-  /** One for each query, and with or without delayed delivery. */
-  #named(name: string): readonly Endpoint[] {
-    const all = [...this.#endpoints.values()].map(({ endpoint }) => endpoint);
-    return all.filter((endpoint) => endpoint.look().name === name);
-  }
-
   /** Sends in flight may end until the signal aborts; what is left then is due again. */
   async close(signal: AbortSignal): Promise<void> {
     const breakOff = () => {
       for (const dispatcher of this.#leaving.keys()) dispatcher.breakOff();
     };
+    this.#closing.abort();
     for (const served of this.#served.values()) this.#dismiss(served);
     for (const dispatcher of this.#retired.values()) this.#close(dispatcher);
     this.#served.clear();
@@ -271,8 +410,11 @@ export class Roster implements Switchboard {
 
   #open(subscription: Subscription, profile: Profile, queue: QueueOptions): Dispatcher {
     const { deps, defaults, onDrained } = this.#options;
+    const slot = servingSlot(subscription);
     return new Dispatcher({
       ...queue,
+      isOurs: () => this.#ownership.isMine(slot),
+      onSend: (deliveries) => this.#loads.count(slot, deliveries),
       queue: { subscription: subscription.id, stage: queue.stage },
       subscription: knownUnder(profile, subscription),
       policy: policyOf(subscription, profile, defaults),
@@ -284,61 +426,15 @@ export class Roster implements Switchboard {
     });
   }
 
-  /** Shared by all subscriptions that send to the same URL under the same rules. */
-  #join({ destination }: Subscription, profile: ProfileName): SharedEndpoint {
-    const { delayedDelivery } = profiles[profile];
-    const key = `${delayedDelivery ? "delayed" : "plain"} ${endpointKeyOf(destination)}`;
-    const shared = this.#endpoints.get(key) ?? {
-      key,
-      endpoint: this.#endpoint(key, endpointOf(destination), delayedDelivery),
-      users: 0,
-      rates: new Map<SubscriptionId, number>(),
-    };
-    shared.users += 1;
-    this.#endpoints.set(key, shared);
-    return shared;
-  }
-
-  #endpoint(key: string, name: string, delayedDelivery: boolean): Endpoint {
-    const { sendsMax, health, deps } = this.#options;
-    return new Endpoint({
-      ...{ name, sendsMax, delayedDelivery, budget: this.#budget },
-      ...(health !== undefined && { rules: health }),
-      health: this.#healths.healthOf(key),
-      trouble: this.#healths.troubleOf(key),
-      onHealth: (state, trouble) => this.#healths.put(key, state, trouble),
-      closures: this.#closures,
-      ...deps,
-    });
-  }
-
-  /** When its last sender leaves, the endpoint's state is dropped. */
-  #leave({ subscription: { id }, shared }: Served): void {
-    shared.users -= 1;
-    if (shared.users === 0) {
-      this.#endpoints.delete(shared.key);
-      this.#healths.put(shared.key, healthyStart);
-    }
-    if (this.#served.get(id)?.shared !== shared && shared.rates.delete(id)) keepPace(shared);
-  }
-
   #setRate({ subscription: { id, handshake }, shared }: Served): void {
-    const rate = handshake?.allowedRate ?? undefined;
-    if (rate === shared.rates.get(id)) return;
-    if (rate === undefined) shared.rates.delete(id);
-    else shared.rates.set(id, rate);
-    keepPace(shared);
+    this.#pool.setRate(shared, id, handshake?.allowedRate ?? undefined);
   }
-}
-
-/** Of several rates the slowest applies. */
-function keepPace({ endpoint, rates }: SharedEndpoint): void {
-  endpoint.setRate(rates.size === 0 ? null : rates.values().reduce((a, b) => Math.min(a, b)));
 }
 
 /** What a dispatcher uses of a subscription. */
 function termsOf(subscription: Subscription): string {
-  const { revision, state, handshake, filter, labels, expiresAt, origin, ...rest } = subscription;
+  const { revision, slot, state, handshake, filter, labels, expiresAt, origin, ...rest } =
+    subscription;
   // For a pause or drain a dispatcher is steered, not replaced.
   const { flow, pauses, ...seen } = rest;
   return JSON.stringify(seen);

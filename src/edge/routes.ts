@@ -173,9 +173,11 @@ function checkNewName(catalog: LiveCatalog, name: string): void {
 async function removeTopic(deps: ModuleDeps, request: Request): Promise<Reply> {
   const topic = needTopic(deps.catalog(), request);
   const listening = deps.catalog().subscriptions.filter((one) => isSameName(one.topic, topic.name));
-  await deps.registry.removeTopic(topic.name);
+  const gone = await deps.registry.removeTopic(topic.name);
   await deps.refresh();
-  for (const subscription of listening) notifyDeleted(deps, subscription, topic);
+  for (const subscription of listening) {
+    if (gone.includes(subscription.id)) notifyDeleted(deps, subscription, topic);
+  }
   logTopic(deps, topic, "removed");
   return done;
 }
@@ -253,9 +255,9 @@ function courseOf({ flow, pauses }: Subscription): Pick<Subscription, "flow" | "
 
 async function removeSubscription(deps: ModuleDeps, request: Request): Promise<Reply> {
   const { subscription } = needSubscription(deps.catalog(), request);
-  await deps.registry.removeSubscription(subscription.id);
+  const isGone = await deps.registry.removeSubscription(subscription.id);
   await deps.refresh();
-  notifyDeleted(deps, subscription);
+  if (isGone) notifyDeleted(deps, subscription);
   logSubscription(deps.log, subscription, { change: "removed", origin: "api" });
   return done;
 }

@@ -259,6 +259,12 @@ export class MemoryStore implements WholeStore {
     else notes.set(key, structuredClone(record));
   }
 
+  async keepMemo(kind: string, key: string, record: object): Promise<object> {
+    const kept = this.#notes.get(kind)?.get(key);
+    if (kept === undefined) await this.putMemo(kind, key, record);
+    return kept ?? record;
+  }
+
   async redriven(keys: readonly string[]): Promise<readonly number[]> {
     return keys.map((key) => this.#redriven.get(key) ?? 0);
   }
@@ -321,16 +327,15 @@ export class MemoryStore implements WholeStore {
     return subscription;
   }
 
-  async removeTopic(name: string): Promise<void> {
+  async removeTopic(name: string): Promise<readonly SubscriptionId[]> {
     const topic = this.#topics.get(name.toLowerCase());
-    if (topic === undefined) return;
+    if (topic === undefined) return [];
     const own = [...this.#subscriptions.values()].filter((one) => one.topic === topic.name);
     for (const subscription of own) this.#drop(subscription);
     this.#topics.delete(name.toLowerCase());
-    this.#changed(
-      [topic.name],
-      own.map(({ id }) => id),
-    );
+    const ids = own.map(({ id }) => id);
+    this.#changed([topic.name], ids);
+    return ids;
   }
 
   async removeSubscription(id: SubscriptionId, revision?: number): Promise<boolean> {

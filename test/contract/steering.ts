@@ -190,6 +190,17 @@ export const steeringCases: Cases = (on) => {
     assert.deepEqual(await store.notes("closed"), [{ key: "b", record: { at: 4 } }]);
   });
 
+  on("a note that is to be kept is put once, and is the same for all", async ({ store }) => {
+    const both = [
+      store.keepMemo("secret", "a", { at: 1 }),
+      store.keepMemo("secret", "a", { at: 2 }),
+    ];
+    const [first, second] = await Promise.all(both);
+    assert.deepEqual(second, first);
+    assert.deepEqual(await store.notes("secret"), [{ key: "a", record: first }]);
+    assert.deepEqual(await store.keepMemo("secret", "b", { at: 3 }), { at: 3 });
+  });
+
   on("how often an event was sent again is counted, whoever else counts", async ({ store }) => {
     assert.deepEqual(await store.redriven(["a", "b"]), [0, 0]);
     await store.noteRedriven([

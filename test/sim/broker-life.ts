@@ -137,6 +137,8 @@ export class Life {
       find: (systemId, after) => this.guard("find", () => store.find(systemId, after)),
       notes: (kind) => this.guard("notes", () => store.notes(kind)),
       putMemo: (kind, key, record) => this.guard("putNote", () => store.putMemo(kind, key, record)),
+      keepMemo: (kind, key, record) =>
+        this.guard("keepNote", () => store.keepMemo(kind, key, record)),
       redriven: (keys) => this.guard("redriven", () => store.redriven(keys)),
       noteRedriven: (notes) => this.guard("noteRedriven", () => store.noteRedriven(notes)),
       catalog: (only) => this.guard("catalog", () => store.catalog(only)),

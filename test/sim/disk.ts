@@ -145,6 +145,7 @@ class MemoryDisk implements Disk {
           this.#options.journal.noted(kind, key, record);
           return bare.putMemo(kind, key, record);
         }),
+      keepMemo: (kind, key, record) => write(() => bare.keepMemo(kind, key, record)),
       redriven: (keys) => calls.through("look", () => bare.redriven(keys), fail),
       noteRedriven: (notes) => write(() => bare.noteRedriven(notes)),
       catalog: (only) => calls.through("look", () => bare.catalog(only), fail),

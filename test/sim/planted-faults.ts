@@ -252,6 +252,7 @@ function bound(store: Everything): Everything {
     find: (systemId, after) => store.find(systemId, after),
     notes: (kind) => store.notes(kind),
     putMemo: (kind, key, record) => store.putMemo(kind, key, record),
+    keepMemo: (kind, key, record) => store.keepMemo(kind, key, record),
     redriven: (keys) => store.redriven(keys),
     noteRedriven: (notes) => store.noteRedriven(notes),
     catalog: (only) => store.catalog(only),

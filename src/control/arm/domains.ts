@@ -155,8 +155,8 @@ export async function removeDomainTopic(
   if (domain === undefined) return done;
   for (const one of subscriptionsOf(context.catalog(), domain)) {
     if (one.domainTopic === null || !isSameName(one.domainTopic, source.name)) continue;
-    await context.registry.removeSubscription(one.id);
-    context.handshakes.notifyDeleted(one);
+    const isGone = await context.registry.removeSubscription(one.id);
+    if (isGone) context.handshakes.notifyDeleted(one);
   }
   await context.refresh();
   await changing(context, call.request, () => dropName(context, source));

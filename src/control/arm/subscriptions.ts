@@ -249,10 +249,12 @@ export async function removeSubscription(
   const found = findNamed(context.catalog(), named);
   checkConditions(call.request, found?.subscription);
   if (found === undefined) return done;
-  await context.registry.removeSubscription(found.subscription.id);
+  const isGone = await context.registry.removeSubscription(found.subscription.id);
   await context.refresh();
-  context.handshakes.notifyDeleted(found.subscription);
-  logSubscription(context.log, found.subscription, { change: "removed", origin: "api" });
+  if (isGone) {
+    context.handshakes.notifyDeleted(found.subscription);
+    logSubscription(context.log, found.subscription, { change: "removed", origin: "api" });
+  }
   if (named.source.kind === "domainTopic") await tidyDomainTopic(context, call, named.source);
   return done;
 }

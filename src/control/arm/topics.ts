@@ -274,9 +274,11 @@ export async function dropTopic(context: ArmContext, topic: Topic): Promise<void
   const listening = context
     .catalog()
     .subscriptions.filter((one) => isSameName(one.topic, topic.name));
-  await context.registry.removeTopic(topic.name);
+  const gone = await context.registry.removeTopic(topic.name);
   await context.refresh();
-  for (const subscription of listening) context.handshakes.notifyDeleted(subscription, topic);
+  for (const subscription of listening) {
+    if (gone.includes(subscription.id)) context.handshakes.notifyDeleted(subscription, topic);
+  }
   logTopic(context, topic, "removed");
 }
 

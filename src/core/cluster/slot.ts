@@ -18,7 +18,11 @@ export const everySlot: readonly Slot[] = Array.from({ length: slotCount }, (_, 
 
 /** The slot of an endpoint. */
 export function slotOf(destination: Destination): Slot {
-  return hashOf(endpointKeyOf(destination)) % slotCount;
+  return slotOfKey(endpointKeyOf(destination));
+}
+
+export function slotOfKey(endpointKey: string): Slot {
+  return hashOf(endpointKey) % slotCount;
 }
 
 /**

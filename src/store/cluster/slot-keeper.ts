@@ -179,6 +179,8 @@ export class SlotKeeper implements Ownership {
     const loads = this.#loads();
     const rows = await table.beat({ id: this.broker, about: this.#about, loads, leaseMs });
     this.#rows = rows;
+    // Whoever asked meanwhile was told that nothing is ours.
+    if (this.#isPast()) this.#drop([...this.#held.keys()]);
     const lastsMs = leaseMs - marginMs;
     this.#deadline = { elapsed: begun.elapsed + lastsMs, at: begun.at + lastsMs };
     this.#callOffEnd();

@@ -19,7 +19,7 @@ import { isDiskError, openDatabase, type SqliteOptions } from "./database.ts";
 import { Deliveries } from "./deliveries.ts";
 import { Leases } from "./leases.ts";
 import { SqliteLedger } from "./ledger.ts";
-import { noteRedriven, putMemo, readMemos, timesRedriven } from "./memos.ts";
+import { keepMemo, noteRedriven, putMemo, readMemos, timesRedriven } from "./memos.ts";
 import { QueueCounts } from "./queue-counts.ts";
 import { SqliteRegistry } from "./registry.ts";
 import type { Op, OpResult, Push, Round } from "./round.ts";
@@ -163,6 +163,8 @@ export class SqliteEngine {
         return readMemos(this.#statements, op.of);
       case "putNote":
         return putMemo(this.#statements, op);
+      case "keepNote":
+        return keepMemo(this.#statements, op);
       case "redriven":
         return op.keys.map((key) => timesRedriven(this.#statements, key));
       case "noteRedriven":

@@ -184,6 +184,10 @@ export class FrontStore implements WholeStore {
     return this.#do({ kind: "putNote", of: kind, key, record });
   }
 
+  keepMemo(kind: string, key: string, record: object): Promise<object> {
+    return this.#do({ kind: "keepNote", of: kind, key, record });
+  }
+
   redriven(keys: readonly string[]): Promise<readonly number[]> {
     return this.#do({ kind: "redriven", keys });
   }
@@ -204,7 +208,7 @@ export class FrontStore implements WholeStore {
     return this.#do({ kind: "putSubscription", draft, revision });
   }
 
-  removeTopic(name: string): Promise<void> {
+  removeTopic(name: string): Promise<readonly SubscriptionId[]> {
     return this.#do({ kind: "removeTopic", name });
   }
 

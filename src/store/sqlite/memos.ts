@@ -24,6 +24,16 @@ export function putMemo(
   else statements.putMemo.run(of, key, JSON.stringify(record));
 }
 
+/** Puts it unless there is one; the one there is. */
+export function keepMemo(
+  statements: Statements,
+  given: { readonly of: string; readonly key: string; readonly record: object },
+): object {
+  const kept = readMemos(statements, given.of).find(({ key }) => key === given.key);
+  if (kept === undefined) putMemo(statements, given);
+  return kept?.record ?? given.record;
+}
+
 export function timesRedriven(statements: Statements, key: string): number {
   return (statements.redriven.get(key)?.times ?? 0) as number;
 }

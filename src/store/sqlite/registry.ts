@@ -105,11 +105,11 @@ export class SqliteRegistry {
     return { ...record, id, revision };
   }
 
-  removeTopic(name: string): void {
-    for (const { id } of this.#statements.idsOfTopic.all(name)) {
-      this.removeSubscription(id as number, undefined);
-    }
+  removeTopic(name: string): readonly SubscriptionId[] {
+    const ids = this.#statements.idsOfTopic.all(name).map(({ id }) => id as number);
+    for (const id of ids) this.removeSubscription(id, undefined);
     if (this.#statements.removeTopic.run(name).changes > 0) this.#topics.add(name);
+    return ids;
   }
 
   removeSubscription(id: SubscriptionId, wanted: number | undefined): boolean {

@@ -51,6 +51,12 @@ export type Op =
       readonly key: string;
       readonly record: object | null;
     }
+  | {
+      readonly kind: "keepNote";
+      readonly of: string;
+      readonly key: string;
+      readonly record: object;
+    }
   | { readonly kind: "redriven"; readonly keys: readonly string[] }
   | { readonly kind: "noteRedriven"; readonly notes: readonly RedrivenNote[] }
   | { readonly kind: "catalog"; readonly only?: RecordNames | undefined }
