@@ -17,13 +17,24 @@ const cache = cacheFolder();
 if (why === null) {
   const isCheckout = existsSync(new URL("../src/main.ts", import.meta.url));
   keepCompiled();
-  const { main } = await import(isCheckout ? "../src/main.ts" : "../dist/main.js");
-  await main();
+  if (process.argv[2] === "torture") await torture(isCheckout);
+  else {
+    const { main } = await import(isCheckout ? "../src/main.ts" : "../dist/main.js");
+    await main();
+  }
 } else {
   const { default: finder } = await import("./find-node.cjs");
   const node = finder.findNode({ cache, why });
   if (node === null) process.exitCode = 1;
   else runWith(node);
+}
+
+/** A test of ours, which starts and kills brokers by this file. */
+async function torture(isCheckout) {
+  process.env.PROGRAM_UNDER_TEST ??= fileURLToPath(import.meta.url);
+  const file = isCheckout ? "../test/torture/main.ts" : "../dist/torture.js";
+  const { torture: run } = await import(file);
+  process.exit(await run(process.argv.slice(3)));
 }
 
 /** As if it were this process: the same terminal, signals and exit code. */

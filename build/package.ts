@@ -18,6 +18,7 @@ const dist = join(root, "dist");
 const entries = {
   main: "src/main.ts",
   testing: "src/testing/grid.ts",
+  torture: "test/torture/main.ts",
   "store-thread": "src/store/sqlite/thread.ts",
   "story-thread": "src/store/story/thread.ts",
   "figure-thread": "src/store/figures/thread.ts",

@@ -112,6 +112,13 @@ test("the command line runs, from npx and from a global folder", async () => {
   assert.equal((await run(join(global, "bin/posthorn"), ["--version"], limits)).stdout, stdout);
 });
 
+test("a torture run of the package loses nothing", {
+  skip: process.platform !== "linux" && "Linux only",
+}, async () => {
+  const args = ["posthorn", "torture", "--minutes", "0.05", "--mutated", "20"];
+  assert.match((await run("npx", args, limits)).stdout, /^lost: +0$/m);
+});
+
 /** A broker of the package with the embedded store, and commands that find it. */
 async function openBroker(t: TestContext) {
   const data = join(folder, "data");

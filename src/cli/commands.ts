@@ -75,6 +75,25 @@ const processCommands: readonly Command[] = [
     load: byProcess,
   },
   {
+    words: "torture",
+    about: "Kill, freeze and overload a broker of its own, and count what is lost.",
+    more:
+      "A broker in a temporary folder is killed, frozen, left without disk, given broken files, " +
+      "hanging endpoints, overload and requests that make no sense. At the end every accepted " +
+      "event must have arrived. It needs Linux, and is not in the single executable.",
+    options: {
+      minutes: { takes: "N", about: "How long. Default: 1." },
+      seed: { takes: "N", about: "The same acts and requests again." },
+      mutated: { takes: "N", about: "Mutated requests a second. Default: 400." },
+      memory: { takes: "MIB", about: "What the broker may take. Default: 1024." },
+    },
+    examples: ["posthorn torture --minutes 60"],
+    prints: "text",
+    isLocal: true,
+    isOfProcess: true,
+    load: byProcess,
+  },
+  {
     words: "config list",
     about: "Show the settings in force, and where each comes from.",
     options: { output },

@@ -1,277 +1,253 @@
-// `npm run torture -- [--minutes N] [--seed N]`: the real program on a real disk, under kills,
-// freezes, a disk without room, endpoints that hang, bursts of load and requests that make no
-// sense, one after the other for as long as is said. At the end every event that was accepted is
-// accounted for. Prints a ledger, and ends with 1 when an event is lost or an answer has no excuse.
+// `posthorn torture [--minutes N] [--seed N]`: the real program on a real disk, under kills,
+// freezes, a disk without room, broken files, endpoints that hang, bursts of load, and all the time
+// requests that make no sense. At the end every endpoint is well, and every event that was accepted
+// must have arrived. Prints a ledger, and ends with 1 when an event is lost, an answer has no
+// excuse or memory is over its bound.
 //
-// On Linux, for prlimit and /proc. Everything is on loopback and ends with the run.
+// The seed gives the same acts and requests in the same order; what a kill meets is up to the
+// machine. On Linux, for prlimit and /proc. Everything is on loopback and ends with the run.
 
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { SqliteEngine } from "../../src/store/sqlite/engine.ts";
-import { type Program, startProgram } from "../fixtures/program.ts";
 import { Dice } from "../sim/dice.ts";
+import { acts, dealActs, type Stage } from "./acts.ts";
+import { adminKey, Broker, topicKey } from "./broker.ts";
+import { openEndpoints } from "./endpoints.ts";
+import { Ledger } from "./ledger.ts";
 import { mutatedRequest } from "./mutated-request.ts";
+import { openCrowd, pause } from "./publishers.ts";
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "1" },
-    seed: { type: "string", default: String(Date.now() % 1_000_000) },
-  },
-});
-const endsAt = Date.now() + Number(values.minutes) * 60_000;
-const seed = Number(values.seed);
-const dice = new Dice(seed, "torture");
-const key = "torture-key";
-const publishers = 4;
-const mutatedPerAct = 2_000;
-const burstConnections = 200;
+const usage = `posthorn torture [--minutes N] [--seed N] [--mutated N] [--memory MIB]
 
-const folder = mkdtempSync(join(tmpdir(), "posthorn-torture-"));
-const data = join(folder, "data");
-const ledger = {
-  accepted: new Set<string>(),
-  delivered: new Map<string, number>(),
-  refused: 0,
-  unanswered: 0,
-  mutated: 0,
-  /** Answers of 5xx while nothing was wrong with the machine. */
-  unexplained: [] as string[],
-  acts: {} as Record<string, number>,
-  residentMax: 0,
-  /** Of publishes while nothing was wrong. */
-  publishMs: [] as number[],
-};
-/** Set while the disk, the process or the machine gives a reason for a 5xx. */
-let trouble: string | null = null;
-let program: Program | null = null;
-let isOver = false;
+  --minutes N   how long; default: 1
+  --seed N      the same acts and requests again
+  --mutated N   mutated requests a second; default: 400
+  --memory MIB  what the broker's process may take; default: 1024
+`;
+/** Requests under way at once; a broker that is slower gets fewer. */
+const mutatedAtOnce = 64;
+/** Many promise a body that never comes; the broker would wait for it. */
+const mutatedMsMax = 1_000;
+const drainMsMax = 600_000;
 
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
-/** A healthy endpoint, one that fails now and then, and one that never answers. */
-const endpoints = createServer((request, response) => {
-  const chunks: Buffer[] = [];
-  request.on("data", (chunk: Buffer) => chunks.push(chunk));
-  request.on("end", () => {
-    if (request.url === "/hanging") return;
-    if (request.url === "/moody" && dice.isHit(0.3) && !isOver) {
-      response.writeHead(503).end();
-      return;
-    }
-    const events = JSON.parse(Buffer.concat(chunks).toString()) as { id: string }[];
-    for (const { id } of events) {
-      const name = `${request.url} ${id}`;
-      ledger.delivered.set(name, (ledger.delivered.get(name) ?? 0) + 1);
-    }
-    response.end();
-  });
-});
-await new Promise<void>((resolve) => endpoints.listen(0, "127.0.0.1", resolve));
-const { port } = endpoints.address() as AddressInfo;
-const names = ["healthy", "moody", "hanging"];
-const subscriptions = Object.fromEntries(
-  names.map((name) => [
-    name,
-    {
-      destination: {
-        endpointType: "WebHook",
-        properties: { endpointUrl: `http://127.0.0.1:${port}/${name}` },
-      },
+export async function torture(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      minutes: { type: "string", default: "1" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      mutated: { type: "string", default: "400" },
+      memory: { type: "string", default: "1024" },
+      help: { type: "boolean", default: false },
     },
-  ]),
-);
-const config = join(folder, "config.json");
-writeFileSync(config, JSON.stringify({ topics: { orders: { key1: key, subscriptions } } }));
-const settings = ["--config", config, "--data", data, "--handshake", "off", "--log-level", "warn"];
+  });
+  if (values.help) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  const numbers = [values.minutes, values.seed, values.mutated, values.memory].map(Number);
+  if (process.platform !== "linux" || numbers.some((number) => !(number >= 0))) {
+    const why = process.platform === "linux" ? "an option is no number" : "it needs Linux";
+    process.stderr.write(`posthorn: ${why}\n${usage}`);
+    return 2;
+  }
+  const [minutes = 0, seed = 0, mutatedPerSecond = 0, memoryMax = 0] = numbers;
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-torture-"));
+  try {
+    console.log(`torture: seed ${seed}, ${minutes} min, in ${folder}`);
+    return await run({ folder, minutes, seed, mutatedPerSecond, memoryMax });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
-function eventsOf(ids: readonly string[]): string {
-  const eventTime = "2030-01-01T00:00:00Z";
-  return JSON.stringify(
-    ids.map((id) => ({ id, subject: "s", eventType: "t", eventTime, data: {}, dataVersion: "1" })),
+interface Order {
+  readonly folder: string;
+  readonly minutes: number;
+  readonly seed: number;
+  readonly mutatedPerSecond: number;
+  readonly memoryMax: number;
+}
+
+async function run({ folder, minutes, seed, mutatedPerSecond, memoryMax }: Order): Promise<number> {
+  const ledger = new Ledger();
+  const endpoints = await openEndpoints(new Dice(seed, "endpoints"));
+  const data = join(folder, "data");
+  const config = join(folder, "config.json");
+  writeFileSync(config, configOf(endpoints.urls));
+  const settings = ["--config", config, "--data", data];
+  const broker = new Broker([...settings, "--handshake", "off", "--log-level", "error"]);
+  await broker.start();
+  const crowd = openCrowd(broker, ledger);
+  const dice = new Dice(seed, "acts");
+  const stage: Stage = {
+    ...{ broker, crowd, dice, endpoints, ledger, data },
+    scratch: join(folder, "scratch"),
+  };
+
+  crowd.publishOn("healthy", 20, true);
+  for (const name of ["one", "two", "three"]) crowd.publishOn(name, 10, false);
+  const mutating = openMutation(broker, ledger, { seed, perSecond: mutatedPerSecond });
+  const watch = setInterval(() => {
+    ledger.residentMax = Math.max(ledger.residentMax, broker.resident());
+  }, 250);
+
+  const endsAt = performance.now() + minutes * 60_000;
+  const reports = setInterval(() => tellProgress(ledger), 60_000);
+  try {
+    for (const name of dealActs(dice)) {
+      await pause(dice.whole(50, 2_500));
+      if (performance.now() >= endsAt) break;
+      const act = acts[name];
+      if (act === undefined) continue;
+      const end = ledger.trouble(name, act.explains);
+      await act.run(stage);
+      end();
+      ledger.acts.set(name, (ledger.acts.get(name) ?? 0) + 1);
+    }
+    await mutating.stop();
+    await crowd.stop();
+    endpoints.mood = "well";
+    const left = await drain(broker);
+    if (left > 0) ledger.fault(`${left} deliveries wait at the end`);
+  } catch (error) {
+    ledger.fault(`the run ended early: ${error instanceof Error ? error.stack : error}`);
+    await Promise.all([mutating.stop(), crowd.stop()]);
+  }
+  clearInterval(watch);
+  clearInterval(reports);
+  const code = await broker.end("SIGTERM");
+  if (code !== 0) ledger.fault(`the last end gave ${code}`);
+  if (ledger.residentMax > memoryMax) {
+    ledger.fault(`${ledger.residentMax.toFixed(0)} MiB resident, more than ${memoryMax}`);
+  }
+  endpoints.close();
+  const lost = ledger.lost(endpoints);
+  console.log(ledger.tell(endpoints, lost));
+  console.log(`again:                 posthorn torture --minutes ${minutes} --seed ${seed}`);
+  return lost.length === 0 && ledger.isClean ? 0 : 1;
+}
+
+function tellProgress({ acts: done, accepted, mutated, isClean }: Ledger): void {
+  const count = [...done.values()].reduce((sum, each) => sum + each, 0);
+  const kills = (done.get("kill") ?? 0) + (done.get("kill under load") ?? 0);
+  console.log(
+    `${count} acts (${kills} kills), ${accepted.size} accepted, ${mutated} mutated, ` +
+      `${isClean ? "no" : "SOME"} faults so far`,
   );
 }
 
-async function publish(ids: readonly string[]): Promise<void> {
-  const at = program?.url;
-  if (at === undefined) return await pause(20);
-  const excuse = trouble;
-  const begun = performance.now();
-  try {
-    const answer = await fetch(`${at}/topics/orders/api/events`, {
-      method: "POST",
-      headers: { "aeg-sas-key": key },
-      body: eventsOf(ids),
-      signal: AbortSignal.timeout(60_000),
-    });
-    await answer.arrayBuffer();
-    if (answer.status === 200) for (const id of ids) ledger.accepted.add(id);
-    else ledger.refused += 1;
-    const isCalm = excuse === null && trouble === null;
-    if (isCalm && answer.status >= 500) ledger.unexplained.push(`publish: ${answer.status}`);
-    if (isCalm && answer.status === 200) ledger.publishMs.push(performance.now() - begun);
-  } catch {
-    ledger.unanswered += 1;
-    await pause(20);
-  }
+function configOf(urls: ReadonlyMap<string, string>): string {
+  const subscriptionOf = (name: string, endpointUrl: string) => ({
+    destination: { endpointType: "WebHook", properties: { endpointUrl } },
+    ...(name.startsWith("hanging") && { filter: { subjectBeginsWith: "sampled" } }),
+  });
+  const subscriptions = Object.fromEntries(
+    [...urls].map(([name, url]) => [name, subscriptionOf(name, url)]),
+  );
+  return JSON.stringify({
+    topics: { orders: { key1: topicKey, subscriptions }, scratch: { key1: "nobodys-key" } },
+  });
 }
 
-async function publishOn(publisher: number): Promise<void> {
-  for (let count = 0; !isOver; count += 1) {
-    await publish([`p${publisher}-${count}`]);
-    await pause(5);
-  }
+interface Mutation {
+  stop(): Promise<void>;
 }
 
-const acts: Readonly<Record<string, (running: Program) => Promise<void>>> = {
-  async kill(running) {
-    program = null;
-    await running.end("SIGKILL");
-    program = await startProgram(settings);
-  },
-  async stop(running) {
-    program = null;
-    await running.end("SIGTERM");
-    program = await startProgram(settings);
-  },
-  async freeze({ child }) {
-    child.kill("SIGSTOP");
-    await pause(dice.whole(200, 3_000));
-    child.kill("SIGCONT");
-  },
-  async "full disk"({ child }) {
-    execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=16384:"]);
-    await pause(dice.whole(200, 2_000));
-    execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=unlimited:"]);
-    await untilReady();
-  },
-  async overload() {
-    const ids = Array.from({ length: burstConnections }, (_, index) =>
-      Array.from({ length: 20 }, (_, at) => `o${ledger.acts.overload}-${index}-${at}`),
-    );
-    await Promise.all(ids.map(publish));
-  },
-  async "mutated requests"({ url }) {
-    const target = Number(new URL(url).port);
-    for (let sent = 0; sent < mutatedPerAct && program !== null; sent += 20) {
-      await Promise.all(Array.from({ length: 20 }, () => sendMutated(target)));
+/** Sends at the given pace, whatever else happens; what meets nobody does not count. */
+function openMutation(
+  broker: Broker,
+  ledger: Ledger,
+  { seed, perSecond }: { readonly seed: number; readonly perSecond: number },
+): Mutation {
+  const dice = new Dice(seed, "mutated");
+  const begunAt = performance.now();
+  let sent = 0;
+  let isOver = false;
+  const work = async () => {
+    while (!isOver) {
+      const ahead = sent / perSecond - (performance.now() - begunAt) / 1_000;
+      if (broker.url === null || ahead > 0) await pause(20);
+      else {
+        sent += 1;
+        // From many addresses: one that guesses keys is soon answered slowly, whatever it asks.
+        const from = `127.${dice.whole(1, 99)}.${dice.whole(0, 255)}.${dice.whole(1, 254)}`;
+        const text = mutatedRequest(dice, adminKey);
+        await sendMutated({ url: broker.url, from, text }, ledger);
+      }
     }
-  },
-};
-
-async function untilReady(): Promise<void> {
-  for (;;) {
-    const answer = await fetch(`${program?.url}/readyz`).catch(() => null);
-    if (answer?.status === 200) return;
-    await pause(50);
-  }
+  };
+  const all = Array.from({ length: perSecond > 0 ? mutatedAtOnce : 0 }, work);
+  return {
+    async stop() {
+      isOver = true;
+      await Promise.all(all);
+    },
+  };
 }
 
-/** Bytes on a bare connection; whatever comes back is read, and a 500 is never right. */
-function sendMutated(target: number): Promise<void> {
-  const text = mutatedRequest(dice);
-  ledger.mutated += 1;
+interface Sending {
+  readonly url: string;
+  readonly from: string;
+  readonly text: string;
+}
+
+/** Bytes on a bare connection; whatever comes back is read. */
+function sendMutated({ url, from, text }: Sending, ledger: Ledger): Promise<void> {
+  const begun = performance.now();
   return new Promise((resolve) => {
     let answer = "";
-    const socket = connect(target, "127.0.0.1", () => socket.end(text));
-    const cut = setTimeout(() => socket.destroy(), 5_000);
+    const to = { host: "127.0.0.1", port: Number(new URL(url).port), localAddress: from };
+    const socket = connect(to, () => socket.end(text));
+    const cut = setTimeout(() => socket.destroy(), mutatedMsMax);
     socket.on("data", (chunk) => {
-      answer += chunk.toString("latin1");
+      if (answer.length < 1_000) answer += chunk.toString("latin1");
     });
     socket.on("error", () => {});
     socket.on("close", () => {
       clearTimeout(cut);
-      if (/^HTTP\/1\.1 500/.test(answer)) ledger.unexplained.push(`500 to ${text.slice(0, 200)}`);
+      // A hundred, to one who asked whether to go on, is not yet the answer.
+      const statuses = [...answer.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, code]) =>
+        Number(code),
+      );
+      const status = statuses.at(-1) ?? 0;
+      if (status > 0) ledger.mutated += 1;
+      const kind = status === 0 ? "not" : `${Math.floor(status / 100)}xx`;
+      ledger.mutatedBy.set(kind, (ledger.mutatedBy.get(kind) ?? 0) + 1);
+      ledger.judge(status, begun, () => `${status} to ${JSON.stringify(text.slice(0, 600))}`);
       resolve();
     });
   });
 }
 
-function residentOf({ child }: Program): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1_024;
+interface Listed<T> {
+  readonly value: readonly T[];
 }
 
-function waitingIn(store: string): ReadonlySet<string> {
-  const engine = new SqliteEngine({ path: store });
-  const found = new Set<string>();
-  const ask = <T>(op: Parameters<SqliteEngine["run"]>[0][number]) => {
-    const [answer] = engine.run([op]).answers;
-    if (answer?.kind !== "done") throw new Error("the store cannot be read");
-    return answer.value as T;
-  };
-  const { subscriptions: all } = ask<{ subscriptions: { id: number; name: string }[] }>({
-    kind: "catalog",
-    only: undefined,
-  });
-  for (const { id, name } of all) {
-    let after = 0;
-    for (;;) {
-      const queue = { subscription: id, stage: "deliver" } as const;
-      type Seen = { readonly id: { readonly event: number }; readonly event: { text: string } };
-      const page = ask<readonly Seen[]>({ kind: "waiting", queue, after, limit: 500 });
-      for (const { event } of page) found.add(`/${name} ${JSON.parse(event.text).id}`);
-      if (page.length < 500) break;
-      after = page.at(-1)?.id.event ?? 0;
+/** Everything is tried now, again and again; resolves with how many deliveries still wait. */
+async function drain(broker: Broker): Promise<number> {
+  const givesUpAt = performance.now() + drainMsMax;
+  await broker.untilReady();
+  for (;;) {
+    const { value: endpoints } = await broker.ask<Listed<{ readonly endpoint: string }>>(
+      "GET",
+      "/endpoints",
+    );
+    for (const { endpoint } of endpoints) {
+      await broker.ask("POST", "/endpoints/reset", { endpoint });
     }
+    const { value } = await broker.ask<Listed<{ readonly name: string; readonly waiting: number }>>(
+      "GET",
+      "/topics/orders/subscriptions",
+    );
+    for (const { name } of value) {
+      await broker.ask("POST", `/topics/orders/subscriptions/${name}/hasten`, {});
+    }
+    const waiting = value.reduce((sum, queue) => sum + queue.waiting, 0);
+    if (waiting === 0 || performance.now() > givesUpAt) return waiting;
+    await pause(1_000);
   }
-  engine.close();
-  return found;
 }
-
-console.log(`torture: seed ${seed}, ${values.minutes} min, store in ${data}`);
-program = await startProgram(settings);
-const publishing = Array.from({ length: publishers }, (_, number) => publishOn(number));
-while (Date.now() < endsAt) {
-  await pause(dice.whole(50, 1_500));
-  const name = dice.pick(Object.keys(acts));
-  ledger.acts[name] = (ledger.acts[name] ?? 0) + 1;
-  trouble = name === "mutated requests" ? trouble : name;
-  await acts[name]?.(program as Program);
-  ledger.residentMax = Math.max(ledger.residentMax, residentOf(program as Program));
-  // What was asked during the trouble may be answered a little after it.
-  await pause(500);
-  trouble = null;
-}
-isOver = true;
-await Promise.all(publishing);
-await untilReady();
-const missing = () =>
-  [...ledger.accepted].filter((id) => !ledger.delivered.has(`/healthy ${id}`)).length;
-for (let tries = 0; missing() > 0 && tries < 600; tries += 1) await pause(100);
-const code = await (program as Program).end("SIGTERM");
-endpoints.closeAllConnections();
-endpoints.close();
-
-const waiting = waitingIn(join(data, "store.db"));
-const lost = [...ledger.accepted].flatMap((id) =>
-  names
-    .map((name) => `/${name} ${id}`)
-    .filter((name) => !ledger.delivered.has(name) && !waiting.has(name)),
-);
-const sorted = ledger.publishMs.toSorted((one, other) => one - other);
-const quantile = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(1) ?? "–";
-const repeated = [...ledger.delivered.values()].filter((count) => count > 1).length;
-console.log(
-  [
-    `acts:                ${JSON.stringify(ledger.acts)}`,
-    `accepted:            ${ledger.accepted.size}`,
-    `delivered:           ${ledger.delivered.size}, more than once ${repeated}`,
-    `waiting:             ${waiting.size}`,
-    `refused, unanswered: ${ledger.refused}, ${ledger.unanswered}`,
-    `mutated requests:    ${ledger.mutated}`,
-    `publish in calm:     p50 ${quantile(0.5)} ms, p99 ${quantile(0.99)} ms`,
-    `resident at most:    ${ledger.residentMax.toFixed(0)} MiB`,
-    `exit code at the end: ${code}`,
-    `unexplained:         ${ledger.unexplained.length}`,
-    ...ledger.unexplained.slice(0, 10),
-    `lost:                ${lost.length}`,
-    ...lost.slice(0, 10),
-  ].join("\n"),
-);
-rmSync(folder, { recursive: true, force: true });
-process.exit(lost.length === 0 && ledger.unexplained.length === 0 && code === 0 ? 0 : 1);

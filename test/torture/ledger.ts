@@ -1,0 +1,100 @@
+// What happened in a torture run, and what it comes to: every accepted event at every endpoint that
+// wanted it, every answer of 5xx held against what was wrong at the time, waits and memory.
+
+import { answering, type Endpoints, hanging } from "./endpoints.ts";
+
+/** Something was wrong for a while, and these answers are then right. */
+export interface Trouble {
+  readonly name: string;
+  readonly explains: readonly number[];
+  readonly from: number;
+  to: number;
+}
+
+/** What was asked in a trouble may be answered a little after it. */
+const echoMs = 1_000;
+const shownMax = 10;
+
+export class Ledger {
+  readonly accepted = new Set<string>();
+  /** Those that the hanging endpoints want, too. */
+  readonly sampled = new Set<string>();
+  readonly acts = new Map<string, number>();
+  readonly mutatedBy = new Map<string, number>();
+  refused = 0;
+  unanswered = 0;
+  mutated = 0;
+  residentMax = 0;
+  readonly #faults: string[] = [];
+  #faultCount = 0;
+  /** Of the healthy publisher, in calm and in trouble. */
+  readonly #waits = { calm: [] as number[], trouble: [] as number[] };
+  readonly #troubles: Trouble[] = [];
+
+  /** The result ends it. */
+  trouble(name: string, explains: readonly number[]): () => void {
+    const trouble = { name, explains, from: performance.now(), to: Number.POSITIVE_INFINITY };
+    this.#troubles.push(trouble);
+    if (this.#troubles.length > 20) this.#troubles.shift();
+    return () => {
+      trouble.to = performance.now() + echoMs;
+    };
+  }
+
+  fault(words: string): void {
+    this.#faultCount += 1;
+    if (this.#faults.length < shownMax) this.#faults.push(words);
+  }
+
+  /** What was asked then and answered now. */
+  judge(status: number, begun: number, words: () => string): void {
+    if (status < 500) return;
+    const then = this.#during(begun);
+    if (!then.some(({ explains }) => explains.includes(status))) this.fault(words());
+  }
+
+  waited(begun: number): void {
+    const kind = this.#during(begun).length === 0 ? "calm" : "trouble";
+    this.#waits[kind].push(performance.now() - begun);
+  }
+
+  #during(begun: number): readonly Trouble[] {
+    return this.#troubles.filter(({ to }) => to >= begun);
+  }
+
+  /** Of each endpoint what it should have had and never got. */
+  lost(endpoints: Endpoints): readonly string[] {
+    const missing = (names: readonly string[], ids: ReadonlySet<string>) =>
+      [...ids].flatMap((id) =>
+        names.filter((name) => endpoints.times(name, id) === 0).map((name) => `${name} ${id}`),
+      );
+    return [...missing(answering, this.accepted), ...missing(hanging, this.sampled)];
+  }
+
+  get isClean(): boolean {
+    return this.#faultCount === 0;
+  }
+
+  tell(endpoints: Endpoints, lost: readonly string[]): string {
+    const count = (counts: ReadonlyMap<string, number>) =>
+      [...counts].map(([name, times]) => `${name} ${times}`).join(", ");
+    const of = (kind: "calm" | "trouble") => {
+      const sorted = this.#waits[kind].toSorted((one, other) => one - other);
+      const at = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(1) ?? "–";
+      return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, of ${sorted.length}`;
+    };
+    return [
+      `acts:                  ${count(this.acts)}`,
+      `accepted:              ${this.accepted.size}`,
+      `delivered:             ${endpoints.delivered}, more than once ${endpoints.repeated}`,
+      `refused, unanswered:   ${this.refused}, ${this.unanswered}`,
+      `mutated requests:      ${this.mutated} (answered: ${count(this.mutatedBy)})`,
+      `healthy publisher:     ${of("calm")} in calm; ${of("trouble")} in trouble`,
+      `resident at most:      ${this.residentMax.toFixed(0)} MiB`,
+      `faults:                ${this.#faultCount}`,
+      ...this.#faults.map((words) => `  ${words}`),
+      `lost:                  ${lost.length}`,
+      ...lost.slice(0, shownMax).map((words) => `  ${words}`),
+    ].join("\n");
+  }
+}
