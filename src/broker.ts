@@ -113,6 +113,7 @@ async function openDoors(
     (open) => open.close(),
   );
   const { http, https } = listeners;
+  environment.ownUrl.http = http;
   // How the command line finds a broker on its machine.
   stack.defer(writeKept(join(config.dataFolder, "address"), http ?? https ?? ""));
   await listeners.offer(portsIn(rooms.catalog()));

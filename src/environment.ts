@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
+import { inboxPath } from "./control/inbox/inboxes.ts";
 import { type AzureResources, parseAzure } from "./core/azure/resources.ts";
 import type { Activity, Ledger, Log } from "./core/ports.ts";
 import type { LiveCatalog } from "./core/routing/live-catalog.ts";
@@ -66,6 +67,8 @@ export interface RealEnvironment extends Environment {
   readonly chronicle: Chronicle;
   readonly figures: FigureKeeper;
   readonly isModuleKey: (key: string) => boolean;
+  /** Where we reach our own HTTP listener once it is open; null: there is none. */
+  readonly ownUrl: { http: string | null };
   /** What may be missing from stories; see stores.ts. */
   readonly missing: OpenChronicle["missing"];
   /** Null: time passes by itself. */
@@ -138,7 +141,8 @@ export async function openEnvironment(
   stack.defer(() => figures.close());
   const ids = realIds();
   const azure = parseAzure(config);
-  const ways = openSinks(config, { clock, activity, ids, azure }, hands);
+  const ownUrl = { http: null };
+  const ways = openSinks(config, { clock, activity, ids, azure, ownUrl }, hands);
   const tokens = openTokens({ adminKey: adminKeyOf(config), entra: entraOf(config), log });
   const failures = openFailures(config, { log, clock, catalog: hands.catalog });
   if (failures !== null) {
@@ -153,6 +157,7 @@ export async function openEnvironment(
       storeFailure: () => store.failure,
       chronicle,
       figures,
+      ownUrl,
       missing,
       azure,
       ...ways,
@@ -203,14 +208,18 @@ function instantIn(record: object): number {
 /** The sinks: to endpoints, to dead letters, and for requests of our own. */
 function openSinks(
   config: Config,
-  environment: Pick<RealEnvironment, "clock" | "ids" | "azure"> & { readonly activity: Activity },
+  environment: Pick<RealEnvironment, "clock" | "ids" | "azure" | "ownUrl"> & {
+    readonly activity: Activity;
+  },
   { stack, ending }: { readonly stack: AsyncDisposableStack; readonly ending: Ending },
 ) {
   const { azure } = environment;
   const ca = (config.tlsCaFiles ?? []).map((path) => readFileSync(path, "utf8"));
   trustAlso(ca);
   const trust = trustOf(config);
-  const policy = egressPolicyOf(config);
+  const { ownUrl } = environment;
+  const inboxes = { origin: () => ownUrl.http, path: `${inboxPath}/` };
+  const policy = egressPolicyOf(config, inboxes);
   const sendsMax = config.endpointSendsMax;
   const allSendsMax = sendsMaxOf(config);
   const webhook = stack.adopt(

@@ -13,7 +13,7 @@ import type { Retention } from "./core/story/chronicle.ts";
 import { isLoopback } from "./core/text/setting-kinds.ts";
 import { type ModuleRules, moduleBatchDefaults } from "./edge/topic.ts";
 import type { Trust } from "./egress/http/connections.ts";
-import { type EgressPolicy, openEgressPolicy } from "./egress/policy.ts";
+import { type EgressPolicy, type OwnInboxes, openEgressPolicy } from "./egress/policy.ts";
 import type { OwnPort } from "./runtime/http/topic-ports.ts";
 import { openFilesMax } from "./runtime/open-files.ts";
 import type { RoomRules } from "./wiring.ts";
@@ -122,7 +122,7 @@ export function sendsMaxOf({ sendsMax }: Config): number {
 }
 
 /** Undefined: every address is allowed. Refusal: InvalidSetting. */
-export function egressPolicyOf(config: Config): EgressPolicy | undefined {
+export function egressPolicyOf(config: Config, inboxes: OwnInboxes): EgressPolicy | undefined {
   const { egressBlocked, egressAllowed, http, https } = config;
   const isOpen = [http, https].some((at) => at !== null && !isLoopback(at.host));
   const auto = isOpen ? ["link-local"] : [];
@@ -130,5 +130,5 @@ export function egressPolicyOf(config: Config): EgressPolicy | undefined {
     .filter((name) => name !== "off")
     .flatMap((name) => (name === "auto" ? auto : [name]));
   if (blocked.length === 0) return undefined;
-  return openEgressPolicy({ blocked, allowed: egressAllowed ?? [] });
+  return openEgressPolicy({ blocked, allowed: egressAllowed ?? [], inboxes });
 }

@@ -104,6 +104,7 @@ export function openRoutes(site: Site, stop: AbortSignal): OpenRoutes {
     ...sessionRoutes(door),
     ...descriptionRoutes(versionOf()),
     ...requireAdmin(api.routes, lock),
+    ...api.openRoutes,
     ...moduleRoutes(
       { ...arm, rules: moduleRulesOf(config) },
       { ...lock, isModuleKey: environment.isModuleKey },
@@ -158,6 +159,8 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
     disk: () => (config.store === "memory" ? null : roomOnDisk(config.dataFolder)),
     storeFailure: () => environment.storeFailure?.() ?? null,
     stoppedDispatchers: rooms.stoppedDispatchers,
+    publishOwn: rooms.publishOwn,
+    ownUrl: () => environment.ownUrl.http,
     settings: settingsOf(config),
     simulate: (order) =>
       simulate(order, {

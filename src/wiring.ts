@@ -27,7 +27,7 @@ import { Roster } from "./dispatch/roster.ts";
 import { type ModulePublishDeps, modulePublishRoutes } from "./edge/publish.ts";
 import { followCatalog } from "./follow-catalog.ts";
 import { withNotices } from "./ingress/blob-notice.ts";
-import { logTurnedAway, publishRoutes, topicRoutes } from "./ingress/publish.ts";
+import { logTurnedAway, publishOwn, publishRoutes, topicRoutes } from "./ingress/publish.ts";
 
 /** Everything a broker needs. */
 export interface Environment {
@@ -71,6 +71,8 @@ export interface RoomRules {
 
 export interface Rooms {
   readonly routes: readonly Route[];
+  /** Publishes an event of the broker itself; our own id of it. Refusals: those of a publish. */
+  publishOwn(topic: string, event: object): Promise<string>;
   /** For a topic's own port. */
   routesOf(topic: string): readonly Route[];
   /** What was refused before routing, if it was a publish. */
@@ -203,6 +205,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
       ...modulePublishRoutes(publishing),
       ...handshakes.routes,
     ],
+    publishOwn: (topic, event) => publishOwn(publishing, topic, event),
     routesOf: (topic) => topicRoutes(publishing, topic),
     turnedAway: (path, refusal) => logTurnedAway(publishing, path, refusal),
     watch: (listener) => void watchers.push(listener),

@@ -45,6 +45,29 @@ export interface EgressPolicy {
   whyBlocked(address: string): Error | null;
   /** As `dns.lookup`, for `net.connect`. */
   readonly lookup: LookupFunction;
+  /** Where the test inboxes of this broker are, whose address is always allowed. */
+  readonly inboxes?: OwnInboxes;
+}
+
+export interface OwnInboxes {
+  /** `http://127.0.0.1:5888`; null: there are none. */
+  origin(): string | null;
+  /** What their paths begin with: nothing else of ours is allowed by them. */
+  readonly path: string;
+}
+
+/** Null: it may be sent to. Only the inboxes of our own listener are reached without a check. */
+export function whyNotThere(
+  policy: EgressPolicy | undefined,
+  { origin, path }: { readonly origin: string; readonly path: string },
+): Error | null {
+  if (policy === undefined || !isOwn(policy, origin)) return null;
+  if (path.startsWith(policy.inboxes?.path ?? "/")) return null;
+  return policy.whyBlocked(URL.parse(origin)?.hostname.replace(/^\[|\]$/g, "") ?? "");
+}
+
+export function isOwn({ inboxes }: EgressPolicy, origin: string): boolean {
+  return inboxes !== undefined && inboxes.origin() === origin;
 }
 
 /**
@@ -54,6 +77,7 @@ export interface EgressPolicy {
 export function openEgressPolicy(given: {
   readonly blocked: readonly string[];
   readonly allowed: readonly string[];
+  readonly inboxes?: OwnInboxes;
 }): EgressPolicy {
   const blocked = listOf(given.blocked, "egress-block");
   const allowed = listOf(given.allowed, "egress-allow");
@@ -65,6 +89,7 @@ export function openEgressPolicy(given: {
     return Object.assign(new Error(words), { code: blockedCode });
   };
   return {
+    ...(given.inboxes && { inboxes: given.inboxes }),
     whyBlocked,
     lookup: (host, options, done) =>
       lookUp(host, { ...options, all: true }, (error, found) => {

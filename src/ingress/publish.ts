@@ -206,21 +206,41 @@ async function accept(deps: PublishDeps, asking: Asking) {
   const now = deps.clock.now();
   const content = openContent(request, publishLimits.requestBytesMax);
   const given = read(topic, request.headers, content, {
-    topic: topic.name,
+    ...readingOf(deps, topic, now),
     topicArmId: manner.stampOf(topic),
     asModule: manner.asModule,
-    isDomain: topic.kind === "domain",
-    mapping: topic.mapping,
-    publishedAt: now,
     trace: traceIn(request),
     hops: hopsIn(request.headers[hopsHeader]),
-    systemId: () => deps.ids.next(),
-    limits: publishLimits,
   });
   manner.check?.(given);
   const published = tracing?.adopt(topic.name, given) ?? given;
   const bytes = content.byteCount;
   await admit(deps, { entry, published, bytes, now, acceptedWith, judge });
+}
+
+/** An event that the broker itself has made, of the Event Grid schema; our own id of it. */
+export async function publishOwn(deps: PublishDeps, name: string, event: object): Promise<string> {
+  const entry = findOpen(deps, name);
+  const now = deps.clock.now();
+  const text = JSON.stringify([event]);
+  const published = readEventGridEvents(text, readingOf(deps, entry.topic, now));
+  await admit(deps, { entry, published, bytes: text.length, now, acceptedWith: "own" });
+  return published[0]?.event.systemId ?? "";
+}
+
+function readingOf(deps: PublishDeps, topic: Topic, publishedAt: Instant): Reading {
+  return {
+    topic: topic.name,
+    topicArmId: armIdOf(topic),
+    asModule: false,
+    isDomain: topic.kind === "domain",
+    mapping: topic.mapping,
+    publishedAt,
+    trace: null,
+    hops: 0,
+    systemId: () => deps.ids.next(),
+    limits: publishLimits,
+  };
 }
 
 /** Routes the events, and resolves when they are stored. Refusals: those of the store's append. */

@@ -2,6 +2,7 @@
 // for a wrong signature. Everything is counted.
 
 import { isSigningSecret } from "../../core/delivery/signing.ts";
+import { type ReceivedRequest, readReceived } from "../../core/received-request.ts";
 import type { Arrived, Response } from "../../core/receiver.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 import type { CommandOutside } from "../command.ts";
@@ -9,7 +10,6 @@ import type { ParsedOptions } from "../option.ts";
 import { whyUnsigned } from "./check-signature.ts";
 import { forwardingTo } from "./forward.ts";
 import type { ReceivedIds } from "./received-ids.ts";
-import { type ReceivedRequest, readReceived } from "./received-request.ts";
 import { type Deed, Player, type Script, scriptIn } from "./script.ts";
 import type { Show } from "./show.ts";
 

@@ -1,10 +1,11 @@
 // What `listen` prints while it runs: readable lines, or one JSON object per line.
 
+import type { ReceivedRequest } from "../../core/received-request.ts";
 import type { Arrived } from "../../core/receiver.ts";
 import type { CommandOutside } from "../command.ts";
 import type { ParsedOptions } from "../option.ts";
 import { type Paint, painter } from "../print/output.ts";
-import { drawEvents, type ReceivedRequest } from "./received-request.ts";
+import { drawEvents } from "./draw-events.ts";
 
 export interface Show {
   /** Messages about itself, which are not part of the output for programs. */

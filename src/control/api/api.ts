@@ -7,6 +7,8 @@ import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
 import { Redrives, type RedrivesDeps } from "../deadletters/redrives.ts";
 import { deadLetterHandlers } from "../deadletters/routes.ts";
+import { type InboxHandlerDeps, inboxHandlers, requestView } from "../inbox/inbox-api.ts";
+import { type InboxDeps, Inboxes } from "../inbox/inboxes.ts";
 import { type BackupDeps, backupHandlers } from "./backups.ts";
 import { type CatalogDeps, catalogHandlers } from "./catalog.ts";
 import { type EndpointsDeps, endpointHandlers } from "./endpoints.ts";
@@ -36,6 +38,8 @@ export interface ApiDeps
     FiguresDeps,
     FlowDeps,
     HandshakeDeps,
+    InboxDeps,
+    InboxHandlerDeps,
     ProblemsDeps,
     RedrivesDeps,
     ResendDeps,
@@ -52,6 +56,8 @@ export interface ApiDeps
 
 export interface Api {
   readonly routes: readonly Route[];
+  /** Of the inboxes: open to those who know the key. */
+  readonly openRoutes: readonly Route[];
   readonly live: Live;
   close(): Promise<void>;
 }
@@ -60,6 +66,9 @@ export function openApi(deps: ApiDeps): Api {
   const pulse = new RateHistory();
   const live = new Live();
   const redrives = new Redrives(deps, (redrive) => live.tell({ kind: "redrive", redrive }));
+  const inboxes = new Inboxes(deps, ({ name: inbox }, request) =>
+    live.sendMany(() => [{ kind: "inbox", inbox, request: requestView(request) }]),
+  );
   const seen = { ...deps, pulse };
   const deafen = deps.chronicle.listen((note) => live.sendMany(() => liveEventsOf(note)));
   const stop = startHeartbeat({ ...seen, live, every: deps.every });
@@ -78,6 +87,7 @@ export function openApi(deps: ApiDeps): Api {
     ...resendHandlers(deps),
     ...deadLetterHandlers(deps),
     ...redrives.handlers,
+    ...inboxHandlers(deps, inboxes),
     ...simulateHandlers(deps),
     ...settingHandlers(deps.settings),
     ...backupHandlers(deps),
@@ -85,9 +95,11 @@ export function openApi(deps: ApiDeps): Api {
   };
   return {
     routes: apiRoutes(handlers),
+    openRoutes: inboxes.routes,
     live,
     async close() {
       stop();
+      inboxes.close();
       deafen();
       await redrives.close();
     },

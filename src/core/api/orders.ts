@@ -8,6 +8,7 @@ import { profileNames } from "../delivery/profile.ts";
 import { overlapMsMax } from "../delivery/signing.ts";
 import { scopeKinds } from "../figures/figures.ts";
 import { keptMsMax } from "../figures/steps.ts";
+import { inboxLimits, inboxModes } from "../inbox/inbox.ts";
 import { searchRange } from "../story/chronicle.ts";
 import {
   about,
@@ -54,6 +55,26 @@ export const figureQuery = object({
   to: optional(about(instant, "Default: now.")),
   points: optional(about(wholeFrom({ min: 1, max: 1_500 }), "At most. Default: 60.")),
   only: optional(about(list(figureColumns), "The columns, parted by commas. Default: all.")),
+});
+
+export const inboxOrder = object({ name });
+
+export const inboxQuery = object({
+  after: optional(about(whole, "Only requests with a greater number.")),
+});
+
+export const inboxAnswerOrder = object({
+  mode: about(
+    words(...inboxModes),
+    "`accept`: 200; `fail`: 500; `slow`: 200 after a while; `flapping`: 500 and 200 by turns; " +
+      "`tooLarge`: 413.",
+  ),
+  delayMs: optional(
+    about(
+      wholeFrom({ min: 0, max: inboxLimits.delayMsMax }),
+      `Before every answer. Default: ${inboxLimits.slowMs} for slow, otherwise none.`,
+    ),
+  ),
 });
 
 export const liveQuery = object({

@@ -2,6 +2,7 @@
 // the command line alike. Requests are in orders.ts, the operations in operations.ts.
 
 import { scopeKinds } from "../figures/figures.ts";
+import { inboxModes } from "../inbox/inbox.ts";
 import { problemKinds } from "../problems/problems.ts";
 import {
   about,
@@ -199,6 +200,62 @@ export const ProblemView = named(
   }),
 );
 export type ProblemView = Infer<typeof ProblemView>;
+
+// ── Test inboxes ──────────────────────────────────────────────────────────────────────────────
+
+export const InboxView = named(
+  "Inbox",
+  object({
+    name: text,
+    url: about(text, "For a subscription to the inbox; its key is a secret."),
+    createdAt: instant,
+    answer: object({ mode: words(...inboxModes), delayMs: whole }),
+    received: about(whole, "Requests since the broker started."),
+    lastAt: orNull(instant),
+    subscriptions: list(object({ topic: text, domainTopic: orNull(text), name: text })),
+  }),
+);
+export type InboxView = Infer<typeof InboxView>;
+
+export const HeaderView = object({ name: text, value: text });
+
+export const InboxRequestView = named(
+  "InboxRequest",
+  object({
+    number: about(whole, "Counts up from one, since the broker started."),
+    at: instant,
+    kind: words("handshake", "events", "deletion", "other"),
+    method: text,
+    headers: list(HeaderView),
+    body: about(text, "At most 64 K characters of it."),
+    bytes: whole,
+    isCut: truth,
+    events: about(whole, "How many came together."),
+    eventIds: about(list(text), "The publishers'; at most a hundred."),
+    status: about(whole, "What was answered."),
+    delayMs: about(whole, "After how long."),
+  }),
+);
+export type InboxRequestView = Infer<typeof InboxRequestView>;
+
+export const InboxPage = named(
+  "InboxPage",
+  object({
+    inbox: InboxView,
+    requests: about(list(InboxRequestView), "The latest first; the latest hundred are kept."),
+  }),
+);
+
+export const ShowMeView = named(
+  "ShowMe",
+  object({
+    topic: text,
+    subscription: text,
+    inbox: text,
+    event: about(text, "Ours."),
+    story: about(text, "The path of its story."),
+  }),
+);
 
 // ── Figures ───────────────────────────────────────────────────────────────────────────────────
 
@@ -444,7 +501,8 @@ export const Story = named(
     bytes: whole,
     acceptedWith: about(
       text,
-      "`key1`, `key2`, `sas key1`, `bearer`, `none` (without auth), `notice` (our own), " +
+      "`key1`, `key2`, `sas key1`, `bearer`, `none` (without auth), `notice` and `own` " +
+        "(made by the broker), " +
         "`redrive` (a dead letter sent again), `resend` (a kept event sent again), or `unknown` when nothing was noted.",
     ),
     traceparent: orNull(text),
@@ -669,6 +727,7 @@ export const LiveEvent = named(
     object({ kind: words("endpoint"), endpoint: EndpointView }),
     about(object({ kind: words("catalog") }), "Topics or subscriptions changed: read them again."),
     object({ kind: words("redrive"), redrive: RedriveView }),
+    object({ kind: words("inbox"), inbox: text, request: InboxRequestView }),
     about(
       object({ kind: words("missed"), count: whole }),
       "So many were left out because there were too many to show.",
@@ -679,5 +738,5 @@ export type LiveEvent = Infer<typeof LiveEvent>;
 
 export const liveKinds = words(
   ...(["overview", "published", "attempt", "ended"] as const),
-  ...(["endpoint", "catalog", "redrive", "missed"] as const),
+  ...(["endpoint", "catalog", "redrive", "inbox", "missed"] as const),
 );

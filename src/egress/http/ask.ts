@@ -7,7 +7,7 @@
 
 import type { Ask, EndpointAnswer } from "../../core/handshake/question.ts";
 import type { Activity, Clock } from "../../core/ports.ts";
-import type { EgressPolicy } from "../policy.ts";
+import { type EgressPolicy, whyNotThere } from "../policy.ts";
 import { type AnswerHead, headersIn } from "./answer-reader.ts";
 import type { Listener } from "./connection.ts";
 import { Connections, type Trust } from "./connections.ts";
@@ -61,6 +61,8 @@ export function openAsk(options: AskOptions): Asker {
   function exchange(asked: Asked): Promise<EndpointAnswer> {
     const url = URL.parse(asked.url);
     if (url === null || !/^https?:$/.test(url.protocol)) return silence("The URL is not usable.");
+    const blocked = whyNotThere(policy, { origin: url.origin, path: url.pathname });
+    if (blocked !== null) return silence(`The connection failed: ${blocked.message}`);
     const { promise, resolve } = Promise.withResolvers<EndpointAnswer>();
     const { connection } = connections.open(url.origin);
     const breakOff = () => resolve(canceled);

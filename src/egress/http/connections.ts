@@ -14,7 +14,7 @@ import {
   connect as tlsConnect,
 } from "node:tls";
 import type { Clock, Instant } from "../../core/ports.ts";
-import type { EgressPolicy } from "../policy.ts";
+import { type EgressPolicy, isOwn } from "../policy.ts";
 import { Connection } from "./connection.ts";
 
 export interface ConnectionsOptions {
@@ -107,8 +107,16 @@ export class Connections {
     return { connection, idleMs: null };
   }
 
-  #addressOf({ hostname, port, protocol }: URL) {
-    const { policy, keepAliveMs } = this.#options;
+  /** Our own inboxes are reached whatever it says. */
+  #policyFor({ origin }: URL): EgressPolicy | undefined {
+    const { policy } = this.#options;
+    return policy && isOwn(policy, origin) ? undefined : policy;
+  }
+
+  #addressOf(url: URL) {
+    const { hostname, port, protocol } = url;
+    const { keepAliveMs } = this.#options;
+    const policy = this.#policyFor(url);
     return {
       host: bare(hostname),
       port: Number(port || (protocol === "https:" ? 443 : 80)),
@@ -148,9 +156,9 @@ export class Connections {
   }
 
   /** A name's addresses are judged by the policy's own lookup, a bare address here. */
-  #checked<T extends Socket>({ hostname }: URL, socket: T): T {
-    const host = bare(hostname);
-    const why = isIP(host) === 0 ? null : (this.#options.policy?.whyBlocked(host) ?? null);
+  #checked<T extends Socket>(url: URL, socket: T): T {
+    const host = bare(url.hostname);
+    const why = isIP(host) === 0 ? null : (this.#policyFor(url)?.whyBlocked(host) ?? null);
     if (why !== null) socket.destroy(why);
     return socket;
   }

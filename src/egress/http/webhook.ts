@@ -6,7 +6,7 @@
 
 import type { Activity, Clock, Sink } from "../../core/ports.ts";
 import type { WebHookDestination } from "../../core/subscription.ts";
-import type { EgressPolicy } from "../policy.ts";
+import { type EgressPolicy, whyNotThere } from "../policy.ts";
 import { Connections, type Trust } from "./connections.ts";
 import { canceled, Exchange, type Floor, silent } from "./exchange.ts";
 import { postOf, type Target, targetOf } from "./message.ts";
@@ -86,6 +86,8 @@ export function openWebhook(options: WebhookOptions): Webhook {
       if (isClosed || limits.signal.aborted) return Promise.resolve(canceled);
       const target = find(destination);
       if (target === null) return Promise.resolve(silent("connection", "The URL is not usable."));
+      const blocked = whyNotThere(options.policy, target);
+      if (blocked !== null) return Promise.resolve(silent("connection", blocked.message));
       heed(limits.signal);
       const post = postOf(parcel, target.path, destination.headers);
       const signed = sign(post, parcel, options.clock.now());

@@ -1,8 +1,8 @@
-// What a receiver got: which kind of request, which events, and how to show it.
+// What a receiver of deliveries got: which kind of request, and which events. For `posthorn listen`
+// and for test inboxes.
 
-import type { Arrived } from "../../core/receiver.ts";
-import { isObject } from "../../core/template/expression.ts";
-import type { Paint } from "../print/output.ts";
+import type { Arrived } from "./receiver.ts";
+import { isObject } from "./template/expression.ts";
 
 export interface ArrivedEvent {
   readonly id: string;
@@ -72,22 +72,4 @@ function eventOf(body: unknown): ArrivedEvent {
     subject: text(members.subject),
     body,
   };
-}
-
-/** As lines: each event's name, and its data unless that is switched off. */
-export function drawEvents(
-  events: readonly ArrivedEvent[],
-  { paint, isShort }: { readonly paint: Paint; readonly isShort: boolean },
-): string[] {
-  return events.flatMap(({ id, type, subject, body }) => {
-    const head = `  ${paint("bold", id || "(no id)")}  ${type}  ${subject}`.trimEnd();
-    if (isShort) return [head];
-    const data = isObject(body) && "data" in body ? body.data : body;
-    return [
-      head,
-      ...JSON.stringify(data, null, 2)
-        .split("\n")
-        .map((line) => `    ${line}`),
-    ];
-  });
 }
