@@ -148,7 +148,16 @@ async function welcome(
   const { dataFolder: data, store, profile, clock, auth } = config;
   const started = { ...doors, data, store, profile, clock, auth, portal: control.link(baseUrl) };
   const topics = rooms.catalog().topics.length;
-  log.announce("broker.started", started, greet({ ...started, version: versionOf(), topics }));
+  log.announce(
+    "broker.started",
+    started,
+    greet({
+      ...started,
+      version: versionOf(),
+      topics,
+      logsFailures: log.tells?.("info") !== false,
+    }),
+  );
 }
 
 function certificatesOf(

@@ -13,6 +13,7 @@ const started: Greeting = {
   clock: "real",
   portal: "http://127.0.0.1:5888/signin?token=abc",
   topics: 0,
+  logsFailures: true,
 };
 
 test("a newcomer reads what is running, where the portal is and what to type next", () => {
@@ -31,7 +32,8 @@ test("a newcomer reads what is running, where the portal is and what to type nex
 test("what is otherwise is said otherwise", () => {
   assert.match(greet({ ...started, store: "memory" }), /events in memory, until it stops/);
   assert.match(greet({ ...started, store: "memory" }), /waiting events are lost\./);
-  assert.match(greet(started), /waiting events are kept\./);
+  assert.match(greet(started), /Failed attempts are logged below\. .*waiting events are kept\./);
+  assert.match(greet({ ...started, logsFailures: false }), /hides failed attempts; posthorn tail/);
   assert.match(
     greet({ ...started, clock: "virtual" }),
     /time stands still: posthorn clock advance 1h/,

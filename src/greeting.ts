@@ -13,6 +13,8 @@ export interface Greeting {
   readonly clock: "real" | "virtual";
   readonly portal: string;
   readonly topics: number;
+  /** Whether the log shows failed attempts. */
+  readonly logsFailures: boolean;
 }
 
 /** At most fifteen lines. */
@@ -21,6 +23,9 @@ export function greet(started: Greeting): string {
   const where = store === "memory" ? "in memory, until it stops" : `in ${data}`;
   const fate = store === "memory" ? "lost" : "kept";
   const base = http ?? https ?? "";
+  const failures = started.logsFailures
+    ? "Failed attempts are logged below."
+    : "The log level hides failed attempts; posthorn tail --failed shows them.";
   const time = started.clock === "virtual" ? "; time stands still: posthorn clock advance 1h" : "";
   const tls = https === null || http === null ? [] : [line("TLS", trusting(https, ca))];
   return [
@@ -33,7 +38,7 @@ export function greet(started: Greeting): string {
     "Next, in other terminals:",
     ...stepsFor(started).map((step) => `  ${step}`),
     "",
-    `Failed attempts are logged below. Ctrl+C stops the broker; waiting events are ${fate}.`,
+    `${failures} Ctrl+C stops the broker; waiting events are ${fate}.`,
     "",
   ].join("\n");
 }

@@ -47,6 +47,7 @@ function openWorld(changes: Partial<World> & { isTTY?: boolean } = {}) {
       question: null,
       exists: () => false,
       save: async () => {},
+      writePrivate: () => {},
       openReceiver: () => Promise.reject(new Error("nobody listens")),
       settingNames: [],
     },

@@ -8,13 +8,14 @@
 // that does not exist.
 
 import { randomUUID } from "node:crypto";
-import { createWriteStream, existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { Outside, Wire } from "./cli/client.ts";
+import { withOptionsLast } from "./cli/leading-options.ts";
 import { type Config, type ConfigInput, listConfig, parseConfig } from "./config/config.ts";
 import { configurationDoc, helpText } from "./config/manual.ts";
 import { settingList } from "./config/settings.ts";
@@ -56,6 +57,8 @@ export interface World {
 
 const configCommands = ["config list", "config doc"];
 
+const optionNames = settingList.filter(({ isOption }) => isOption).map(({ name }) => name);
+
 /** Resolves with the exit code. */
 export async function run(world: World): Promise<number> {
   try {
@@ -67,7 +70,10 @@ export async function run(world: World): Promise<number> {
 }
 
 async function obey(world: World): Promise<number> {
-  const [command, ...rest] = world.args;
+  const args = world.args[0]?.startsWith("-")
+    ? withOptionsLast(world.args, optionNames)
+    : world.args;
+  const [command, ...rest] = args;
   const asksHelp = rest.includes("--help") || rest.includes("-h");
   const about = command === "help" ? rest[0] : asksHelp ? command : undefined;
   if (about === "serve" || about === "config") {
@@ -85,13 +91,14 @@ async function obey(world: World): Promise<number> {
     case "restore":
       return await (await import("./offline-commands.ts"))[asked](world, rest, Date.now());
     case "--version":
+    case "-v":
     case "version":
       world.stdout.write(`${versionOf(world)}\n`);
       return 0;
     default: {
       // Loaded on demand: a broker does not need it.
       const { runCommand } = await import("./cli/run.ts");
-      return await runCommand(world.args, outsideOf(world));
+      return await runCommand(args, outsideOf(world));
     }
   }
 }
@@ -253,11 +260,15 @@ export async function main(): Promise<void> {
       seeded: seededChance,
       simulate: async (order) => (await import("./whatif/simulate.ts")).simulate(order),
       exists: existsSync,
+      writePrivate(path, text) {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        writeFileSync(path, text, { mode: 0o600 });
+      },
       save: (path, bytes, replaces) =>
         pipeline(bytes, createWriteStream(path, { mode: 0o600, flags: replaces ? "w" : "wx" })),
       openReceiver: async (options) =>
         (await import("./runtime/http/receiver.ts")).openReceiver(options),
-      settingNames: settingList.filter(({ isOption }) => isOption).map(({ name }) => name),
+      settingNames: optionNames,
     },
   });
   await new Promise<void>((resolve) => process.stdout.write("", () => resolve()));

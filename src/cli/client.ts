@@ -33,6 +33,8 @@ export interface Wire {
   readonly simulate: (order: SimulateOrder) => Promise<Simulation>;
   readonly openReceiver: OpenReceiver;
   readonly exists: (path: string) => boolean;
+  /** Writes a file for the user alone, with the folders it needs. */
+  readonly writePrivate: (path: string, text: string) => void;
   /** Writes a file from a stream; fails on an existing one, unless it `replaces` it. */
   readonly save: (
     path: string,

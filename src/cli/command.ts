@@ -41,10 +41,12 @@ export interface Result {
   readonly value?: unknown;
   /** The rows of its table, if the usual ones are not suitable. */
   readonly rows?: readonly Row[];
+  /** All there is, for `-o wide`. Default: those rows. */
+  readonly wide?: readonly Row[];
   readonly exitCode?: number;
 }
 
 export type Row = Readonly<Record<string, string | number | boolean | null>>;
 
-export const forms = ["table", "json", "jsonc", "tsv", "yaml", "none"] as const;
+export const forms = ["table", "wide", "json", "jsonc", "tsv", "yaml", "none"] as const;
 export type Form = (typeof forms)[number];

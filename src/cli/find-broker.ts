@@ -6,13 +6,14 @@ import { Refusal } from "../core/refusal.ts";
 import { isLoopback, urlFromHere } from "../core/text/setting-kinds.ts";
 import { refuseValue } from "../core/text/wording.ts";
 import type { Outside } from "./client.ts";
+import { type Context, contextIn } from "./contexts.ts";
 
 const serverDefault = "http://127.0.0.1:5888";
 const dataDefault = "./posthorn-data";
 
 /** The options for it. */
 export interface BrokerAddress {
-  one(name: "server" | "key" | "data" | "ca"): string | null;
+  one(name: "server" | "key" | "data" | "ca" | "context"): string | null;
 }
 
 /** Refusal: InvalidSetting. */
@@ -21,16 +22,35 @@ export function findBroker(
   outside: Outside,
 ): { readonly base: string; readonly key: string | null } {
   const { env } = outside;
-  const folder = given.one("data") ?? (env.POSTHORN_DATA || dataDefault);
+  const context = contextFor(given, outside);
+  const folder = given.one("data") ?? (env.POSTHORN_DATA || context.data || dataDefault);
   const found = addressIn(folder, outside);
-  const named = given.one("server") ?? (env.POSTHORN_SERVER || found || serverDefault);
+  const said = given.one("server") ?? (env.POSTHORN_SERVER || context.server);
+  const named = said ?? (found || serverDefault);
   const server = serverOf(named);
   const isHere = named === found || isLoopback(server.hostname.replace(/^\[|\]$/g, ""));
   const key =
     given.one("key") ??
-    (env.POSTHORN_KEY || env.POSTHORN_ADMIN_KEY || (isHere ? keyIn(folder, outside) : null));
-  if (server.protocol === "https:") trustOwn(given.one("ca"), folder, outside);
+    (env.POSTHORN_KEY || env.POSTHORN_ADMIN_KEY || context.key) ??
+    (isHere ? keyIn(folder, outside) : null);
+  if (server.protocol === "https:") trustOwn(given.one("ca") ?? context.ca, folder, outside);
   return { base: server.href.replace(/\/+$/, ""), key };
+}
+
+/**
+ * A broker that is named in another way has nothing to do with the usual context: its key is for
+ * its own server alone.
+ */
+function contextFor(given: BrokerAddress, outside: Outside): Context {
+  const { env } = outside;
+  const isNamed = given.one("context") !== null || env.POSTHORN_CONTEXT;
+  const isElsewhere = [
+    given.one("server"),
+    given.one("data"),
+    env.POSTHORN_SERVER,
+    env.POSTHORN_DATA,
+  ];
+  return !isNamed && isElsewhere.some(Boolean) ? {} : contextIn(given, outside);
 }
 
 function serverOf(text: string): URL {
@@ -57,9 +77,9 @@ function readOr(read: () => string): string | null {
   }
 }
 
-function trustOwn(file: string | null, folder: string, { readFile, trust }: Outside): void {
+function trustOwn(file: string | undefined, folder: string, { readFile, trust }: Outside): void {
   const pem =
-    file === null ? readOr(() => readFile(join(folder, "ca.pem"))) : readNamed(file, readFile);
+    file === undefined ? readOr(() => readFile(join(folder, "ca.pem"))) : readNamed(file, readFile);
   if (pem === null) return;
   try {
     trust(pem);

@@ -4,7 +4,8 @@
 import { nearest } from "../core/text/wording.ts";
 import type { Command } from "./command.ts";
 import type { Option, Options } from "./option.ts";
-import { manners, outputOptions, whereOptions } from "./options.ts";
+import { manners, outputOptions, watchOptions, whereOptions } from "./options.ts";
+import { shortNames } from "./short-names.ts";
 
 const columnsMax = 90;
 
@@ -25,6 +26,7 @@ const nouns: Readonly<Record<string, string>> = {
   deadletter: "Undeliverable events that were kept.",
   redrive: "Dead letters that are being sent again.",
   endpoint: "Endpoints and their health.",
+  context: "Brokers by name.",
   clock: "The virtual clock of a broker that has one.",
   config: "The settings of the broker.",
 };
@@ -66,6 +68,7 @@ Commands:
 ${table([...rows, ["help", "Show this."]])}
 
 Commands and options are those of \`az eventgrid\`: a script needs only its first word changed.
+Shorter words: ${shortNames.map(([short, long]) => `${short} (${long})`).join(", ")}.
 On the broker's own machine its address and admin key are found in its data folder;
 elsewhere give --server and --key, or POSTHORN_SERVER and POSTHORN_KEY.
 `;
@@ -117,10 +120,16 @@ export function optionsOf(command: Command): Options {
   return {
     ...options,
     ...(prints === "value" && outputOptions),
+    ...(isWatched(command) && watchOptions),
     ...(prints === "stream" && { output: streamOutput }),
     ...(!isLocal && whereOptions),
     ...(isOfProcess ? { help: manners.help } : manners),
   };
+}
+
+/** It only shows something, and that may change. */
+function isWatched({ words, prints, isLocal = false }: Command): boolean {
+  return prints === "value" && !isLocal && /^explain$|(^| )(list|show|status)$/.test(words);
 }
 
 const streamOutput: Option = {

@@ -23,6 +23,10 @@ export const whereOptions = {
     takes: "FOLDER",
     about: "The data folder of a local broker. Default: POSTHORN_DATA, else ./posthorn-data.",
   },
+  context: {
+    takes: "NAME",
+    about: "A broker by the name of its context. Default: POSTHORN_CONTEXT, else the one in use.",
+  },
   ca: {
     takes: "FILE",
     about: "The CA to trust over https, a PEM file. Default: ca.pem in the data folder.",
@@ -35,15 +39,22 @@ export const outputOptions = {
     takes: "FORM",
     aliases: ["-o"],
     choices: forms,
-    about: "The output format. Default: table on a terminal, json elsewhere.",
+    about:
+      "The output format. Default: table on a terminal, json elsewhere. A table fits the terminal; " +
+      "wide has every column.",
   },
   query: { takes: "JMESPATH", about: "A JMESPath query, such as [].name." },
+} as const satisfies Options;
+
+/** For commands that show how things are. */
+export const watchOptions = {
+  watch: { takes: null, aliases: ["-w"], about: "Show it again every two seconds, until Ctrl-C." },
 } as const satisfies Options;
 
 /** As in az. */
 export const manners = {
   "only-show-errors": { takes: null, about: "No warnings and no progress." },
-  verbose: { takes: null, about: "Show each request to the broker." },
+  verbose: { takes: null, aliases: ["-v"], about: "Show each request to the broker." },
   debug: { takes: null, about: "The same as --verbose." },
   help: { takes: null, aliases: ["-h"], about: "Show this." },
 } as const satisfies Options;

@@ -23,6 +23,7 @@ async function run(line: string | readonly string[], changes: Partial<Outside> =
     question: null,
     exists: () => false,
     save: async () => {},
+    writePrivate: () => {},
     makeId: () => "made",
     chance: () => 0.5,
     seeded: seededChance,
@@ -52,7 +53,9 @@ test("bad input is one line that says what would be right, and code 2; nobody is
     ["domain topic frobnicate", /known are create, list, show, delete, event-subscription/],
     ["--frobnicate", /a command must come before its options: posthorn COMMAND --frobnicate/],
     ["topic --name t", /a command must come before its options: posthorn topic COMMAND --name/],
-    ["-x topic list", /a command must come before its options: posthorn COMMAND -x/],
+    ["-x topic list", /there is no option "-x"; known are -g, -o, -w, -v, -h/],
+    ["system-topic list", /az eventgrid system-topic has no counterpart here: .*posthorn trigger/],
+    ["topic-type list-event-types -n x", /topic-type list-event-types has no counterpart/],
     ["frobnicate", /known are serve, .*topic, domain/],
     ["topic create", /--name must be given: --name NAME/],
     ["topic show", /--name must be given: --name NAME, or --ids ID/],
@@ -74,7 +77,10 @@ test("bad input is one line that says what would be right, and code 2; nobody is
     ["topic key regenerate -n t", /--key-name must be given: --key-name KEY/],
     ["topic key regenerate -n t --key-name key3", /--key-name must be key1 or key2, and is "key3"/],
     ["topic list --query [", /--query must be JMESPath such as \[\]\.name, and is "\["/],
-    ["topic list -o xml", /--output must be table, json, jsonc, tsv, yaml or none, and is "xml"/],
+    [
+      "topic list -o xml",
+      /--output must be table, wide, json, jsonc, tsv, yaml or none, and is "xml"/,
+    ],
     ["topic list --server ftp://x", /server must be a URL such as http/],
     [
       "event-subscription create -n s --endpoint http://a",
@@ -354,7 +360,7 @@ test("az's variables for the form and for errors are heeded", async () => {
   assert.match(yaml.out, /^attempts:\n- atMs: 0\n/);
   const wrong = await run("simulate", { env: { AZURE_CORE_OUTPUT: "xml" } });
   assert.equal(wrong.code, 2);
-  assert.match(wrong.err, /^posthorn: AZURE_CORE_OUTPUT must be table, json/);
+  assert.match(wrong.err, /^posthorn: AZURE_CORE_OUTPUT must be table, wide, json/);
 });
 
 test("a bug of ours shows its trace, and nothing else does", async () => {

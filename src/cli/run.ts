@@ -9,8 +9,11 @@ import type { Outside } from "./client.ts";
 import { type Command, type Form, forms } from "./command.ts";
 import { commands } from "./commands.ts";
 import { helpFor, isNoun, meantBy, optionsOf, reference, wordsAfter } from "./help.ts";
+import { withOptionsLast } from "./leading-options.ts";
 import { type ParsedOptions, readOptions } from "./option.ts";
 import { checkQuery, isColoured, textOf } from "./print/output.ts";
+import { watch } from "./print/watch.ts";
+import { longWord, whyNotHere } from "./short-names.ts";
 
 /** Resolves with the exit code. Never rejects. */
 export async function runCommand(args: readonly string[], outside: Outside): Promise<number> {
@@ -31,7 +34,8 @@ async function obey(args: readonly string[], outside: Outside): Promise<number> 
     outside.print(`${reference(commands)}\n`);
     return 0;
   }
-  const { command, name, rest } = find(words[0] === "eventgrid" ? words.slice(1) : words);
+  const ordered = withOptionsLast(words);
+  const { command, name, rest } = find(ordered[0] === "eventgrid" ? ordered.slice(1) : ordered);
   const wantsHelp = isHelp || rest.some((word) => word === "--help" || word === "-h");
   if (command === null && !wantsHelp && rest[0] !== undefined) {
     const right = `posthorn ${name === "" ? "" : `${name} `}COMMAND ${rest[0]}`;
@@ -46,10 +50,25 @@ async function obey(args: readonly string[], outside: Outside): Promise<number> 
   if (query !== null) await checkQuery(query);
   const form = formIn(given, command, outside);
   const run = await command.load();
-  const about = { ...withManners(given, outside), form, commands };
-  const { value, rows, exitCode = 0 } = await run(given, about);
-  outside.print(await textOf(value, rows, { form, query, isColoured: isColoured(outside) }));
+  const about = { ...withManners(given, outside), form: formOfCommand(form), commands };
+  const columns = outside.isTerminal ? outside.columns : null;
+  const choice = { form, query, isColoured: isColoured(outside), columns };
+  const show = async () => {
+    const pages: string[] = [];
+    const own = { ...about, print: (text: string) => void pages.push(text) };
+    const isPaged = given.isOn("watch") === true;
+    const result = await run(given, isPaged ? own : about);
+    return { ...result, text: `${pages.join("")}${await textOf(result, choice)}` };
+  };
+  if (given.isOn("watch") === true) return await watch(show, outside);
+  const { text, exitCode = 0 } = await show();
+  outside.print(text);
   return exitCode;
+}
+
+/** A command that draws for itself draws the same in both. */
+function formOfCommand(form: Form): Form {
+  return form === "wide" ? "table" : form;
 }
 
 /** The command that the words begin with; null: they name a noun, or nothing at all. */
@@ -61,18 +80,32 @@ function find(args: readonly string[]): {
   const firstOption = args.findIndex((word) => word.startsWith("-"));
   const words = firstOption < 0 ? args : args.slice(0, firstOption);
   for (let count = words.length; count > 0; count--) {
-    const name = words.slice(0, count).join(" ");
+    const name = nameOf(words.slice(0, count));
     const command = commands.find((each) => each.words === name);
     if (command !== undefined) return { command, name, rest: args.slice(count) };
     if (!isNoun(commands, name)) continue;
-    if (count < words.length) throw refuseWord(name, words[count] ?? "");
+    if (count < words.length) throw refuseWord(name, words.slice(count));
     return { command: null, name, rest: args.slice(count) };
   }
-  if (words.length > 0) throw refuseWord("", words[0] ?? "");
+  if (words.length > 0) throw refuseWord("", words);
   return { command: null, name: "", rest: args };
 }
 
-function refuseWord(name: string, word: string): Refusal {
+/** With short words written out, each only where nothing has the word itself. */
+function nameOf(words: readonly string[]): string {
+  let name = "";
+  for (const word of words) {
+    const known = wordsAfter(commands, name);
+    const long = known.includes(word) ? word : longWord(word);
+    name = name === "" ? long : `${name} ${long}`;
+  }
+  return name;
+}
+
+function refuseWord(name: string, words: readonly string[]): Refusal {
+  const [word = ""] = words;
+  const azure = whyNotHere(`${name} ${words.join(" ")}`.trim());
+  if (azure !== null) return new Refusal("InvalidSetting", azure);
   const meant = meantBy(commands, name, word);
   const whole = `${name} ${word}`.trim();
   const hint =

@@ -92,6 +92,25 @@ test("the text form is a readable line with long values cut", () => {
   assert.ok(line.endsWith('…"\n'));
 });
 
+test("an attempt is one line of 120 columns", () => {
+  const { log, lines } = openTestLog({ format: "text" });
+  const event = "438373be-eb57-4a0e-802d-d759f1007eb3";
+  const names = { topic: "orders", subscription: "billing", event, stage: "deliver" };
+  log.fact("info", "delivery.attempted", {
+    ...{ ...names, attempt: 3, outcome: "Busy", status: 503, durationMs: 5, decision: "retry" },
+    ...{ nextDueAt: "2030-01-01T12:01:02.345Z", words: "503: at least 30 s; ".repeat(9) },
+  });
+  log.fact("info", "delivery.attempted", {
+    ...{ ...names, attempt: 1, outcome: "TimedOut", why: "timeout", decision: "drop" },
+    ...{ topic: "a\u001b[2J" },
+  });
+  assert.deepEqual(lines, [
+    `2030-01-01 12:00:00.000Z INFO  orders/billing ${event} try 3: 503 Busy, next 12:01:02\n`,
+    `2030-01-01 12:00:00.000Z INFO  a\\u001b[2J/billing ${event} try 1: TimedOut, drop\n`,
+  ]);
+  assert.ok(lines.every((line) => line.length <= 120));
+});
+
 test("text cannot play with the terminal", () => {
   const { log, lines } = openTestLog({ format: "text" });
   log.fact("info", "event.published", { subject: "a\u001b[2Jb\nc" });

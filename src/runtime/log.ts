@@ -46,6 +46,8 @@ export interface LogOptions {
 /** Bytes of lines that wait for a slow reader. */
 const waitingBytesMax = 16 * 1024 * 1024;
 
+const attempted = "delivery.attempted";
+
 /** Of a value in the text form. */
 const shownCharactersMax = 300;
 
@@ -200,10 +202,27 @@ function textLine({ at, level, name, fields }: Fact, isColored: boolean): string
   const paint = (color: Level | "dim", text: string) =>
     isColored ? `${colors[color]}${text}\u001b[0m` : text;
   const time = paint("dim", isoInstant(at).replace("T", " "));
+  const brief = briefOf(name, fields);
+  if (brief !== null) return `${time} ${paint(level, level.toUpperCase().padEnd(5))} ${brief}\n`;
   const pairs = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${paint("dim", `${key}=`)}${textValue(value)}`);
   return `${time} ${paint(level, level.toUpperCase().padEnd(5))} ${name}${pairs.join("")}\n`;
+}
+
+/**
+ * An attempt in one line of a terminal: what is most frequent must be easy to read. `posthorn
+ * explain` has the rest, and JSON has all of it.
+ */
+function briefOf(name: string, fields: Readonly<Record<string, unknown>>): string | null {
+  if (name !== attempted) return null;
+  const { topic, subscription, event, stage, attempt, outcome, status, nextDueAt } = fields;
+  const what = stage === "deadLetter" ? "write" : "try";
+  const saw = status === undefined ? outcome : `${status} ${outcome}`;
+  const next = typeof nextDueAt === "string" ? `next ${nextDueAt.slice(11, 19)}` : fields.decision;
+  const late = fields.late === true ? ", late" : "";
+  const parts = [`${topic}/${subscription}`, event, `${what} ${attempt}:`, `${saw}${late},`, next];
+  return parts.map((part) => textValue(part).replace(/^"|"$/g, "")).join(" ");
 }
 
 function textValue(value: unknown): string {
@@ -230,13 +249,11 @@ function jsonOf(value: unknown): string | undefined {
 
 // A log in which successful deliveries are logged like failed ones, on request.
 
-const raised = "delivery.attempted";
-
 export function logSuccesses(log: Log): Log {
   return {
     // Facts are built for `debug` although few of them are written: only this file knows which.
     tells: () => true,
     fact: (level, name, fields) =>
-      log.fact(name === raised && level === "debug" ? "info" : level, name, fields),
+      log.fact(name === attempted && level === "debug" ? "info" : level, name, fields),
   };
 }

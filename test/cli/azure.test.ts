@@ -228,9 +228,12 @@ test("lists of subscriptions come by source, by place and by type, as tables and
   const filter = ["--odata-query", "name eq 'bb'"];
   assert.deepEqual(await cli.json([...all.split(" "), "--location", "local", ...filter]), ["bb"]);
   const table = await cli.run("topic event-subscription list --topic-name orders -o table");
+  assert.match(table.out, /^Name +Topic +State +Type +Endpoint\n-+/);
+  const wide = await cli.run("topic event-subscription list --topic-name orders -o wide");
   assert.match(
-    table.out,
+    wide.out,
     /^EventDeliverySchema +Name +ProvisioningState +ResourceGroup +Topic\n-+/,
+    "what az shows",
   );
   const columns = await cli.run([
     "event-subscription",

@@ -391,6 +391,14 @@ test("dead letters are listed, shown, tried without sending, and sent again", as
   await cli.json(["redrive", "stop", slow.id]);
   const [latest] = (await cli.json("redrive list")) as Redrive[];
   assert.deepEqual([latest?.id, latest?.state, latest?.sent], [slow.id, "stopped", 2]);
+  const left = cli.start("deadletter redrive --all --rate 0.01 --force -o json");
+  await cli.broker.told("redrive.started", 3);
+  const { err } = await left.end("SIGINT");
+  assert.match(err, /stopped; go on with `posthorn redrive resume \S+`\n$/);
+  const listed = await cli.run("deadletter list -o table");
+  assert.match(listed.out, /^Event +Subscription +Type +Reason /);
+  assert.ok(!listed.out.includes(first?.id ?? ""), "long ids are for -o wide");
+  assert.ok((await cli.run("deadletter list -o wide")).out.includes(first?.id ?? ""));
   assert.match((await cli.run("redrive resume nowhere")).err, /There is no redrive "nowhere"/);
   const none = await cli.run("deadletter show nowhere");
   assert.equal(none.code, none.err.includes("(NotFound)") ? 3 : 1, none.err);

@@ -32,7 +32,7 @@ interface Scope {
   readonly listSource?: Options;
 }
 
-const topicName: Option = { takes: "NAME", about: "The name of the topic." };
+const topicName: Option = { takes: "NAME", aliases: ["-t"], about: "The name of the topic." };
 
 const scopes: readonly Scope[] = [
   {

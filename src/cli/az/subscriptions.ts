@@ -22,6 +22,7 @@ import {
   identityIn,
   newTerms,
 } from "./subscription-body.ts";
+import { shown } from "./table-rows.ts";
 import { fail, listAt, remove } from "./topics.ts";
 
 function idIn(given: ParsedOptions, env: Readonly<Record<string, string | undefined>>): string {
@@ -56,7 +57,7 @@ async function writeAsked(
   const end = await followHandshake(client, outside, { written, ...asked });
   if (end.kind === "left") return { exitCode: 130 };
   if (end.kind === "failed") fail(end.why);
-  return { value: asListed(await client.get(pathTo(id))) };
+  return shown(asListed(await client.get(pathTo(id))));
 }
 
 /** The options that name it, for a command to type. */
@@ -89,7 +90,7 @@ export const showSubscription: Run = async (given, outside) => {
     const { body } = await client.send("POST", `${pathTo(id)}/getDeliveryAttributes`);
     more.deliveryAttributeMappings = { value: raised(body.value) };
   }
-  return { value: { ...listed, destination: { ...destination, ...more } } };
+  return shown({ ...listed, destination: { ...destination, ...more } });
 };
 
 function raised(mappings: unknown): unknown {

@@ -7,11 +7,13 @@ import { groupId } from "../../core/template/deployment-target.ts";
 import { isObject } from "../../core/template/expression.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { oneOf } from "../../core/text/setting-kinds.ts";
+import type { Members } from "../../core/text/wording.ts";
 import { type Client, type Outside, openClient, pathTo } from "../client.ts";
 import type { Result, Run } from "../command.ts";
 import type { ParsedOptions } from "../option.ts";
 import { asListed } from "./as-listed.ts";
 import { domainTopicIds, placeIn, providerIn, type TopicKind, topicIds } from "./resource-names.ts";
+import { shown } from "./table-rows.ts";
 import { changedBody, topicBody } from "./topic-body.ts";
 
 /** As many as `az` requests in a page. */
@@ -37,7 +39,7 @@ export async function write(
   const written = await client.send(method, pathTo(id), body);
   const why = await client.follow(written);
   if (why !== null) fail(why);
-  return { value: asListed(await client.get(pathTo(id))) };
+  return shown(asListed(await client.get(pathTo(id))));
 }
 
 /** Throws if the operation failed. */
@@ -63,9 +65,10 @@ async function forEach(
   ids: readonly string[],
   run: (id: string) => Promise<Result>,
 ): Promise<Result> {
-  const values: unknown[] = [];
-  for (const id of ids) values.push((await run(id)).value);
-  return { value: values.length === 1 ? values[0] : values };
+  const values: Members[] = [];
+  for (const id of ids) values.push((await run(id)).value as Members);
+  const [only] = values;
+  return shown(only !== undefined && values.length === 1 ? only : values);
 }
 
 export const listTopics = listing("topics");
@@ -94,7 +97,7 @@ export async function listAt(client: Client, path: string, given: ParsedOptions)
       : Array.isArray(first.value)
         ? first.value.filter(isObject)
         : [];
-  return { value: all.map(asListed) };
+  return shown(all.map(asListed));
 }
 
 export const showTopic = showing((given, { env }) => topicIds(given, env, "topics"));

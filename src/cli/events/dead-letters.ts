@@ -3,7 +3,7 @@
 
 import type { DeadLetterView, RedriveView } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
-import { type Client, openClient } from "../client.ts";
+import { type BrokerReply, type Client, openClient } from "../client.ts";
 import type { CommandOutside, Result, Row, Run } from "../command.ts";
 import type { ParsedOptions } from "../option.ts";
 import { openProgress } from "../print/progress.ts";
@@ -57,21 +57,26 @@ export const listDeadLetters: Run = async (given, outside) => {
   // What could not be read is listed after the results.
   for (const each of remarks) outside.tell(`posthorn: ${each}\n`);
   const shown = letters.slice(0, limit);
-  return { value: shown, rows: shown.map(rowOf) };
+  const wide = shown.map((letter) => ({ ...rowOf(letter), ...restOf(letter) }));
+  return { value: shown, rows: shown.map(rowOf), wide };
 };
 
 function rowOf(letter: DeadLetterView): Row {
   return {
-    Id: letter.id,
-    Written: letter.writtenAt,
+    Event: letter.eventId,
     Subscription: letter.subscription,
     Type: letter.type,
-    Subject: letter.subject,
     Reason: letter.reason,
     Outcome: letter.outcome,
     Attempts: letter.attempts,
+    Written: letter.writtenAt,
     Redriven: letter.redriven,
   };
+}
+
+/** Too long for most terminals. */
+function restOf({ subject, topic, id }: DeadLetterView): Row {
+  return { Topic: topic, Subject: subject, Id: id };
 }
 
 export const showDeadLetter: Run = async (given, outside) => {
@@ -83,15 +88,13 @@ export const showDeadLetter: Run = async (given, outside) => {
 export const redriveDeadLetters: Run = async (given, outside) => {
   const client = openClient(given, outside);
   const order = orderIn(given);
-  const { body } = await client.send("POST", "/api/v1/redrives", order);
-  return follow(given, outside, client, body as unknown as RedriveView);
+  return follow(given, outside, client, () => client.send("POST", "/api/v1/redrives", order));
 };
 
 export const resumeRedrive: Run = async (given, outside) => {
   const client = openClient(given, outside);
   const path = `/api/v1/redrives/${encodeURIComponent(given.operands[0] ?? "")}/resume`;
-  const { body } = await client.send("POST", path);
-  return follow(given, outside, client, body as unknown as RedriveView);
+  return follow(given, outside, client, () => client.send("POST", path));
 };
 
 /** To its end, unless nobody wants to wait for it. */
@@ -99,10 +102,21 @@ async function follow(
   given: ParsedOptions,
   outside: CommandOutside,
   client: Client,
-  begun: RedriveView,
+  begin: () => Promise<BrokerReply>,
 ): Promise<Result> {
-  if (begun.state !== "running" || given.isOn("no-wait") === true) return shown(begun);
-  return shown(await watch(client, begun, outside));
+  // An interrupt counts from the order on: the redrive may begin before its answer is here.
+  const left = { isLeft: false };
+  const ignore = outside.onSignal(() => {
+    left.isLeft = true;
+  });
+  const begun = (await begin()).body as unknown as RedriveView;
+  const isOver = begun.state !== "running" || given.isOn("no-wait") === true;
+  const ended = isOver ? begun : await watch(client, begun, { outside, left });
+  ignore();
+  if (ended.state === "stopped") {
+    outside.tell(`posthorn: stopped; go on with \`posthorn redrive resume ${ended.id}\`\n`);
+  }
+  return shown(ended);
 }
 
 function shown(redrive: RedriveView): Result {
@@ -158,25 +172,23 @@ function toIn(given: ParsedOptions): object {
 async function watch(
   client: Client,
   begun: RedriveView,
-  outside: CommandOutside,
+  {
+    outside,
+    left,
+  }: { readonly outside: CommandOutside; readonly left: { readonly isLeft: boolean } },
 ): Promise<RedriveView> {
   const path = `/api/v1/redrives/${encodeURIComponent(begun.id)}`;
   const progress = openProgress(outside);
-  let isStopping = false;
-  const ignore = outside.onSignal(() => {
-    isStopping = true;
-  });
   try {
     for (let view = begun; ; ) {
       const { sent, failed, skipped, total, perSecond } = view;
       progress.tell(sent + failed + skipped, total, `${perSecond}/s, ${failed} failed`);
       if (view.state !== "running") return view;
-      if (isStopping) await client.send("DELETE", path);
+      if (left.isLeft) await client.send("DELETE", path);
       else await outside.sleep(pollMs);
       view = (await client.get(path)) as unknown as RedriveView;
     }
   } finally {
-    ignore();
     progress.end();
   }
 }

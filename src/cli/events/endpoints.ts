@@ -49,21 +49,25 @@ export const showStatus: Run = async (given, outside) => {
   )) as unknown as Overview;
   const { counts, rates } = overview;
   const row: Row = {
-    Version: overview.version,
-    Profile: overview.profile,
-    Store: overview.store,
+    Ready: overview.whyNotReady ?? "yes",
     Topics: overview.topics,
-    Subscriptions: overview.subscriptions,
+    Subs: overview.subscriptions,
     Waiting: overview.waiting,
-    DeadLetters: overview.waitingDeadLetters,
-    Published: counts.published,
+    Letters: overview.waitingDeadLetters,
     Delivered: counts.delivered,
     Failed: counts.failed,
-    PerSecond: rates.delivered,
     Sick: overview.sick.length,
-    Ready: overview.whyNotReady ?? "yes",
   };
-  return { value: overview, rows: [row], ...(overview.whyNotReady !== null && { exitCode: 1 }) };
+  const { version, profile, store } = overview;
+  const rest = { Published: counts.published, PerSecond: rates.delivered, Version: version };
+  return {
+    ...{
+      value: overview,
+      rows: [row],
+      wide: [{ ...row, ...rest, Profile: profile, Store: store }],
+    },
+    ...(overview.whyNotReady !== null && { exitCode: 1 }),
+  };
 };
 
 /** The dry run of filters: would this event match? */

@@ -3,7 +3,7 @@
 
 import type { AttemptView, DeliveryState, DeliveryStory, Story } from "../../core/api/views.ts";
 import { openClient } from "../client.ts";
-import type { Run } from "../command.ts";
+import type { Row, Run } from "../command.ts";
 import { type Paint, painter } from "../print/output.ts";
 
 export const explainEvent: Run = async (given, outside) => {
@@ -129,14 +129,17 @@ export const listEvents: Run = async (given, outside) => {
   const events = (Array.isArray(page.value) ? page.value : []) as Story[];
   return {
     value: page.next == null ? events : { value: events, next: page.next },
-    rows: events.map(({ event, id, topic, type, subject, acceptedAt, deliveries }) => ({
-      Event: event,
-      Id: id,
-      Topic: topic,
-      Type: type,
-      Subject: subject,
-      Accepted: acceptedAt,
-      Deliveries: deliveries.map((each) => `${each.subscription}: ${each.state}`).join(", "),
-    })),
+    rows: events.map(rowOf),
+    wide: events.map((each) => ({ ...rowOf(each), Subject: each.subject, Event: each.event })),
   };
 };
+
+function rowOf({ id, topic, type, acceptedAt, deliveries }: Story): Row {
+  return {
+    Id: id,
+    Topic: topic,
+    Type: type,
+    Accepted: acceptedAt,
+    Deliveries: deliveries.map((each) => `${each.subscription}: ${each.state}`).join(", "),
+  };
+}

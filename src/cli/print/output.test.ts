@@ -26,7 +26,7 @@ const topics = [
 ];
 
 const print = (form: Form, query: string | null = null, value: unknown = topics) =>
-  textOf(value, undefined, { form, query, isColoured: false });
+  textOf({ value }, { form, query, isColoured: false, columns: null });
 
 test("tables show what is simple, under capital letters, as az draws them", async () => {
   assert.equal(
@@ -39,6 +39,23 @@ test("tables show what is simple, under capital letters, as az draws them", asyn
       "",
     ].join("\n"),
   );
+});
+
+test("a table fits its terminal by cutting the widest, and wide has everything", async () => {
+  const rows = [
+    { Name: "orders", Subject: "s".repeat(40), Endpoint: `http://127.0.0.1/${"e".repeat(60)}` },
+  ];
+  const wide = [{ ...rows[0], Id: "i".repeat(114) }];
+  const draw = (form: Form, columns: number | null) =>
+    textOf({ value: [1], rows, wide }, { form, query: null, isColoured: false, columns });
+  const lines = (await draw("table", 60)).trimEnd().split("\n");
+  assert.ok(
+    lines.every((line) => line.length <= 60),
+    lines.join("\n"),
+  );
+  assert.match(lines[2] ?? "", /^orders {2,}s+… +http:\/\/127\.0\.0\.1\/e+…$/);
+  assert.ok((await draw("table", null)).includes("e".repeat(60)), "a pipe has no width");
+  assert.ok((await draw("wide", 60)).includes("i".repeat(114)));
 });
 
 test("lines of columns say None and count lists, as az does", async () => {
@@ -118,7 +135,8 @@ test("colours are for people", async () => {
   const value = { a: ["x", 1, true, null] };
   const plain = await print("jsonc", null, value);
   assert.ok(!plain.includes("\u001b"));
-  const coloured = await textOf(value, undefined, { form: "jsonc", query: null, isColoured: true });
+  const choice = { form: "jsonc", query: null, isColoured: true, columns: null } as const;
+  const coloured = await textOf({ value }, choice);
   assert.ok(coloured.includes("\u001b["));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are such characters.
   assert.equal(coloured.replaceAll(/\u001b\[\d+m/g, ""), plain);

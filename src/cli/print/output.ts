@@ -8,19 +8,20 @@ import { styleText } from "node:util";
 import { Refusal } from "../../core/refusal.ts";
 import { isObject } from "../../core/template/expression.ts";
 import type { Outside } from "../client.ts";
-import type { Form, Row } from "../command.ts";
+import type { Form, Result, Row } from "../command.ts";
 
 export interface OutputChoice {
   readonly form: Form;
   readonly query: string | null;
   readonly isColoured: boolean;
+  /** How wide a table may be; null: as wide as it is. */
+  readonly columns: number | null;
 }
 
 /** Empty for null. Refusal: InvalidSetting, for an invalid query. */
 export async function textOf(
-  value: unknown,
-  rows: readonly Row[] | undefined,
-  { form, query, isColoured }: OutputChoice,
+  { value, rows, wide = rows }: Pick<Result, "value" | "rows" | "wide">,
+  { form, query, isColoured, columns }: OutputChoice,
 ): Promise<string> {
   const plain: unknown = value === undefined ? null : JSON.parse(JSON.stringify(value));
   const chosen = query === null ? sorted(plain) : await ask(plain, query);
@@ -41,7 +42,11 @@ export async function textOf(
         .map((item) => `${tsvRow(item)}\n`)
         .join("");
     case "table":
-      return tableOf(query === null && rows !== undefined ? rows : asList(chosen).map(rowOf));
+    case "wide": {
+      const own = form === "wide" ? wide : rows;
+      const drawn = query === null && own !== undefined ? own : asList(chosen).map(rowOf);
+      return tableOf(drawn, form === "wide" ? null : columns);
+    }
     default:
       return form satisfies never;
   }
@@ -110,7 +115,7 @@ function spoken(value: unknown): string {
 const leftOut = ["id", "type", "etag"];
 
 /** The simple members of a value. */
-function rowOf(item: unknown): Row {
+export function rowOf(item: unknown): Row {
   if (Array.isArray(item)) {
     return Object.fromEntries(item.map((each, index) => [`Column${index + 1}`, cellOf(each)]));
   }
@@ -130,18 +135,46 @@ function capital(name: string): string {
   return name.slice(0, 1).toUpperCase() + name.slice(1);
 }
 
-/** The columns of all rows, in order of first appearance, as wide as in az. */
-function tableOf(rows: readonly Row[]): string {
+/**
+ * The columns of all rows, in order of first appearance, as wide as in az; where there is less
+ * room, the widest are cut.
+ */
+function tableOf(rows: readonly Row[], columns: number | null): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   if (names.length === 0) return "";
   const lines = rows.map((row) => names.map((name) => String(row[name] ?? "")));
-  const widths = names.map((name, column) =>
+  const natural = names.map((name, column) =>
     Math.max(widthOf(name) + 2, ...lines.map((line) => widthOf(line[column] ?? ""))),
   );
+  const widths = columns === null ? natural : fitted(natural, columns - 2 * (names.length - 1));
   const drawn = [names, widths.map((width) => "-".repeat(width)), ...lines].map((line) =>
-    line.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - widthOf(cell))).join("  "),
+    line.map((cell, column) => padded(cell, widths[column] ?? 0)).join("  "),
   );
   return drawn.map((line) => `${line.trimEnd()}\n`).join("");
+}
+
+const widthMin = 8;
+
+/** The widest give way first, down to what can still be read. */
+function fitted(natural: readonly number[], room: number): number[] {
+  const widths = [...natural];
+  for (;;) {
+    const all = widths.reduce((sum, width) => sum + width, 0);
+    const widest = Math.max(...widths);
+    if (all <= room || widest <= widthMin) return widths;
+    const next = Math.max(widthMin, ...widths.filter((width) => width < widest));
+    const count = widths.filter((width) => width === widest).length;
+    const less = Math.min(widest - next || 1, Math.ceil((all - room) / count));
+    for (const [place, width] of widths.entries()) {
+      if (width === widest) widths[place] = width - less;
+    }
+  }
+}
+
+function padded(cell: string, width: number): string {
+  const characters = [...cell];
+  if (characters.length > width) return `${characters.slice(0, width - 1).join("")}…`;
+  return cell + " ".repeat(width - characters.length);
 }
 
 function widthOf(text: string): number {

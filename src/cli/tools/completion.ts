@@ -1,9 +1,12 @@
-// Scripts that complete commands and options in a shell, made from the table of commands. A script
-// contains everything it needs, so that completion does not start the program.
+// Scripts that complete commands, options and names in a shell, made from the table of commands. A
+// script contains everything it needs but the names of topics, subscriptions and contexts, for
+// which it asks the program.
 
 import { listed } from "../../core/text/setting-kinds.ts";
 import { refuseValue } from "../../core/text/wording.ts";
+import { openClient } from "../client.ts";
 import type { Command, Run } from "../command.ts";
+import { contextNames } from "../contexts.ts";
 import { isNoun, optionsOf, wordsAfter } from "../help.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
@@ -16,6 +19,23 @@ export const printCompletion: Run = async (given, outside) => {
   }
   const facts = factsOf(outside.commands, outside.settingNames);
   outside.print(scripts[shell](facts));
+  return {};
+};
+
+const nameKinds = ["topic", "subscription", "context"] as const;
+const pathOf = { topic: "/api/v1/topics", subscription: "/api/v1/subscriptions" } as const;
+
+export const printNames: Run = async (given, outside) => {
+  const kind = nameKinds.find((each) => each === given.operands[0]);
+  if (kind === undefined) {
+    throw refuseValue({ field: "KIND", value: given.operands[0], allowed: listed(nameKinds) });
+  }
+  const names = kind === "context" ? contextNames(outside) : await namesAt(pathOf[kind]);
+  async function namesAt(path: string): Promise<string[]> {
+    const all = await openClient(given, outside).list(path);
+    return [...new Set(all.map(({ name }) => String(name)))];
+  }
+  outside.print(names.map((name) => `${name}\n`).join(""));
   return {};
 };
 
@@ -58,12 +78,31 @@ const scripts: Readonly<Record<(typeof shells)[number], (facts: Facts) => string
   fish: fishScript,
 };
 
+/** Options whose value is a name; `-n` depends on the command. */
+const named: readonly (readonly [string, string])[] = [
+  ["--topic-name|-t|--source-resource-id|--subscribe|--to-topic-name", "topic"],
+  ["--to-name", "subscription"],
+  ["--context", "context"],
+];
+const ask = (kind: string) => `posthorn names ${kind} 2>/dev/null`;
+
 /** The common part of both shells: the words so far, and what may follow. */
 function cases({ next, values }: Facts): string {
+  const names = named.map(([options, kind]) => `    ${options}) next="$(${ask(kind)})" ;;`);
   const after = [...values].map(([name, words]) => `    ${name}) next="${words.join(" ")}" ;;`);
   const follow = [...next].map(([words, all]) => `    "${words}") next="${all.join(" ")}" ;;`);
   return `  case "$prev" in
-${after.join("\n")}
+${[...names, ...after].join("\n")}
+    --name|-n)
+      case "$words" in
+        "topic create"|"domain create") ;;
+        "topic "[a-df-z]*|"domain "[a-df-z]*) next="$(${ask("topic")})" ;;
+        *" create") ;;
+        *) next="$(${ask("subscription")})" ;;
+      esac ;;
+  esac
+  case "$words" in
+    "context use"|"context delete") [ -z "$next" ] && next="$(${ask("context")})" ;;
   esac
   if [ -z "$next" ]; then
     case "$words" in
@@ -133,7 +172,16 @@ function __posthorn_next
     end
   end
   switch "$tokens[-1]"
-${after.join("\n")}
+${[...named.map(([options, kind]) => `    case ${options.split("|").join(" ")}\n      ${ask(kind)}\n      return`), ...after].join("\n")}
+    case --name -n
+      switch "$words"
+        case '* create'
+        case 'topic list' 'topic show' 'topic update' 'topic delete' 'topic key *' 'domain show' 'domain update' 'domain delete'
+          ${ask("topic")}
+        case '*'
+          ${ask("subscription")}
+      end
+      return
   end
   switch "$words"
 ${follow.join("\n")}

@@ -177,6 +177,69 @@ const completionCommand: Command = {
   load: async () => (await import("./completion.ts")).printCompletion,
 };
 
+const namesCommand: Command = {
+  words: "names",
+  about: "Print names, one on each line, as completion uses them.",
+  operands: { name: "KIND", isRequired: true, about: "topic, subscription or context" },
+  options: {},
+  examples: ["posthorn names topic"],
+  prints: "text",
+  load: async () => (await import("./completion.ts")).printNames,
+};
+
+type ContextModule = typeof import("../contexts.ts");
+const contexts = (pick: (module: ContextModule) => Run) => async () =>
+  pick(await import("../contexts.ts"));
+const contextName = { name: "NAME", isRequired: true, about: "the name of the context" } as const;
+
+const contextCommands: readonly Command[] = [
+  {
+    words: "context set",
+    about: "Keep the address, key and CA of a broker under a name.",
+    more: "The first one is in use at once. They are kept in ~/.config/posthorn/contexts.json.",
+    operands: contextName,
+    options: {
+      server: { takes: "URL", about: "The broker's URL." },
+      key: { takes: "KEY", about: "Its admin key." },
+      data: { takes: "FOLDER", about: "Or the data folder of a local broker." },
+      ca: { takes: "FILE", about: "The CA to trust over https, a PEM file." },
+    },
+    examples: ["posthorn context set staging --server https://broker.test:4438 --key KEY"],
+    prints: "text",
+    isLocal: true,
+    load: contexts(({ setContext }) => setContext),
+  },
+  {
+    words: "context use",
+    about: "Use this context unless another broker is named.",
+    operands: contextName,
+    options: {},
+    examples: ["posthorn context use staging"],
+    prints: "text",
+    isLocal: true,
+    load: contexts(({ useContext }) => useContext),
+  },
+  {
+    words: "context list",
+    about: "List contexts, without their keys.",
+    options: {},
+    examples: ["posthorn context list"],
+    prints: "value",
+    isLocal: true,
+    load: contexts(({ listContexts }) => listContexts),
+  },
+  {
+    words: "context delete",
+    about: "Forget a context.",
+    operands: contextName,
+    options: {},
+    examples: ["posthorn context delete staging"],
+    prints: "text",
+    isLocal: true,
+    load: contexts(({ deleteContext }) => deleteContext),
+  },
+];
+
 const backupCommand: Command = {
   words: "backup",
   about: "Copy the embedded store of a running broker.",
@@ -234,5 +297,7 @@ export const toolCommands: readonly Command[] = [
   listenCommand,
   ...clockCommands,
   backupCommand,
+  ...contextCommands,
   completionCommand,
+  namesCommand,
 ];
