@@ -2,6 +2,8 @@
 // knows whom: the catalog, the roster that serves it, the handshakes that change it, and
 // publishing.
 
+import { Calls } from "./control/cluster/calls.ts";
+import { ClusterSwitchboard } from "./control/cluster/switchboard.ts";
 import { Expiry } from "./control/expiry.ts";
 import { Handshakes } from "./control/handshake/handshakes.ts";
 import type { HandshakePort } from "./control/handshake/port.ts";
@@ -107,6 +109,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
   const catalog = new LiveCatalog();
   const evaluations: Evaluations = new Map();
   const directory = new Directory(catalog, evaluations);
+  const isMine = (subscription: Subscription) => store.ownership.isMine(servingSlot(subscription));
   const watchers: ((change: CatalogChange) => void)[] = [];
   let isClosing = false;
   const noticing = (sink: Sink<DeadLetterDestination>) =>
@@ -122,8 +125,12 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     ...(rules.health !== undefined && { health: rules.health }),
     onDrained: (subscription) => operator.drained(subscription),
     onGained: () => operator.recall(),
-    // Others may have let go of what had expired.
-    onServed: () => serve(catalog.subscriptions),
+    // What expires and who is asked is the new owner's business, too.
+    onServed: () => {
+      serve(catalog.subscriptions);
+      handshakes.noted(catalog.subscriptions);
+    },
+    onLost: () => handshakes.yieldLost(),
   });
   /** What has expired is no longer served, though it may still be in the catalog. */
   const serve = (subscriptions: readonly Subscription[]) => {
@@ -146,6 +153,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     for (const topic of topics) directory.putTopic(topic);
     for (const subscription of gone.subscriptions) {
       expiry.forget(subscription);
+      handshakes.gone(subscription);
       directory.remove(subscription);
       roster.remove(subscription.id);
     }
@@ -157,11 +165,19 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     for (const { name, profile } of topics) {
       for (const one of directory.subscriptionsOf(name)) roster.put(one, profile);
     }
+    handshakes.noted(subscriptions);
     const records = [topics, subscriptions, gone.topics, gone.subscriptions].flat();
     if (records.length > 0) for (const listener of watchers) listener(change);
   }, deps);
   const { refresh } = follower;
   const { ask = unasked } = deps;
+  const calls = new Calls({ ...deps, ownership: store.ownership, peers: store.peers });
+  const switchboard = new ClusterSwitchboard({
+    ...deps,
+    own: roster,
+    calls,
+    catalog: () => catalog,
+  });
   const handshakes = new Handshakes({
     ...deps,
     registry: store,
@@ -170,19 +186,22 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     isAsking: ask !== unasked && rules.handshake !== null,
     refresh,
     rules: rules.handshake ?? handshakeRules,
+    isMine,
   });
   const expiry = new Expiry({
     ...deps,
     registry: store,
     siftAll: () => serve(catalog.subscriptions),
     notifyDeleted: (subscription) => handshakes.notifyDeleted(subscription),
-    isMine: (subscription) => store.ownership.isMine(servingSlot(subscription)),
+    isMine,
   });
   const operator = new Operator({
     ...deps,
     catalog: () => catalog,
     refresh,
-    switchboard: roster,
+    switchboard,
+    own: roster,
+    calls,
   });
   // Before the first question: the store may go on with a removal that a restart interrupted.
   store.onDropped((subscription, count) => logDropped(deps, subscription, count));
@@ -211,7 +230,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     watch: (listener) => void watchers.push(listener),
     handshakes,
     operator,
-    switchboard: roster,
+    switchboard,
     catalog: () => catalog,
     directory,
     evaluations,

@@ -5,17 +5,22 @@
 // A pause is part of the subscription's record, and every write names the revision it was made
 // from, so that none is lost. A closed endpoint is a memo in the store. So both survive a restart.
 // Everything done here is logged.
+//
+// Among several brokers, what is done to a subscription is done by the one that serves it,
+// whichever was asked: it has the dispatchers.
 
+import { servingSlot } from "../core/cluster/slot.ts";
 import { type Flow, type FlowState, goOn, pause } from "../core/delivery/flow.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
 import type { Clock, Instant, Log, Meter, Queue, WholeStore } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { LiveCatalog } from "../core/routing/live-catalog.ts";
-import type { SkipStep, Switchboard } from "../core/steering.ts";
+import type { OwnSwitchboard, SkipStep, Switchboard } from "../core/steering.ts";
 import type { Chronicle } from "../core/story/chronicle.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../core/subscription.ts";
 import { isoInstant } from "../core/text/time.ts";
 import { shownAs } from "../core/text/wording.ts";
+import type { Calls } from "./cluster/calls.ts";
 import { retryStale } from "./stale-write.ts";
 
 export interface OperatorDeps {
@@ -24,11 +29,24 @@ export interface OperatorDeps {
   readonly catalog: () => LiveCatalog;
   readonly refresh: () => Promise<void>;
   readonly switchboard: Switchboard;
+  /** What this broker serves. */
+  readonly own: OwnSwitchboard;
+  readonly calls: Calls;
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Meter;
   readonly chronicle?: Pick<Chronicle, "note">;
 }
+
+/** To do something to a subscription; it may come from another broker. */
+interface Order {
+  readonly id: SubscriptionId;
+  readonly perSecond?: number;
+  /** One event of those that wait; null: all. */
+  readonly event?: string | null;
+}
+
+type Verb = "pause" | "resume" | "drain" | "skip" | "hasten";
 
 /** The kind of memo for closed endpoints. */
 const closureMemo = "endpoint.closed";
@@ -38,31 +56,80 @@ export class Operator {
   /** Subscriptions whose drain is just being ended. */
   readonly #drained = new Set<SubscriptionId>();
 
+  /** What is done to a subscription, where it is served. */
+  readonly #acts = {
+    pause: ({ id }: Order) => this.#steer(id, "subscription.paused", pause),
+    resume: ({ id }: Order) =>
+      this.#steer(id, "subscription.resumed", (flowState, now) =>
+        flowState.flow.kind === "running" ? flowState : goOn(flowState, { kind: "running" }, now),
+      ),
+    drain: ({ id, perSecond = 1 }: Order) => this.#drain(id, perSecond),
+    skip: ({ id }: Order) => this.#skip(id),
+    hasten: ({ id, event = null }: Order) => this.#hasten(id, event),
+  };
+
   constructor(deps: OperatorDeps) {
     this.#deps = deps;
+    for (const [verb, act] of Object.entries(this.#acts)) deps.calls.answer<Order>(verb, act);
   }
 
-  /** Before anything is sent: what was closed before a restart stays closed. */
+  /**
+   * Before anything is sent: what was closed before a restart stays closed; and what other brokers
+   * have closed and opened while this one did not hear of it.
+   */
   async recall(): Promise<void> {
-    for (const { key, record } of await this.#deps.store.notes(closureMemo)) {
+    const { own, store } = this.#deps;
+    const memos = await store.notes(closureMemo);
+    for (const { key, record } of memos) {
       const { at = 0, because = "" } = record as Partial<Closure>;
-      this.#deps.switchboard.closeEndpoint(key, { at, because });
+      if (!own.closures().has(key)) own.closeEndpoint(key, { at, because });
+    }
+    const isClosed = new Set(memos.map(({ key }) => key));
+    for (const name of [...own.closures().keys()]) {
+      if (!isClosed.has(name)) own.openEndpoint(name, "opened", this.#order("at another broker"));
     }
   }
 
   // Subscriptions. Refusals of all: NotFound, Conflict (others write all the time).
 
   pause(id: SubscriptionId): Promise<Subscription> {
-    return this.#steer(id, "subscription.paused", pause);
+    return this.#act<Subscription>("pause", { id });
   }
 
   resume(id: SubscriptionId): Promise<Subscription> {
-    return this.#steer(id, "subscription.resumed", (flowState, now) =>
-      flowState.flow.kind === "running" ? flowState : goOn(flowState, { kind: "running" }, now),
-    );
+    return this.#act<Subscription>("resume", { id });
   }
 
   drain(id: SubscriptionId, perSecond: number): Promise<Subscription> {
+    return this.#act<Subscription>("drain", { id, perSecond });
+  }
+
+  /**
+   * Drops the waiting deliveries; later ones are delivered. Sends in flight are not aborted, and
+   * their results no longer count. Refusal: Unavailable, when the disk fails midway; it says how
+   * many were dropped.
+   */
+  skip(id: SubscriptionId): Promise<number> {
+    return this.#act<number>("skip", { id });
+  }
+
+  /**
+   * Makes the waiting deliveries due now, or one of them, ahead of all others. At an unhealthy
+   * endpoint the next send is the probe. Refusals: Conflict, while it is paused or its endpoint
+   * closed; NotFound, when that event does not wait there.
+   */
+  hasten(id: SubscriptionId, event: string | null): Promise<number> {
+    return this.#act<number>("hasten", { id, event });
+  }
+
+  async #act<T>(verb: Verb, order: Order): Promise<T> {
+    const { calls } = this.#deps;
+    const owner = await calls.ownerElsewhere(servingSlot(this.#need(order.id)));
+    if (owner !== null) return await calls.ask<T>(owner, verb, order);
+    return (await this.#acts[verb](order)) as T;
+  }
+
+  #drain(id: SubscriptionId, perSecond: number): Promise<Subscription> {
     const flow: Flow = { kind: "draining", perSecond };
     return this.#steer(id, "subscription.draining", (flowState, now) => {
       const isSame = flowState.flow.kind === "draining" && flowState.flow.perSecond === perSecond;
@@ -104,15 +171,10 @@ export class Operator {
     }, refresh);
   }
 
-  /**
-   * Drops the waiting deliveries; later ones are delivered. Sends in flight are not aborted, and
-   * their results no longer count. Refusal: Unavailable, when the disk fails midway; it says how
-   * many were dropped.
-   */
-  async skip(id: SubscriptionId): Promise<number> {
-    const { store, switchboard } = this.#deps;
+  async #skip(id: SubscriptionId): Promise<number> {
+    const { store, own } = this.#deps;
     const subscription = this.#need(id);
-    const release = switchboard.hold(id);
+    const release = own.hold(id);
     let count = 0;
     let through: number | null = null;
     try {
@@ -145,13 +207,8 @@ export class Operator {
     });
   }
 
-  /**
-   * Makes the waiting deliveries due now, or one of them, ahead of all others. At an unhealthy
-   * endpoint the next send is the probe. Refusals: Conflict, while it is paused or its endpoint
-   * closed; NotFound, when that event does not wait there.
-   */
-  async hasten(id: SubscriptionId, systemId: string | null): Promise<number> {
-    const { store, switchboard, clock, log } = this.#deps;
+  async #hasten(id: SubscriptionId, systemId: string | null): Promise<number> {
+    const { store, own, clock, log } = this.#deps;
     const subscription = this.#need(id);
     this.#refuseHeld(subscription);
     const now = clock.now();
@@ -164,7 +221,7 @@ export class Operator {
       isOver = step.isOver;
     }
     if (systemId !== null && count === 0) throw refuseUnwaiting(systemId);
-    const isTested = switchboard.hasten(id, count > 0 ? now : null);
+    const isTested = own.hasten(id, count > 0 ? now : null);
     const names = namesOf(subscription);
     const which = systemId === null ? {} : { event: systemId };
     log.fact("info", "deliveries.hastened", { ...names, ...which, count, tested: isTested });
@@ -212,7 +269,7 @@ export class Operator {
     const closure = switchboard.closures().get(endpoint) ?? this.#order(because);
     await store.putMemo(closureMemo, endpoint, closure);
     this.#logOrder("closed", endpoint, because);
-    switchboard.closeEndpoint(endpoint, closure);
+    await switchboard.closeEndpoint(endpoint, closure);
   }
 
   /** Sends may begin at once, whatever its state was. Refusal: NotFound. */
@@ -229,7 +286,7 @@ export class Operator {
     this.#refuseUnknown(endpoint);
     await this.#deps.store.putMemo(closureMemo, endpoint, null);
     this.#logOrder(order, endpoint, because);
-    this.#deps.switchboard.openEndpoint(endpoint, order, this.#order(because));
+    await this.#deps.switchboard.openEndpoint(endpoint, order, this.#order(because));
   }
 
   #order(because: string): Closure {

@@ -74,12 +74,23 @@ export interface Trouble {
   readonly outcome: Outcome;
 }
 
+export type EndpointUse = EndpointState & { readonly subscriptions: readonly Subscription[] };
+
+/** The endpoints of all brokers. */
 export interface Switchboard {
   /** In the order of their names; endpoints without a subscription are left out. */
-  endpoints(): readonly (EndpointState & { readonly subscriptions: readonly Subscription[] })[];
+  endpoints(): Promise<readonly EndpointUse[]>;
   /** By name, also those that no subscription sends to now. */
   closures(): ReadonlyMap<string, Closure>;
   /** Nothing is sent there until it is opened or reset, also if no subscription uses it yet. */
+  closeEndpoint(name: string, closure: Closure): Promise<void>;
+  openEndpoint(name: string, order: "opened" | "reset", closure: Closure): Promise<void>;
+}
+
+/** The endpoints that this broker sends to, and its dispatchers. */
+export interface OwnSwitchboard {
+  endpoints(): readonly EndpointUse[];
+  closures(): ReadonlyMap<string, Closure>;
   closeEndpoint(name: string, closure: Closure): void;
   openEndpoint(name: string, order: "opened" | "reset", closure: Closure): void;
   /** The subscription's dispatcher gives back what it holds, and claims nothing meanwhile. */

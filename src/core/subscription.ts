@@ -142,6 +142,10 @@ export interface Handshake {
    * Requests a minute that the endpoint allows (CloudEvents' `WebHook-Allowed-Rate`); null: any.
    */
   readonly allowedRate: number | null;
+  /** Where the client has called us, for the validation URL. Absent: not known. */
+  readonly called?: { readonly baseUrl: string; readonly apiVersion?: string };
+  /** How it ended; absent while it has not, and in records of earlier releases. */
+  readonly ended?: { readonly isAgreed: boolean; readonly why: string };
 }
 
 export interface HandshakeExchange {

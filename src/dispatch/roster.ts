@@ -16,7 +16,7 @@ import type { Closure } from "../core/delivery/health-text.ts";
 import { type PolicyDefaults, policyOf } from "../core/delivery/policy.ts";
 import { type Profile, type ProfileName, profiles } from "../core/delivery/profile.ts";
 import type { Instant, Sink, Stage, Wake } from "../core/ports.ts";
-import type { Memos, Switchboard } from "../core/steering.ts";
+import type { Memos, OwnSwitchboard } from "../core/steering.ts";
 import type { DeadLetterDestination, Subscription, SubscriptionId } from "../core/subscription.ts";
 import { sleep } from "../core/text/time.ts";
 import { type DispatchDeps, Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
@@ -42,8 +42,10 @@ export interface RosterOptions {
   readonly onDrained?: (subscription: SubscriptionId) => void;
   /** Before anything of new slots is served: what operators have closed is read again. */
   readonly onGained?: () => Promise<void>;
-  /** They are served now. */
-  readonly onServed?: (slots: readonly Slot[]) => void;
+  /** New slots are served. */
+  readonly onServed?: () => void;
+  /** Some slots are not served any more. */
+  readonly onLost?: () => void;
 }
 
 /** Dead letters of one subscription are collected into few blobs (L-3). */
@@ -75,7 +77,7 @@ interface Served {
   readonly dispatchers: Readonly<Record<Stage, Dispatcher>>;
 }
 
-export class Roster implements Switchboard, SlotListener {
+export class Roster implements OwnSwitchboard, SlotListener {
   readonly #options: RosterOptions;
   readonly #ownership: Ownership;
   readonly #known = new Map<SubscriptionId, Known>();
@@ -268,7 +270,7 @@ export class Roster implements Switchboard, SlotListener {
     for (const known of this.#known.values()) {
       if (isNew.has(servingSlot(known.subscription))) this.#serve(known);
     }
-    this.#options.onServed?.(slots);
+    this.#options.onServed?.();
   }
 
   async release(slots: readonly Slot[]): Promise<void> {
@@ -287,6 +289,7 @@ export class Roster implements Switchboard, SlotListener {
   #stopSlots(slots: readonly Slot[]): readonly Dispatcher[] {
     const isGone = new Set(slots);
     for (const slot of slots) this.#loads.forget(slot);
+    this.#options.onLost?.();
     return [...this.#known.values()]
       .filter(({ subscription }) => isGone.has(servingSlot(subscription)))
       .flatMap(({ subscription }) =>

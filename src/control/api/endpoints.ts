@@ -8,7 +8,7 @@ import type { EndpointView, HealthView } from "../../core/api/views.ts";
 import { type Closure, healthRulesText, healthText } from "../../core/delivery/health-text.ts";
 import type { Clock, Instant, Ledger, QueueCount } from "../../core/ports.ts";
 import { answerIn } from "../../core/problems/problems.ts";
-import type { EndpointState, Switchboard, Trouble } from "../../core/steering.ts";
+import type { EndpointUse, Switchboard, Trouble } from "../../core/steering.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { Operator } from "../operator.ts";
@@ -21,7 +21,7 @@ export interface EndpointsDeps {
   readonly clock: Clock;
 }
 
-type State = EndpointState & { readonly subscriptions: readonly Subscription[] };
+type State = EndpointUse;
 
 /** Changes that are shown per name. */
 const historyMax = 50;
@@ -58,7 +58,7 @@ export async function endpointViews(deps: EndpointsDeps): Promise<EndpointView[]
   for (const count of await ledger.counts()) {
     if (count.stage === "deliver") waiting.set(count.subscription, count);
   }
-  const byName = Map.groupBy(switchboard.endpoints(), ({ name }) => name);
+  const byName = Map.groupBy(await switchboard.endpoints(), ({ name }) => name);
   const used = [...byName].map(([name, states]) => viewOf(name, states, { waiting, now }));
   const closed = [...switchboard.closures()].flatMap(([name, closure]) =>
     byName.has(name) ? [] : [unused(name, closure, now)],

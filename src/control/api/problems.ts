@@ -46,7 +46,7 @@ async function situationOf(deps: ProblemsDeps): Promise<Situation> {
   const { subscriptions } = deps.catalog();
   return {
     ...{ now, subscriptions, queues: await deps.ledger.counts() },
-    endpoints: deps.switchboard.endpoints(),
+    endpoints: await deps.switchboard.endpoints(),
     lately: await latelyOf(deps, now),
     disk: deps.disk(),
     storeFailure: deps.storeFailure(),

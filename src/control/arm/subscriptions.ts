@@ -6,6 +6,7 @@
 // subscriptions in it, also those of topics in one region.
 
 import type { FlowState } from "../../core/delivery/flow.ts";
+import type { CallerUrl } from "../../core/handshake/question.ts";
 import type { Reply } from "../../core/request.ts";
 import {
   endpointOf,
@@ -149,7 +150,8 @@ async function write(
     const terms = termsOf(before, old);
     const parent = await needParent(context, named.source);
     const flow = old ?? flowIn(call, context);
-    const draft = draftOf(context, { parent, name: named.name, old, terms, flow });
+    const { name } = named;
+    const draft = draftOf(context, { parent, name, old, terms, flow, called: calledBy(call) });
     const put = await context.registry.putSubscription(draft, old?.revision ?? 0);
     return [parent.topic, old, put] as const;
   });
@@ -157,7 +159,7 @@ async function write(
   const ending: Promise<Ending> =
     written.handshake === null
       ? Promise.resolve({ status: "Succeeded" })
-      : context.handshakes.begin(written, call).then((verdict) => endingOf(written, verdict));
+      : context.handshakes.begin(written).then((verdict) => endingOf(written, verdict));
   const operationId = context.operations.start(ending);
   await context.refresh();
   logSubscription(context.log, written, {
@@ -183,17 +185,19 @@ function draftOf(
     old,
     terms,
     flow: { flow, pauses },
+    called,
   }: {
     readonly parent: SubscriptionParent;
     readonly name: string;
     readonly old: Subscription | undefined;
     readonly terms: SubscriptionTerms;
     readonly flow: FlowState;
+    readonly called: CallerUrl;
   },
 ): SubscriptionDraft {
   const isInForce = old?.isActive ?? false;
   const handshake = isAskable(terms.destination)
-    ? context.handshakes.prepare(isInForce ? terms : null, old?.handshake ?? null)
+    ? context.handshakes.prepare(isInForce ? terms : null, old?.handshake ?? null, called)
     : null;
   const isAsked = handshake !== null;
   return {
@@ -211,6 +215,10 @@ function draftOf(
   };
 }
 
+function calledBy({ baseUrl, apiVersion }: Call): CallerUrl {
+  return { baseUrl, apiVersion };
+}
+
 /** For a poller, one that waits for a person has ended: its state says the rest. */
 function endingOf(subscription: Subscription, verdict: Verdict): Ending {
   if (verdict.state !== "Failed") return { status: "Succeeded" };
@@ -221,8 +229,11 @@ function endingOf(subscription: Subscription, verdict: Verdict): Ending {
 export function progressOf(subscription: Subscription) {
   const { state, handshake } = subscription;
   if (state === "Creating" || state === "Updating") return { status: "InProgress" } as const;
-  if (state !== "Failed") return { status: "Succeeded" } as const;
-  const why = handshake?.exchanges.at(-1)?.verdict ?? "";
+  // An active one whose update was refused keeps its old settings, and has succeeded with them.
+  if (state !== "Failed" && handshake?.ended?.isAgreed !== false) {
+    return { status: "Succeeded" } as const;
+  }
+  const why = handshake?.ended?.why ?? handshake?.exchanges.at(-1)?.verdict ?? "";
   return failedValidation(endpointOf(subscription.destination), why);
 }
 
@@ -293,7 +304,7 @@ export function getHandshake(context: ArmContext, named: Named): Reply {
 export function validate(context: ArmContext, call: Call, named: Named): Reply {
   const { topic, subscription } = needSubscription(context.catalog(), named);
   const ending = context.handshakes
-    .rerun(subscription.id, call)
+    .rerun(subscription.id, calledBy(call))
     .then((verdict) => endingOf(subscription, verdict));
   return replyToWrite(call, {
     topic,

@@ -6,6 +6,10 @@
 // the revision it was made from, so that other writes (by a client, by the validation URL) are seen
 // and never undone. After a crash, an answer that was not written is asked for again, with the same
 // code.
+//
+// Among several brokers the one that owns a subscription runs its handshake. Whoever else was asked
+// to begin it waits for the record to say how it ended; and the validation URL may be called at any
+// broker, because a decision is a write by revision, with a run or without.
 
 import { hash, timingSafeEqual } from "node:crypto";
 import type { AzureResources } from "../../core/azure/resources.ts";
@@ -64,6 +68,8 @@ export interface HandshakeDeps {
   /** False: there are no handshakes, and every subscription is active at once. */
   readonly isAsking?: boolean;
   readonly rules?: HandshakeRules;
+  /** Whether this broker owns the subscription. Without it, all are its own. */
+  readonly isMine?: (subscription: Subscription) => boolean;
 }
 
 type Asked = Subscription & { readonly handshake: Handshake };
@@ -71,8 +77,14 @@ type Asked = Subscription & { readonly handshake: Handshake };
 /** One running handshake. */
 interface Run {
   record: Asked;
-  readonly called: CallerUrl;
   readonly stop: AbortController;
+  /** While a decision is written, nobody else tells of it. */
+  isWriting: boolean;
+}
+
+/** Those who wait for the verdict of one handshake, whoever runs it. */
+interface Wait {
+  readonly code: string;
   readonly verdict: Promise<Verdict>;
   /** Only the first call counts. */
   readonly tell: (verdict: Verdict) => void;
@@ -85,6 +97,9 @@ export class Handshakes implements HandshakePort {
   readonly #deps: HandshakeDeps;
   readonly #rules: HandshakeRules;
   readonly #runs = new Map<SubscriptionId, Run>();
+  readonly #waits = new Map<SubscriptionId, Wait>();
+  /** Where we can be reached, for records that do not say; null: not yet. */
+  #reachedAt: CallerUrl | null = null;
   readonly #underWay = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
@@ -94,31 +109,99 @@ export class Handshakes implements HandshakePort {
     this.routes = validationRoutes((call) => this.#called(call));
   }
 
-  prepare(pending: SubscriptionTerms | null, before: Handshake | null = null): Handshake | null {
+  prepare(
+    pending: SubscriptionTerms | null,
+    before: Handshake | null = null,
+    called?: CallerUrl,
+  ): Handshake | null {
     const { ids, clock, isAsking = true } = this.#deps;
     if (!isAsking) return null;
     const code = ids.next().toUpperCase();
-    return newHandshake({ code, now: clock.now(), pending, before }, this.#rules);
+    const begun = { code, now: clock.now(), pending, before };
+    return newHandshake({ ...begun, ...(called && { called }) }, this.#rules);
   }
 
-  begin(subscription: Subscription, called: CallerUrl): Promise<Verdict> {
-    this.#dismiss(subscription.id, "A newer write of the subscription has replaced it.");
-    if (!isAsked(subscription)) return Promise.resolve(succeeded);
+  begin(subscription: Subscription): Promise<Verdict> {
+    if (!isAsked(subscription)) {
+      this.#dismiss(subscription.id, replaced);
+      return Promise.resolve(succeeded);
+    }
     if (this.#closing.signal.aborted) return Promise.resolve(stopping);
+    const { verdict } = this.#waitFor(subscription);
+    if (this.#isMine(subscription)) this.#run(subscription);
+    return verdict;
+  }
+
+  #isMine(subscription: Subscription): boolean {
+    return this.#deps.isMine?.(subscription) ?? true;
+  }
+
+  #waitFor({ id, handshake: { code } }: Asked): Wait {
+    const known = this.#waits.get(id);
+    if (known?.code === code) return known;
+    this.#dismiss(id, replaced);
     const { promise, resolve } = Promise.withResolvers<Verdict>();
-    const stop = new AbortController();
-    const run = { record: subscription, called, stop, verdict: promise, tell: resolve };
-    this.#runs.set(subscription.id, run);
+    const wait = { code, verdict: promise, tell: resolve };
+    this.#waits.set(id, wait);
+    return wait;
+  }
+
+  #run(record: Asked): void {
+    const { id, handshake } = record;
+    const running = this.#runs.get(id);
+    if (running?.record.handshake.code === handshake.code) return;
+    running?.stop.abort();
+    const run = runOf(record);
+    this.#runs.set(id, run);
     this.#follow(
-      this.#carry(run).finally(() => this.#end(run, { state: "Failed", why: overtaken })),
+      this.#carry(run)
+        .catch((error) => {
+          this.#end(run, { state: "Failed", why: overtaken });
+          throw error;
+        })
+        .finally(() => this.#leave(run)),
     );
-    return promise;
+  }
+
+  /**
+   * As the catalog is read: what was written elsewhere is asked if it is ours, and those who wait
+   * are told what the record says.
+   */
+  noted(subscriptions: readonly Subscription[]): void {
+    for (const subscription of subscriptions) {
+      const run = this.#runs.get(subscription.id);
+      if (run?.isWriting !== true) {
+        // Decided elsewhere, by a call of the validation URL.
+        if (run !== undefined && !isOpen(subscription.state)) this.#leave(run);
+        this.#tellByRecord(subscription);
+      }
+      if (this.#reachedAt === null || this.#closing.signal.aborted) continue;
+      if (!isAsked(subscription) || !isOpen(subscription.state)) continue;
+      if (this.#isMine(subscription)) void this.begin(subscription);
+    }
+  }
+
+  /** It was deleted, here or elsewhere. */
+  gone({ id }: Subscription): void {
+    this.#dismiss(id, "The subscription is gone.");
+  }
+
+  /** Another broker owns some of them now: it goes on with their handshakes. */
+  yieldLost(): void {
+    for (const run of this.#runs.values()) if (!this.#isMine(run.record)) this.#leave(run);
+  }
+
+  #tellByRecord({ id, state, handshake }: Subscription): void {
+    const wait = this.#waits.get(id);
+    if (wait === undefined) return;
+    if (handshake?.code !== wait.code) this.#tell(id, { state: "Failed", why: replaced });
+    else if (state === "AwaitingManualAction") wait.tell({ state });
+    else if (!isOpen(state)) this.#tell(id, verdictIn(handshake));
   }
 
   nextAskAt(subscription: Subscription): Instant | null {
-    if (!this.#runs.has(subscription.id) || subscription.state === "AwaitingManualAction") {
-      return null;
-    }
+    if (subscription.state === "AwaitingManualAction") return null;
+    if (this.#isMine(subscription) && !this.#runs.has(subscription.id)) return null;
     const step = nextStep(subscription, { now: this.#deps.clock.now(), rules: this.#rules });
     return step.kind === "rest" ? step.until : null;
   }
@@ -127,17 +210,22 @@ export class Handshakes implements HandshakePort {
     const written = await retryStale(async () => {
       const record = await this.#read(id);
       if (record === undefined) throw new Refusal("NotFound", "There is no such subscription.");
-      return await this.#deps.registry.putSubscription(this.#drawAnew(record), record.revision);
+      return await this.#deps.registry.putSubscription(
+        this.#drawAnew(record, called),
+        record.revision,
+      );
     });
-    return await this.begin(written, called);
+    return await this.begin(written);
   }
 
-  /** Continues what a restart interrupted. The caller's address is not known any more. */
+  /** Continues what a restart interrupted. `called`: where we can be reached. */
   async resume(called: CallerUrl): Promise<void> {
     const { catalog, isAsking = true, log } = this.#deps;
+    this.#reachedAt = called;
     for (const subscription of catalog().subscriptions) {
       if (!isOpen(subscription.state) || this.#runs.has(subscription.id)) continue;
-      if (isAsking && isAsked(subscription)) void this.begin(subscription, called);
+      if (!this.#isMine(subscription)) continue;
+      if (isAsking && isAsked(subscription)) void this.begin(subscription);
       else {
         await this.rerun(subscription.id, called).catch((error) => {
           // Someone else has deleted it, or writes it all the time, and so is responsible.
@@ -149,7 +237,7 @@ export class Handshakes implements HandshakePort {
   }
 
   notifyDeleted(subscription: Subscription, goneTopic?: Topic): void {
-    this.#dismiss(subscription.id, "The subscription is gone.");
+    this.gone(subscription);
     if (!subscription.isActive || !isAskable(subscription.destination)) return;
     const { waitMs } = this.#rules;
     const signal = this.#closing.signal;
@@ -158,10 +246,8 @@ export class Handshakes implements HandshakePort {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    for (const { stop, tell } of this.#runs.values()) {
-      stop.abort();
-      tell(stopping);
-    }
+    for (const { stop } of this.#runs.values()) stop.abort();
+    for (const { tell } of this.#waits.values()) tell(stopping);
     await Promise.all(this.#underWay);
   }
 
@@ -177,7 +263,7 @@ export class Handshakes implements HandshakePort {
           await this.#askOnce(run);
           break;
         case "rest":
-          if (run.record.state === "AwaitingManualAction") run.tell({ state: run.record.state });
+          this.#tellByRecord(run.record);
           await sleep(this.#deps.clock, step.until - now, signal);
           break;
         case "decide":
@@ -188,6 +274,7 @@ export class Handshakes implements HandshakePort {
           });
           break;
         case "none":
+          this.#tellByRecord(run.record);
           return;
         default:
           return step satisfies never;
@@ -197,8 +284,9 @@ export class Handshakes implements HandshakePort {
 
   async #askOnce(run: Run): Promise<void> {
     const { clock, ask, log } = this.#deps;
-    const { record, called, stop } = run;
+    const { record, stop } = run;
     const { handshake } = record;
+    const called = handshake.called ?? this.#reachedAt ?? { baseUrl: "http://localhost" };
     const terms = termsAsked(record);
     const validationUrl = validationUrlOf(record, handshake, called);
     const question = questionOf(occasionOf(this.#deps, record, terms), {
@@ -235,13 +323,27 @@ export class Handshakes implements HandshakePort {
     const { clock, log } = this.#deps;
     while (!run.stop.signal.aborted) {
       try {
-        const left = await this.#write(run, decision, { ...said, verdict: decision.why });
-        await (left === null ? this.#written(run, decision) : this.#tellOf(run, left));
+        await this.#decide(run, decision, { ...said, verdict: decision.why });
         return;
       } catch (error) {
         log.fact("error", "handshake.unwritten", { ...namesOf(run.record), error: String(error) });
         await sleep(clock, storeRetryMs, run.stop.signal);
       }
+    }
+  }
+
+  async #decide(
+    run: Run,
+    decision: HandshakeDecision,
+    exchange: HandshakeExchange,
+  ): Promise<Verdict | null> {
+    run.isWriting = true;
+    try {
+      const left = await this.#write(run, decision, exchange);
+      await (left === null ? this.#written(run, decision) : this.#tellOf(run, left));
+      return left;
+    } finally {
+      run.isWriting = false;
     }
   }
 
@@ -292,7 +394,7 @@ export class Handshakes implements HandshakePort {
     const level = kind === "fail" ? "warn" : "info";
     const { state } = run.record;
     log.fact(level, "handshake.decided", { ...namesOf(run.record), decision: kind, why, state });
-    if (kind === "await") run.tell({ state: "AwaitingManualAction" });
+    if (kind === "await") this.#tellByRecord(run.record);
     else await this.#tellOf(run, kind === "fail" ? { state: "Failed", why } : succeeded);
   }
 
@@ -303,47 +405,62 @@ export class Handshakes implements HandshakePort {
   }
 
   #end(run: Run, verdict: Verdict): void {
+    const { id, handshake } = run.record;
+    this.#leave(run);
+    if (this.#waits.get(id)?.code === handshake.code) this.#tell(id, verdict);
+  }
+
+  /** Those who wait for its verdict go on waiting. */
+  #leave(run: Run): void {
     const { id } = run.record;
     if (this.#runs.get(id) === run) this.#runs.delete(id);
     run.stop.abort();
-    run.tell(verdict);
+  }
+
+  #tell(id: SubscriptionId, verdict: Verdict): void {
+    this.#waits.get(id)?.tell(verdict);
+    this.#waits.delete(id);
   }
 
   #dismiss(id: SubscriptionId, why: string): void {
     const run = this.#runs.get(id);
-    if (run !== undefined) this.#end(run, { state: "Failed", why });
+    if (run !== undefined) this.#leave(run);
+    this.#tell(id, { state: "Failed", why });
   }
 
   // The validation URL.
 
   async #called(call: Call): Promise<"agreed" | "over" | "unknown"> {
     const { clock, catalog } = this.#deps;
-    const run = this.#runs.get(call.subscription);
-    const record = run?.record ?? catalog().subscription(call.subscription);
-    const handshake = record?.handshake ?? null;
-    if (record === undefined || handshake === null) return "unknown";
-    if (!isSame(call.code, handshake.code)) return "unknown";
+    const found =
+      this.#runs.get(call.subscription)?.record ?? catalog().subscription(call.subscription);
+    // It may have been written at another broker a moment ago.
+    const isKnown = found?.handshake != null && isSame(call.code, found.handshake.code);
+    const record = isKnown ? found : await this.#read(call.subscription);
+    if (record === undefined || !isAsked(record)) return "unknown";
+    if (!isSame(call.code, record.handshake.code)) return "unknown";
     const now = clock.now();
-    if (now >= handshake.until) return "over";
-    if (run === undefined || !isOpen(record.state)) {
-      return record.state === "Succeeded" ? "agreed" : "over";
-    }
+    if (now >= record.handshake.until) return "over";
+    if (!isOpen(record.state)) return record.state === "Succeeded" ? "agreed" : "over";
     if (call.isLook) return "agreed";
     const why = "The validation URL was called.";
     const decision = { kind: "succeed", allowedRate: call.allowedRate, why } as const;
     const request = `${call.method} of the validation URL`;
     const exchange = { at: now, request, answer: "200", verdict: why };
-    const left = await this.#write(run, decision, exchange);
-    if (left === null) await this.#written(run, decision);
+    const run = this.#runs.get(record.id) ?? runOf(record);
+    const left = await this.#decide(run, decision, exchange);
     return left === null || left.state === "Succeeded" ? "agreed" : "over";
   }
 
   // Inside.
 
-  #drawAnew({ id: _id, revision: _revision, ...record }: Subscription): SubscriptionDraft {
+  #drawAnew(
+    { id: _id, revision: _revision, ...record }: Subscription,
+    called: CallerUrl,
+  ): SubscriptionDraft {
     const pending = isOpen(record.state) ? (record.handshake?.pending ?? null) : null;
     const isAsked = isAskable((pending ?? record).destination);
-    const handshake = isAsked ? this.prepare(pending, record.handshake) : null;
+    const handshake = isAsked ? this.prepare(pending, record.handshake, called) : null;
     if (handshake === null) {
       return { ...record, ...pending, isActive: true, state: "Succeeded", handshake };
     }
@@ -364,12 +481,21 @@ export class Handshakes implements HandshakePort {
   }
 }
 
+const replaced = "A newer write of the subscription has replaced it.";
 const overtaken = "The subscription was replaced or deleted.";
 const succeeded: Verdict = { state: "Succeeded" };
 const stopping: Verdict = { state: "Failed", why: "The broker is stopping." };
 
 function isAsked(subscription: Subscription): subscription is Asked {
   return subscription.handshake !== null;
+}
+
+function runOf(record: Asked): Run {
+  return { record, stop: new AbortController(), isWriting: false };
+}
+
+function verdictIn({ ended }: Handshake): Verdict {
+  return ended?.isAgreed === false ? { state: "Failed", why: ended.why } : succeeded;
 }
 
 function isRefusal(error: unknown, ...codes: readonly Refusal["code"][]): boolean {

@@ -37,13 +37,17 @@ export interface HandshakePort {
    * handshakes: the settings are then active at once. The rate allowed in the handshake `before`
    * applies until this one is decided.
    */
-  prepare(pending: SubscriptionTerms | null, before?: Handshake | null): Handshake | null;
+  prepare(
+    pending: SubscriptionTerms | null,
+    before?: Handshake | null,
+    called?: CallerUrl,
+  ): Handshake | null;
   /**
-   * Asks the endpoint of a subscription that was just written. Resolves when that is decided, or
-   * waits for a person; never rejects because of the endpoint. A newer write of the same
-   * subscription ends the older handshake, as `Failed`.
+   * Has the endpoint of a subscription asked that was just written: here, or by the broker that
+   * owns it. Resolves when that is decided, or waits for a person; never rejects because of the
+   * endpoint. A newer write of the same subscription ends the older handshake, as `Failed`.
    */
-  begin(subscription: Subscription, called: CallerUrl): Promise<Verdict>;
+  begin(subscription: Subscription): Promise<Verdict>;
   /** When the endpoint is asked again; null: it is not, or is just being asked. */
   nextAskAt(subscription: Subscription): Instant | null;
   /** Starts again with a new code, also after success. Refusal: NotFound. */

@@ -100,14 +100,14 @@ async function subscribe(deps: InboxHandlerDeps, url: string, request: Request):
   const { catalog, registry, handshakes } = deps;
   const known = catalog().named({ topic: own, domainTopic: null, name: own });
   if (known !== undefined && isAt(known, url) && known.state === "Succeeded") return;
-  const handshake = handshakes.prepare(null);
+  const handshake = handshakes.prepare(null, null, { baseUrl: baseUrlOf(request) });
   const isOver = handshake === null;
   const written = await registry.putSubscription({
     ...plainSubscription,
     ...{ topic: own, name: own, destination: { kind: "webhook", url }, origin: "api", handshake },
     ...{ isActive: isOver, state: isOver ? "Succeeded" : "Creating" },
   });
-  const verdict = await handshakes.begin(written, { baseUrl: baseUrlOf(request) });
+  const verdict = await handshakes.begin(written);
   if (verdict.state !== "Failed") return;
   throw new Refusal("Conflict", `The inbox could not be subscribed: ${verdict.why}`);
 }

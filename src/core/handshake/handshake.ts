@@ -64,10 +64,11 @@ export function newHandshake(
     readonly pending: SubscriptionTerms | null;
     /** The previous one, whose allowed rate applies to the current terms. */
     readonly before: Handshake | null;
+    readonly called?: Handshake["called"];
   },
   { windowMs }: HandshakeRules,
 ): Handshake {
-  const { code, now, pending, before } = begun;
+  const { code, now, pending, before, called } = begun;
   return {
     code,
     startedAt: now,
@@ -75,6 +76,7 @@ export function newHandshake(
     pending,
     exchanges: [],
     allowedRate: before?.allowedRate ?? null,
+    ...(called !== undefined && { called }),
   };
 }
 
@@ -184,13 +186,14 @@ export function applyDecision(
       : [...handshake.exchanges, made.exchange].slice(-exchangesMax);
   switch (decision.kind) {
     case "succeed": {
-      const { allowedRate } = decision;
+      const { allowedRate, why } = decision;
+      const ended = { isAgreed: true, why };
       return {
         ...subscription,
         ...handshake.pending,
         isActive: true,
         state: "Succeeded",
-        handshake: { ...handshake, pending: null, exchanges, allowedRate },
+        handshake: { ...handshake, pending: null, exchanges, allowedRate, ended },
       };
     }
     case "await":
@@ -205,7 +208,10 @@ export function applyDecision(
       return {
         ...subscription,
         state: subscription.isActive ? "Succeeded" : "Failed",
-        handshake: { ...handshake, pending: null, exchanges, until: made.now },
+        handshake: {
+          ...{ ...handshake, pending: null, exchanges, until: made.now },
+          ended: { isAgreed: false, why: decision.why },
+        },
       };
     default:
       return decision satisfies never;
