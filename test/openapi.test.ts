@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { openapi } from "../src/control/api/openapi.ts";
 import { type Operation, type Operations, operations } from "../src/core/api/operations.ts";
-import { ErrorView, LiveEvent } from "../src/core/api/views.ts";
+import { type ChangesPage, ErrorView, LiveEvent } from "../src/core/api/views.ts";
 import { type ApiScene, jsonOf, openApiScene } from "./fixtures/api-examples.ts";
 
 interface Described {
@@ -101,7 +101,9 @@ test("refusals have a shape, and name what is wrong", async () => {
 
 test("the description is served, and each operation has a name of its own", async () => {
   const { program } = scene;
-  const served = (await (await fetch(`${program.url}/openapi.json`)).json()) as Described;
+  const answered = await fetch(`${program.url}/openapi.json`);
+  assert.match(answered.headers.get("content-encoding") ?? "", /^(br|gzip)$/);
+  const served = (await answered.json()) as Described;
   assert.deepEqual(served, JSON.parse(JSON.stringify(openapi("0.1.0"))));
   const ids = Object.values(served.paths).flatMap((path) =>
     Object.values(path).map(({ operationId }) => operationId),
@@ -110,4 +112,26 @@ test("the description is served, and each operation has a name of its own", asyn
   const page = await fetch(`${program.url}/docs`);
   assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/);
   assert.match(await page.text(), /<code>\/api\/v1\/overview<\/code>/);
+});
+
+test("lists answer what has changed since the revision that was seen", async () => {
+  const { send, examples } = scene;
+  for (const [name, key] of [
+    ["listSubscriptions", "name"],
+    ["listEndpoints", "endpoint"],
+  ] as const) {
+    const ask = async (since?: string) => {
+      const answered = await send(name, { query: since === undefined ? {} : { since } });
+      return jsonOf(answered, 200, name) as ChangesPage<Record<string, unknown>>;
+    };
+    const all = await ask();
+    assert.deepEqual([all.isWhole, all.value.length > 1], [true, true]);
+    const none = await ask(all.revision);
+    assert.deepEqual([none.isWhole, none.value, none.gone], [false, [], []]);
+    await send("closeEndpoint", examples.closeEndpoint);
+    const [closed, ...others] = (await ask(all.revision)).value;
+    assert.match(String(closed?.[key]), /waiting$/);
+    assert.deepEqual(others, []);
+    await send("openEndpoint", examples.openEndpoint);
+  }
 });

@@ -11,7 +11,8 @@ import type {
 } from "../../core/api/views.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
-import type { Ledger, QueueCount } from "../../core/ports.ts";
+import { ListChanges } from "../../core/list-changes.ts";
+import type { Clock, Ledger, QueueCount } from "../../core/ports.ts";
 import type { Request } from "../../core/request.ts";
 import { baseUrlOf } from "../../core/request.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
@@ -25,6 +26,7 @@ import { namedSubscription, namedTopic } from "./names.ts";
 import type { Handlers } from "./serve.ts";
 
 export interface CatalogDeps {
+  readonly clock: Clock;
   readonly catalog: () => LiveCatalog;
   readonly ledger: Ledger;
   readonly profile: ProfileName;
@@ -38,9 +40,15 @@ export function catalogHandlers(
   Handlers,
   "listTopics" | "listSubscriptions" | "listSubscriptionsOfTopic" | "showSubscription"
 > {
+  const run = deps.clock.now().toString(36);
+  const seen = new ListChanges<SubscriptionView>(run, ({ armId }) => armId);
   return {
     listTopics: async ({ request }) => whole(await topicViews(deps, request)),
-    listSubscriptions: async () => whole(await viewsOf(deps, deps.catalog().subscriptions)),
+    async listSubscriptions({ query }) {
+      const views = await viewsOf(deps, deps.catalog().subscriptions);
+      const { items, ...changes } = seen.answer(views, query.since);
+      return { value: items, next: null, ...changes };
+    },
     async listSubscriptionsOfTopic({ params }) {
       const { name } = namedTopic(deps.catalog(), params.topic);
       const own = deps.catalog().subscriptions.filter(({ topic }) => isSameName(topic, name));

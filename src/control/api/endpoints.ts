@@ -6,6 +6,7 @@ import type { endpointOrder } from "../../core/api/orders.ts";
 import type { Infer } from "../../core/api/schema.ts";
 import type { EndpointView, HealthView } from "../../core/api/views.ts";
 import { type Closure, healthRulesText, healthText } from "../../core/delivery/health-text.ts";
+import { ListChanges } from "../../core/list-changes.ts";
 import type { Clock, Instant, Ledger, QueueCount } from "../../core/ports.ts";
 import { answerIn } from "../../core/problems/problems.ts";
 import type { EndpointUse, Switchboard, Trouble } from "../../core/steering.ts";
@@ -32,6 +33,8 @@ export function endpointHandlers(
   deps: EndpointsDeps,
 ): Pick<Handlers, "listEndpoints" | "closeEndpoint" | "openEndpoint" | "resetEndpoint"> {
   const { operator } = deps;
+  const run = deps.clock.now().toString(36);
+  const seen = new ListChanges<EndpointView>(run, ({ endpoint }) => endpoint);
   const order =
     (act: (endpoint: string, because: string) => Promise<void>) =>
     async ({ body }: { readonly body: Infer<typeof endpointOrder> }): Promise<EndpointView> => {
@@ -43,7 +46,10 @@ export function endpointHandlers(
       );
     };
   return {
-    listEndpoints: async () => ({ value: await endpointViews(deps), next: null }),
+    async listEndpoints({ query }) {
+      const { items, ...changes } = seen.answer(await endpointViews(deps), query.since);
+      return { value: items, next: null, ...changes };
+    },
     closeEndpoint: order((endpoint, because) => operator.close(endpoint, because)),
     openEndpoint: order((endpoint, because) => operator.open(endpoint, because)),
     resetEndpoint: order((endpoint, because) => operator.reset(endpoint, because)),

@@ -4,6 +4,7 @@
 // subscription by its topic and its own name, and within a domain by `?domainTopic=` as well.
 
 import {
+  changesQuery,
   DeadLetterQuery,
   deadLetterPageQuery,
   drainOrder,
@@ -36,6 +37,7 @@ import {
 } from "./schema.ts";
 import {
   BackupView,
+  changesPage,
   DeadLetterGroup,
   DeadLetterPage,
   DeadLetterView,
@@ -129,8 +131,9 @@ export const operations = {
   listSubscriptions: {
     method: "GET",
     path: "/subscriptions",
-    summary: "All subscriptions",
-    answer: page(SubscriptionView),
+    summary: "All subscriptions, or those that have changed",
+    query: changesQuery,
+    answer: changesPage(SubscriptionView, "armId"),
   },
   showSubscription: {
     method: "GET",
@@ -235,8 +238,9 @@ export const operations = {
   listEndpoints: {
     method: "GET",
     path: "/endpoints",
-    summary: "Endpoints",
-    answer: page(EndpointView),
+    summary: "Endpoints, or those that have changed",
+    query: changesQuery,
+    answer: changesPage(EndpointView, "endpoint"),
   },
   closeEndpoint: {
     method: "POST",

@@ -39,6 +39,10 @@ const bookmark = textOf({ min: 1, max: 4_096 });
 
 export const within = object({ domainTopic: optional(name) });
 
+export const changesQuery = object({
+  since: optional(about(word, "The revision of an earlier answer. Default: all.")),
+});
+
 export const historyQuery = object({
   minutes: optional(about(wholeFrom({ min: 1, max: 1_440 }), "Default: 60.")),
 });

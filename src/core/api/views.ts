@@ -42,6 +42,23 @@ export function page<T>(items: Schema<T>): Schema<Page<T>> {
   });
 }
 
+export interface ChangesPage<T> extends Page<T> {
+  readonly revision: string;
+  readonly isWhole: boolean;
+  readonly gone: readonly string[];
+}
+
+/** A list that answers what has changed since a revision. */
+export function changesPage<T>(items: Schema<T>, key: string): Schema<ChangesPage<T>> {
+  return object({
+    value: list(items),
+    next: orNull(text),
+    revision: about(text, "To be given as `since`, for what has changed from then on."),
+    isWhole: about(truth, "Whether all are there; otherwise only those that have changed."),
+    gone: about(list(text), `Of those that are there no longer: their ${key}.`),
+  });
+}
+
 /** A page of a search that looks through so much at a time. */
 export function searchPage<T>(items: Schema<T>): Schema<SearchPage<T>> {
   return object({

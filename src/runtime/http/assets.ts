@@ -4,6 +4,7 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix, relative, sep } from "node:path";
+import { takes } from "./encodings.ts";
 
 export interface Asset {
   readonly bytes: Uint8Array;
@@ -67,13 +68,4 @@ function namesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, "/"));
-}
-
-/** Named, and not with the weight zero. */
-function takes(accepts: string, encoding: string): boolean {
-  return accepts
-    .toLowerCase()
-    .split(",")
-    .map((each) => each.split(";").map((part) => part.trim()))
-    .some(([name, weight = "q=1"]) => name === encoding && !/^q=0(\.0*)?$/.test(weight));
 }

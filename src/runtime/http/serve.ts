@@ -6,6 +6,7 @@ import type { Ids, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { type Reply, type Route, verdictOf } from "../../core/request.ts";
 import { BodyHold, type BodyRoom, hasBody, nothing, readBody } from "./body.ts";
+import { compressed } from "./compress.ts";
 import { remoteOf } from "./connections.ts";
 import { replyToFault, replyToRefusal } from "./error-reply.ts";
 import type { GuessTable } from "./guess-table.ts";
@@ -67,7 +68,9 @@ export async function serve(
     // The client has disconnected.
     if (body === null) return;
     const taken = verdict(body);
-    answer(taken instanceof Promise ? await taken : taken);
+    const reply = taken instanceof Promise ? await taken : taken;
+    const smaller = compressed(reply, headers["accept-encoding"]);
+    answer(smaller === null ? reply : await smaller);
   } catch (error) {
     answer(replyToError(context, error, { requestId, route }));
   } finally {
