@@ -128,6 +128,8 @@ export class Dispatcher {
   #holds = 0;
   /** The probe turn of an unhealthy endpoint for which expired deliveries were already removed. */
   #clearedTurn: Instant | null = null;
+  /** Deliveries since the last send that could not be sent any more. */
+  #usedUp = 0;
   #isClosed = false;
   /** Ends the current rest. */
   #endRest: (() => void) | null = null;
@@ -266,7 +268,9 @@ export class Dispatcher {
       const sinceBefore = this.#valve.beganBefore(policy.ttlMs, now);
       return { ...this.#want(expiredPageMax, now), sinceBefore };
     }
-    const window = isProbe ? 1 : Math.min(this.#window, 2 * gate.atOnce);
+    // One is enough, unless there was no attempt left for those before.
+    const probes = Math.min(this.#window, Math.max(1, 2 * this.#usedUp));
+    const window = isProbe ? probes : Math.min(this.#window, 2 * gate.atOnce);
     const ahead = Math.min(endpoint.ahead * (batch?.maxEvents ?? 1), this.#valve.ahead);
     const room = Math.min(window - mine, ahead - this.#buffer.size);
     // Claiming for every single free place would be too often; for half a window at a time it is
@@ -405,6 +409,7 @@ export class Dispatcher {
     const expired = expire({ stage, attempts, since, heldMs, policy }, now);
     if (expired === null) return true;
     const decision = this.#gather(expired, now);
+    this.#usedUp += 1;
     this.#buffer.clear(delivery);
     this.#underway.finish([settlementOf(delivery, decision, null, now)], ([counts]) => {
       if (counts) this.#report.expired(delivery, decision, now);
@@ -415,6 +420,7 @@ export class Dispatcher {
   async #send(send: Send, batch: readonly Delivery[], sentAt: Instant): Promise<void> {
     const { endpoint, policy, subscription, queue, deps, onSend } = this.#options;
     const { waitMs, lateMs } = policy.profile;
+    this.#usedUp = 0;
     this.#underway.begin(batch.length);
     endpoint.begin(sentAt);
     this.#valve.pass(batch.length, sentAt);
