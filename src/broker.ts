@@ -56,6 +56,7 @@ export async function openBroker(config: Config, outside: Outside): Promise<Brok
     async close(given) {
       ending.signal = given;
       stopping.abort();
+      rooms.endWaits();
       await opened.disposeAsync();
     },
   };
@@ -63,8 +64,8 @@ export async function openBroker(config: Config, outside: Outside): Promise<Brok
 
 /** What the file declares is active before the first event comes. */
 async function declare(config: Config, { store, azure, openLog }: RealEnvironment): Promise<void> {
-  const { topics, domains, storageAccounts, auth, profile } = config;
-  if ((topics ?? domains ?? storageAccounts) === null) return;
+  const { topics, domains, namespaces, storageAccounts, auth, profile } = config;
+  if ((topics ?? domains ?? namespaces ?? storageAccounts) === null) return;
   await applyDeclaration(
     store,
     parseDeclaration(config, { auth, profile, azure, makeKey, batch: batchDefaultsOf(config) }),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import { inboxPath } from "./control/inbox/inboxes.ts";
 import { type AzureResources, parseAzure } from "./core/azure/resources.ts";
-import type { Activity, Ledger, Log } from "./core/ports.ts";
+import type { Activity, Clock, Ledger, Log } from "./core/ports.ts";
 import type { LiveCatalog } from "./core/routing/live-catalog.ts";
 import type { Memos } from "./core/steering.ts";
 import type { Chronicle } from "./core/story/chronicle.ts";
@@ -165,6 +165,7 @@ export async function openEnvironment(
       ids,
       meter: counted,
     },
+    ...(virtual !== null && { patience: realPatience() }),
     ...{ virtual, openLog: log, openMeter: meter, telemetry, vitals, tally, tokens },
     log: failures === null ? facts : failures.beside(facts),
     chance: config.seed === null ? realChance() : seededChance(config.seed),
@@ -172,6 +173,12 @@ export async function openEnvironment(
     isModuleKey: openKeys(moduleKeys),
     ...(telemetry.tracer && { tracer: telemetry.tracer }),
   };
+}
+
+/** Who waits for an answer does not do so on the virtual clock. */
+function realPatience(): Clock["after"] {
+  const real = realClock();
+  return (ms, ring) => real.after(ms, ring);
 }
 
 function virtualClockOf(config: Config, startedAt: number): VirtualClock | null {

@@ -16,6 +16,7 @@ import type { ProfileName } from "./core/delivery/profile.ts";
 import { type HandshakeRules, handshakeRules } from "./core/handshake/handshake.ts";
 import type { Ask, CallerUrl } from "./core/handshake/question.ts";
 import type { Chance, Clock, Ids, Log, Meter, Sink, WholeStore } from "./core/ports.ts";
+import type { Receivers } from "./core/pull/receivers.ts";
 import type { Refusal } from "./core/refusal.ts";
 import type { Route } from "./core/request.ts";
 import type { Evaluations } from "./core/routing/audience.ts";
@@ -24,12 +25,15 @@ import { Directory } from "./core/routing/route.ts";
 import type { Switchboard } from "./core/steering.ts";
 import type { Chronicle } from "./core/story/chronicle.ts";
 import type { DeadLetterDestination, Subscription, SubscriptionId } from "./core/subscription.ts";
+import { splitTopicName } from "./core/topic.ts";
 import type { Tracer } from "./core/tracing/span.ts";
-import { Roster } from "./dispatch/roster.ts";
+import { PullReceivers } from "./dispatch/receivers.ts";
+import { Roster, type TopicRules } from "./dispatch/roster.ts";
 import { type ModulePublishDeps, modulePublishRoutes } from "./edge/publish.ts";
 import { followCatalog } from "./follow-catalog.ts";
 import { withNotices } from "./ingress/blob-notice.ts";
 import { logTurnedAway, publishOwn, publishRoutes, topicRoutes } from "./ingress/publish.ts";
+import { namespaceRoutes, type PullDeps, pullRoutes } from "./pull/routes.ts";
 
 /** Everything a broker needs. */
 export interface Environment {
@@ -47,6 +51,8 @@ export interface Environment {
   /** Whether it is a key of the IoT Edge module; without it there are none. */
   readonly isModuleKey?: (key: string) => boolean;
   readonly clock: Clock;
+  /** Real time, where the clock is another one. */
+  readonly patience?: Clock["after"];
   readonly chance: Chance;
   readonly ids: Ids;
   readonly log: Log;
@@ -83,6 +89,9 @@ export interface Rooms {
   watch(listener: (change: CatalogChange) => void): void;
   readonly handshakes: HandshakePort;
   readonly operator: Operator;
+  readonly receivers: Receivers;
+  /** Answers requests that wait for events, so that the listeners can close. */
+  endWaits(): void;
   readonly switchboard: Switchboard;
   /** As it was last read. */
   catalog(): LiveCatalog;
@@ -132,18 +141,29 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     },
     onLost: () => handshakes.yieldLost(),
   });
+  const rulesOfTopic = ({ topic }: Subscription): TopicRules =>
+    catalog.topic(topic) ?? {
+      profile: splitTopicName(topic).namespace === null ? null : "namespace",
+    };
   /** What has expired is no longer served, though it may still be in the catalog. */
   const serve = (subscriptions: readonly Subscription[]) => {
     const { inForce, expired } = expiry.sift(subscriptions);
     for (const subscription of inForce) {
       directory.put(subscription);
-      roster.put(subscription, catalog.topic(subscription.topic)?.profile ?? null);
+      roster.put(subscription, rulesOfTopic(subscription));
+      const topic = catalog.topic(subscription.topic);
+      if (topic !== undefined) receivers.changed({ subscription, topic });
     }
     for (const subscription of expired) {
       directory.expire(subscription);
       roster.remove(subscription.id);
+      receivers.removed(subscription);
     }
   };
+  const receivers = new PullReceivers({
+    ...{ deps, defaults: rules.defaults },
+    patience: deps.patience,
+  });
   const follower = followCatalog(async (changed) => {
     const read = await store.catalog(changed ?? undefined);
     if (isClosing) return;
@@ -156,14 +176,15 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
       handshakes.gone(subscription);
       directory.remove(subscription);
       roster.remove(subscription.id);
+      receivers.removed(subscription);
     }
     for (const subscription of read.retired ?? []) {
-      roster.retire(subscription, catalog.topic(subscription.topic)?.profile ?? null);
+      roster.retire(subscription, rulesOfTopic(subscription));
     }
     serve(subscriptions);
-    // The profile is the topic's.
-    for (const { name, profile } of topics) {
-      for (const one of directory.subscriptionsOf(name)) roster.put(one, profile);
+    // The profile is the topic's, and so is how long it keeps events.
+    for (const topic of topics) {
+      for (const one of directory.subscriptionsOf(topic.name)) roster.put(one, topic);
     }
     handshakes.noted(subscriptions);
     const records = [topics, subscriptions, gone.topics, gone.subscriptions].flat();
@@ -211,10 +232,12 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
   follower.note(null);
   await refresh();
   roster.join();
-  const publishing: ModulePublishDeps = {
+  const publishing: ModulePublishDeps & PullDeps = {
     ...deps,
     directory,
     refresh,
+    catalog: () => catalog,
+    receivers,
     auth: rules.auth,
     isOpen: () => !isClosing,
   };
@@ -222,14 +245,20 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     routes: [
       ...publishRoutes(publishing),
       ...modulePublishRoutes(publishing),
+      ...pullRoutes(publishing),
       ...handshakes.routes,
     ],
     publishOwn: (topic, event) => publishOwn(publishing, topic, event),
-    routesOf: (topic) => topicRoutes(publishing, topic),
+    routesOf: (topic) =>
+      catalog.topic(topic)?.kind === "namespace"
+        ? namespaceRoutes(publishing, topic)
+        : topicRoutes(publishing, topic),
     turnedAway: (path, refusal) => logTurnedAway(publishing, path, refusal),
     watch: (listener) => void watchers.push(listener),
     handshakes,
     operator,
+    receivers,
+    endWaits: () => receivers.close(),
     switchboard,
     catalog: () => catalog,
     directory,
@@ -245,6 +274,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     },
     async close(signal) {
       isClosing = true;
+      receivers.close();
       expiry.close();
       await handshakes.close();
       await follower.close();

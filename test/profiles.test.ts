@@ -7,7 +7,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type ProfileName, profileNames, profiles } from "../src/core/delivery/profile.ts";
+import {
+  type ChosenProfile,
+  type ProfileName,
+  profileNames,
+  profiles,
+} from "../src/core/delivery/profile.ts";
 import { startProgram } from "./fixtures/program.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 import { conformanceTable } from "./profiles/conformance.ts";
@@ -118,7 +123,7 @@ test("an event is tried on its profile's schedule until its life is over (P-4, P
   const first = [10, 30, 60, 300, 600, 1_800, 3_600].map((each) => each * second);
   const later = [...first, 3 * hour, 6 * hour, 12 * hour];
   const hourly = (count: number) => Array.from({ length: count }, () => hour);
-  const laws: Readonly<Record<ProfileName, readonly number[]>> = {
+  const laws: Readonly<Record<ChosenProfile, readonly number[]>> = {
     "preview-2017": first,
     // One attempt an hour; with the random additions the last ones fall beyond the 24 hours.
     "ga-2018": [...first, ...hourly(21)],

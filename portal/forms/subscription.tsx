@@ -5,7 +5,7 @@ import { useState } from "react";
 import type { FilterVerdict, TopicView } from "../../src/core/api/views.ts";
 import { idWords } from "../../src/core/azure/resource-id.ts";
 import { resourceForms } from "../../src/core/azure/resources.ts";
-import type { ProfileName } from "../../src/core/delivery/profile.ts";
+import type { ChosenProfile } from "../../src/core/delivery/profile.ts";
 import { deliverySchemasOf } from "../../src/core/schema/convert.ts";
 import { apiPath, ask, type Refused } from "../api.ts";
 import { Button, makeStyles, Text, tokens } from "../fluent.ts";
@@ -245,7 +245,7 @@ export function Schedule({
   const attemptsMax = numberOr(maxAttempts);
   const minutes = numberOr(ttlMinutes);
   const { played, refused, isWaiting } = useSimulation({
-    profile: profile as ProfileName,
+    profile: profile as ChosenProfile,
     destination: isWebHook({ endpointType }) ? "webhook" : "resource",
     outage: [{ fromMs: 0, untilMs: null, does: 503 }],
     deadLetter: deadLetterId.trim() !== "",

@@ -17,7 +17,12 @@ import { sayShort } from "../words.ts";
 
 const useStyles = makeStyles({ search: { marginBottom: tokens.spacingVerticalM } });
 
-const kindWords = { topic: "topic", domain: "domain", storage: "storage account" } as const;
+const kindWords = {
+  topic: "topic",
+  domain: "domain",
+  storage: "storage account",
+  namespaceTopic: "namespace topic",
+} as const;
 
 export function TopicsPage({ query }: PageProps) {
   const styles = useStyles();

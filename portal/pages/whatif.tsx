@@ -4,7 +4,7 @@
 import { useState } from "react";
 import { type SimulateOrder, simulateBacklogRange } from "../../src/core/api/orders.ts";
 import type { Simulation } from "../../src/core/api/views.ts";
-import { type ProfileName, profileNames, profiles } from "../../src/core/delivery/profile.ts";
+import { type ChosenProfile, profileNames, profiles } from "../../src/core/delivery/profile.ts";
 import { Refused } from "../api.ts";
 import { makeStyles, Text, tokens } from "../fluent.ts";
 import { numberOr } from "../forms/draft.ts";
@@ -98,7 +98,7 @@ function given(name: string, text: string): object {
 }
 
 function orderOf(draft: Draft): SimulateOrder | Refused {
-  const profile = draft.profile as ProfileName;
+  const profile = draft.profile as ChosenProfile;
   const { deadLettering, batching } = profiles[profile];
   try {
     const until = lengthIn(draft.outageMinutes, minuteMs, "outage[0].untilMs", "The outage");
@@ -139,7 +139,7 @@ export function WhatIfPage() {
   }));
   const change = (changes: Partial<Draft>) => setDraft((before) => ({ ...before, ...changes }));
   const { played, refused, isWaiting } = useSimulation(orderOf(draft));
-  const { deadLettering, batching } = profiles[draft.profile as ProfileName];
+  const { deadLettering, batching } = profiles[draft.profile as ChosenProfile];
   return (
     <>
       <PageHead

@@ -118,6 +118,7 @@ test("without any setting the defaults are in force, and cannot be changed", () 
     idleKeys: [],
     topics: null,
     domains: null,
+    namespaces: null,
     storageAccounts: null,
     serviceBusNamespaces: null,
     eventHubNamespaces: null,

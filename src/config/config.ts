@@ -35,6 +35,7 @@ export type Config = {
 const sections = [
   "topics",
   "domains",
+  "namespaces",
   "storageAccounts",
   "serviceBusNamespaces",
   "eventHubNamespaces",

@@ -160,8 +160,8 @@ ${JSON.stringify(fileExample, null, 2)}
 
 The broker applies this at every start. Applying the same file again changes nothing. What an earlier file declared
 and this one no longer does is removed, together with its waiting events; what was created over HTTP is never touched.
-Without the sections \`topics\`, \`domains\` and \`storageAccounts\` nothing is removed, so a start without the file
-is safe.
+Without the sections \`topics\`, \`domains\`, \`namespaces\` and \`storageAccounts\` nothing is removed, so a start without the
+file is safe.
 
 - \`key1\` is required while \`auth\` is on. A \`key2\` that is not given is generated once and kept.
 - \`profile\` overrides the broker's for the topic.
@@ -169,6 +169,8 @@ is safe.
   \`inboundIpRules\`, as in Event Grid, and a \`port\` of its own for clients that keep only host and port.
 - A domain takes what a topic takes, and \`autoCreateTopicWithFirstSubscription\`,
   \`autoDeleteTopicWithLastSubscription\` and \`topics\`, each of which may have \`subscriptions\`.
+- A namespace takes \`key1\`, \`key2\`, \`port\`, \`publicNetworkAccess\`, \`inboundIpRules\` and \`topics\`. Each of these takes
+  \`eventRetentionInDays\`, keys of its own and \`subscriptions\`, whose members are those of namespaces: see [pull.md](pull.md).
 - Of a subscription only \`destination\` with its \`endpointUrl\` is required. Everything else has the default of
   the profile; batching is off unless one of its two settings is given.
 - A subscription may also have \`labels\`, \`expirationTimeUtc\`, \`eventDeliverySchema\` and, in the destination's

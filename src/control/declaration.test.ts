@@ -35,12 +35,13 @@ function parse(
     profile = "azure" as ProfileName,
     makeKey = keys(),
     domains = null as unknown,
+    namespaces = null as unknown,
     storageAccounts = {} as unknown,
   } = {},
 ): Declaration {
   const azure = parseAzure({ storageAccounts });
   const rules = { auth, profile, azure, batch: batchDefaults, makeKey };
-  return parseDeclaration({ topics, domains, storageAccounts }, rules);
+  return parseDeclaration({ topics, domains, namespaces, storageAccounts }, rules);
 }
 
 function keys(): () => string {
@@ -233,7 +234,7 @@ test("a storage account is a topic of its own, with subscriptions (L-5)", () => 
   );
   assert.match(
     refused({ Letters: { key1: "k" } }, letters),
-    /^topics, domains and storage accounts must have names that differ .* "Letters" and "letters"$/,
+    /^topics, domains, namespaces and storage accounts must have names that differ .* "Letters" and "letters"$/,
   );
 });
 
@@ -561,7 +562,7 @@ test("a topic and a domain of one name are refused", () => {
   const words = refused({ SHOP: { key1: "local-key" } }, { domains: shop });
   assert.match(
     words,
-    /topics, domains and storage accounts must have names .* and have "SHOP" and "shop"/,
+    /topics, domains, namespaces and storage accounts must have names .* and have "SHOP" and "shop"/,
   );
 });
 

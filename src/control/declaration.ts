@@ -18,14 +18,17 @@ import {
   subscriptionNameRule,
 } from "../core/subscription.ts";
 import { isSameName } from "../core/text/compare.ts";
-import { checkMembers, type Members, refuseValue } from "../core/text/wording.ts";
+import { checkMembers, type Members } from "../core/text/wording.ts";
 import {
   domainTopicNameRule,
   plainTopic,
+  splitTopicName,
   type Topic,
   type TopicDraft,
   topicNameRule,
 } from "../core/topic.ts";
+import { findTwice, namedIn } from "./declared-names.ts";
+import { parseNamespace } from "./declared-namespaces.ts";
 import { logSubscription } from "./log-subscription.ts";
 import { checkTerms } from "./properties/subscription.ts";
 import { checkKey, checkTopic, newTerms, topicMembers } from "./properties/topic.ts";
@@ -44,6 +47,7 @@ export interface Declaration {
 export interface Declared {
   readonly topics: unknown;
   readonly domains: unknown;
+  readonly namespaces: unknown;
   readonly storageAccounts: unknown;
 }
 
@@ -59,16 +63,19 @@ export interface DeclarationRules {
 
 /** Refusal: InvalidSetting, naming the field as the path to it: `topics.orders.key1`. */
 export function parseDeclaration(
-  { topics, domains, storageAccounts }: Declared,
+  { topics, domains, namespaces, storageAccounts }: Declared,
   rules: DeclarationRules,
 ): Declaration {
   const inStorage = (storageAccounts ?? {}) as Readonly<Record<string, Members>>;
-  const resources = [
+  const resources: Resource[] = [
     ...namedIn(topics ?? {}, "topics", topicNameRule).map(([name, given]) =>
       parseTopic(given, { kind: "topic", name, field: `topics.${name}` }, rules),
     ),
     ...namedIn(domains ?? {}, "domains", topicNameRule).map(([name, given]) =>
       parseTopic(given, { kind: "domain", name, field: `domains.${name}` }, rules),
+    ),
+    ...namedIn(namespaces ?? {}, "namespaces", topicNameRule).flatMap(([name, given]) =>
+      parseNamespace(given, name, rules),
     ),
     ...rules.azure.storageAccounts.map((account) =>
       parseStorage(inStorage[account.key] ?? {}, account, rules),
@@ -76,7 +83,7 @@ export function parseDeclaration(
   ];
   const twice = findTwice(resources.map(({ topic }) => topic.name));
   if (twice !== null) {
-    const all = "topics, domains and storage accounts";
+    const all = "topics, domains, namespaces and storage accounts";
     const words = `${all} must have names that differ in more than letter case`;
     throw new Refusal("InvalidSetting", `${words}, and have "${twice[0]}" and "${twice[1]}"`);
   }
@@ -92,7 +99,7 @@ interface Heading {
   readonly field: string;
 }
 
-interface Resource {
+export interface Resource {
   readonly topic: DeclaredTopic;
   readonly subscriptions: readonly SubscriptionDraft[];
 }
@@ -189,41 +196,6 @@ function parseSubscriptions(
   }));
 }
 
-/** The members of an object whose names are names of resources. */
-function namedIn(value: unknown, field: string, rule: RegExp): [string, unknown][] {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw refuseValue({ field, value, allowed: "an object with a member for each" });
-  }
-  const names = Object.keys(value);
-  for (const name of names) {
-    if (rule.test(name)) continue;
-    throw refuseValue({ field: `a name in ${field}`, value: name, allowed: wordsOfRule(rule) });
-  }
-  const twice = findTwice(names);
-  if (twice !== null) {
-    const words = `${field} must have names that differ in more than letter case`;
-    throw new Refusal("InvalidSetting", `${words}, and has "${twice[0]}" and "${twice[1]}"`);
-  }
-  return Object.entries(value);
-}
-
-function wordsOfRule(rule: RegExp): string {
-  const [, least, most] = /\{(\d+),(\d+)\}/.exec(rule.source) ?? [];
-  const more = rule === domainTopicNameRule ? ", dots, underscores and tildes" : "";
-  return `${least} to ${most} letters, digits and hyphens${more}`;
-}
-
-/** Two names that differ only in letter case. */
-function findTwice(names: readonly string[]): readonly [string, string] | null {
-  const seen = new Map<string, string>();
-  for (const name of names) {
-    const other = seen.get(name.toLowerCase());
-    if (other !== undefined) return [other, name];
-    seen.set(name.toLowerCase(), name);
-  }
-  return null;
-}
-
 /** Rejects as the registry does; what was written until then stays, and is not written again. */
 export async function applyDeclaration(
   registry: Registry,
@@ -247,16 +219,23 @@ export async function applyDeclaration(
   for (const stored of catalog.topics) {
     if (stored.origin !== "file") continue;
     if (declaration.topics.some((topic) => isSameName(topic.name, stored.name))) continue;
-    const isUsed = catalog.subscriptions.some(
-      (one) => one.origin === "api" && isSameName(one.topic, stored.name),
-    );
-    if (isUsed) {
-      logLeft(log, { topic: stored.name }, "it has subscriptions that were made over HTTP");
+    const what = whatUses(catalog, stored);
+    if (what !== null) {
+      logLeft(log, { topic: stored.name }, `it has ${what} that were made over HTTP`);
       continue;
     }
     await registry.removeTopic(stored.name);
     tell(log, "removed", stored);
   }
+}
+
+function whatUses({ topics, subscriptions }: LiveCatalog, { name }: Topic): string | null {
+  const isMade = (one: Topic | Subscription) => one.origin === "api";
+  if (subscriptions.some((one) => isMade(one) && isSameName(one.topic, name))) {
+    return "subscriptions";
+  }
+  const isInside = (one: Topic) => isSameName(splitTopicName(one.name).namespace ?? "", name);
+  return topics.some((one) => isMade(one) && isInside(one)) ? "topics" : null;
 }
 
 /** Writes that are made together share a transaction; more than these wait for their turn. */
@@ -283,6 +262,7 @@ async function applyTopic(
     ...declared,
     key1: (isMadeUp.key1 && stored?.key1) || declared.key1,
     key2: (isMadeUp.key2 && stored?.key2) || declared.key2,
+    ...(declared.lockKey !== undefined && { lockKey: stored?.lockKey ?? declared.lockKey }),
     domain: declared.domain && {
       ...declared.domain,
       topics: joined(stored?.domain?.topics ?? [], declared.domain.topics),

@@ -14,7 +14,7 @@ import type { Outcome } from "./delivery/outcome.ts";
 import type { Event } from "./event.ts";
 import type { Memos, Steering } from "./steering.ts";
 import type {
-  Destination,
+  PushDestination,
   Subscription,
   SubscriptionDraft,
   SubscriptionId,
@@ -92,7 +92,10 @@ export interface Delivery {
   /** When this stage began: the publish, or the moment of giving up. */
   readonly since: Instant;
   readonly last: LastAttempt | null;
-  /** Why it is undeliverable; null in the first stage. */
+  /**
+   * Why it is undeliverable; null in the first stage, except of what a receiver got for the last
+   * time.
+   */
   readonly reason: string | null;
   readonly event: Event;
 }
@@ -132,7 +135,12 @@ export interface Claim {
   readonly nextDueAt: Instant | null;
 }
 
-export type Settlement = { readonly delivery: DeliveryId; readonly lease: number } & (
+export type Settlement = {
+  readonly delivery: DeliveryId;
+  readonly lease: number;
+  /** The lease is a receiver's lock (`Pull`), and counts only if it is in force at this time. */
+  readonly lockedAt?: Instant;
+} & (
   | { readonly kind: "gone" }
   /** The lease is given back unused; nothing else changes. */
   | { readonly kind: "back" }
@@ -195,6 +203,59 @@ export interface Store {
   onWake(listener: (wake: Wake) => void): void;
 }
 
+/**
+ * Queues from which clients fetch. The lock of a receiver is a lease that is written down: the
+ * delivery is due again when the lock ends. So it outlives every process, and whoever else uses the
+ * store sees it, too. It is settled like any other lease, and renewed by a settlement with a later
+ * due time. Nothing of such a queue is ever claimed in its first stage.
+ */
+export interface Pull {
+  /**
+   * Hands out what is available, the earliest due first, and counts it as an attempt. What is
+   * handed out for the last time gets `lastReason`. What has expired, or was handed out as often
+   * as is allowed, is left to `takeEnded`.
+   */
+  receive(subscription: SubscriptionId, want: Receive): Promise<Received>;
+  /**
+   * Leases what is not locked and is to end, so that nobody else gets it, and counts nothing. To be
+   * repeated until there is none.
+   */
+  takeEnded(subscription: SubscriptionId, want: Ending): Promise<Ended>;
+  /** For each queue, how many are locked, or released until later. */
+  locked(subscriptions: readonly SubscriptionId[], now: Instant): Promise<readonly number[]>;
+}
+
+export interface Receive {
+  readonly max: number;
+  /** At most this many characters of event text, but always at least one event. */
+  readonly charsMax: number;
+  readonly now: Instant;
+  readonly lockMs: number;
+  readonly attemptsMax: number;
+  readonly lastReason: string;
+  /** What was published then or before has expired. */
+  readonly expiredSince: Instant;
+}
+
+export interface Received {
+  readonly deliveries: readonly Delivery[];
+  /** When something is available next, if nothing else happens; null: nothing waits. */
+  readonly nextDueAt: Instant | null;
+}
+
+export interface Ending extends Pick<Receive, "now" | "expiredSince"> {
+  readonly max: number;
+  readonly leaseMs: number;
+}
+
+export interface Ended {
+  readonly deliveries: readonly Delivery[];
+  /** When the next lock of one that is to end is over. */
+  readonly nextDueAt: Instant | null;
+  /** When the oldest of those that have not expired was published. */
+  readonly oldestAt: Instant | null;
+}
+
 /** Reading and counting, for people and tests. Never changes anything and never leases. */
 export interface Ledger {
   counts(): Promise<readonly QueueCount[]>;
@@ -223,6 +284,7 @@ export interface QueueCount extends Queue {
 
 /** Everything a store does. */
 export type WholeStore = Store &
+  Pull &
   Ledger &
   Steering &
   Registry &
@@ -299,7 +361,7 @@ export interface Parcel {
   readonly trace?: Trace | null;
 }
 
-export interface Sink<D = Destination> {
+export interface Sink<D = PushDestination> {
   /**
    * Sends the events of one parcel in one request. Never rejects because of the endpoint, and
    * resolves within `waitMs`: a request still open then may continue until `lateMs`, and its result

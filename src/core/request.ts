@@ -13,6 +13,8 @@ export interface Request {
   readonly remote: string;
   /** Whether the connection uses TLS; a proxy in front may be different. */
   readonly scheme: "http" | "https";
+  /** Calls back when the client has disconnected, or has its answer. Where nobody waits: absent. */
+  readonly onGone?: (listener: () => void) => void;
 }
 
 /** A request whose body has not been read. */

@@ -48,7 +48,17 @@ export interface StorageQueueDestination {
   readonly identity?: Identity;
 }
 
-export type Destination = WebHookDestination | ResourceDestination | StorageQueueDestination;
+/** Nothing is sent: clients fetch the events (core/pull). */
+export interface PullDestination {
+  readonly kind: "pull";
+  /** How long an event that was handed out is locked (N-33). */
+  readonly lockMs: number;
+}
+
+/** Where events are sent to. */
+export type PushDestination = WebHookDestination | ResourceDestination | StorageQueueDestination;
+
+export type Destination = PushDestination | PullDestination;
 
 /** The identity to send with. Stored and shown; the credentials used are those in the file. */
 export interface Identity {
@@ -64,7 +74,10 @@ export interface DeadLetterDestination {
   readonly identity?: Identity;
 }
 
-/** A member that is null has the profile's default. */
+/**
+ * A member that is null has the profile's default. Of a pull queue: how often an event is handed
+ * out, and how long it is kept.
+ */
 export interface RetryPolicy {
   readonly maxDeliveryAttempts: number | null;
   readonly eventTimeToLiveMs: number | null;
@@ -232,6 +245,8 @@ export function endpointOf(destination: Destination): string {
     }
     case "storageQueue":
       return `${destination.resourceId}/queueServices/default/queues/${destination.queueName}`;
+    case "pull":
+      return "pull queue";
     default:
       return destination.resourceId;
   }

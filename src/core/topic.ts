@@ -1,6 +1,8 @@
 // The topic: the resource publishers post to. An event domain is a topic, too, with topics of its
 // own: each event published to it names one of them. A storage account is a topic to which only the
-// broker publishes: the events about dead-letter blobs (L-5).
+// broker publishes: the events about dead-letter blobs (L-5). A namespace holds namespace topics,
+// from which clients fetch events; both are records of their own, and `shop/orders` is the topic
+// `orders` of the namespace `shop`. No other name has a slash.
 
 import type { ProfileName } from "./delivery/profile.ts";
 import type { InputSchema } from "./event.ts";
@@ -8,7 +10,7 @@ import type { InputMapping } from "./schema/mapping.ts";
 
 /** What a caller writes; the registry adds the rest. */
 export interface TopicDraft {
-  readonly kind: "topic" | "domain" | "storage";
+  readonly kind: "topic" | "domain" | "storage" | "namespace" | "namespaceTopic";
   /** Unique in a broker, over topics of all kinds; case-insensitive. */
   readonly name: string;
   readonly key1: string;
@@ -28,6 +30,10 @@ export interface TopicDraft {
   readonly place: ArmGroup;
   /** Of a domain only. */
   readonly domain: DomainTerms | null;
+  /** Of a namespace only: what its lock tokens are signed with (N-27). Never shown. */
+  readonly lockKey?: string;
+  /** Of a namespace topic only: how long events are kept at most (N-41). */
+  readonly retentionDays?: number;
   /** What Azure's clients wrote that has no effect here, to be shown; absent: nothing. */
   readonly azure?: AzureTraits;
   /** Who manages it: only what a configuration file declared can be removed by that file. */
@@ -45,13 +51,14 @@ export interface ArmGroup {
 }
 
 export interface AzureTraits {
-  readonly sku?: { readonly name: string };
+  readonly sku?: { readonly name: string; readonly capacity?: number };
   readonly identity?: TopicIdentity;
   readonly kind?: string;
   readonly extendedLocation?: object;
   readonly dataResidencyBoundary?: string;
   readonly minimumTlsVersionAllowed?: string;
   readonly eventTypeInfo?: object;
+  readonly topicSpacesConfiguration?: object;
 }
 
 export interface TopicIdentity {
@@ -106,7 +113,33 @@ export const plainTopic = {
 /** The ARM id, which every event of the Event Grid schema carries as `topic`. */
 export function topicArmId({ kind, name, place }: Pick<TopicDraft, "kind" | "name" | "place">) {
   const group = `/subscriptions/${place.subscriptionId}/resourceGroups/${place.resourceGroup}`;
-  return `${group}/providers/${armTypes[kind]}/${name}`;
+  const { namespace, topic } = splitTopicName(name);
+  return namespace === null
+    ? `${group}/providers/${armTypes[kind]}/${name}`
+    : `${group}/providers/${armTypes.namespace}/${namespace}/topics/${topic}`;
+}
+
+/** The path to which its events are published. */
+export function publishPathOf({ kind, name }: Pick<TopicDraft, "kind" | "name">): string {
+  const { namespace, topic } = splitTopicName(name);
+  return kind === "namespaceTopic"
+    ? `/namespaces/${namespace}/topics/${topic}:publish`
+    : `/topics/${name}/api/events`;
+}
+
+/** The name of a namespace topic's record. */
+export function namespaceTopicName(namespace: string, topic: string): string {
+  return `${namespace}/${topic}`;
+}
+
+/** `namespace` is null for what is not in one. */
+export function splitTopicName(name: string): {
+  readonly namespace: string | null;
+  readonly topic: string;
+} {
+  const slash = name.indexOf("/");
+  if (slash < 0) return { namespace: null, topic: name };
+  return { namespace: name.slice(0, slash), topic: name.slice(slash + 1) };
 }
 
 /** What Azure calls each kind. */
@@ -114,4 +147,6 @@ export const armTypes: Readonly<Record<TopicDraft["kind"], string>> = {
   topic: "Microsoft.EventGrid/topics",
   domain: "Microsoft.EventGrid/domains",
   storage: "Microsoft.Storage/storageAccounts",
+  namespace: "Microsoft.EventGrid/namespaces",
+  namespaceTopic: "Microsoft.EventGrid/namespaces/topics",
 };

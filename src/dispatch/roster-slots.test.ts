@@ -117,14 +117,14 @@ test("a new destination of another slot gets nothing before the old one's sends 
   await publish(["a", "b"], [own]);
   const changed = { ...own, destination: there, slot: slotOf(here) };
   mine.add(slotOf(there));
-  roster.put(changed, null);
+  roster.put(changed, { profile: null });
   await advance(1_000);
   assert.deepEqual(handed, []);
   first.give(200);
   await advance(0);
   assert.deepEqual(handed, [[own.id, slotOf(there)]]);
   assert.deepEqual(sent(), ["here a"]);
-  roster.put({ ...changed, slot: slotOf(there) }, null);
+  roster.put({ ...changed, slot: slotOf(there) }, { profile: null });
   await advance(0);
   assert.deepEqual(sent(), ["here a", "there b"]);
 });

@@ -15,7 +15,8 @@ import type { HealthRules } from "../core/delivery/health.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
 import { type PolicyDefaults, policyOf } from "../core/delivery/policy.ts";
 import { type Profile, type ProfileName, profiles } from "../core/delivery/profile.ts";
-import type { Instant, Sink, Stage, Wake } from "../core/ports.ts";
+import type { Instant, Pull, Sink, Stage, Wake } from "../core/ports.ts";
+import { namespaceDefaults, pullRulesOf } from "../core/pull/pull-rules.ts";
 import type { Memos, OwnSwitchboard } from "../core/steering.ts";
 import type { DeadLetterDestination, Subscription, SubscriptionId } from "../core/subscription.ts";
 import { sleep } from "../core/text/time.ts";
@@ -23,11 +24,14 @@ import { type DispatchDeps, Dispatcher, type DispatcherOptions } from "./dispatc
 import { Endpoint } from "./endpoint.ts";
 import { EndpointPool, type SharedEndpoint } from "./endpoint-pool.ts";
 import { HealthMemory } from "./health-memory.ts";
+import { QueueKeeper } from "./queue-keeper.ts";
 import { SlotLoads } from "./slot-loads.ts";
 import { storeRetryMs } from "./underway.ts";
 
 export interface RosterOptions {
-  readonly deps: DispatchDeps & { readonly store: Memos & { readonly ownership: Ownership } };
+  readonly deps: DispatchDeps & {
+    readonly store: Memos & Pull & { readonly ownership: Ownership };
+  };
   readonly sink: Sink;
   /** Where dead letters go; null if there is no sink for them. */
   readonly deadLetterSink: Sink<DeadLetterDestination> | null;
@@ -58,10 +62,19 @@ type QueueOptions = Pick<
   "send" | "endpoint" | "batch" | "sendsMax" | "flowState" | "onEmpty"
 > & { readonly stage: Stage };
 
+/** What a subscription takes over from its topic. */
+export interface TopicRules {
+  readonly profile: ProfileName | null;
+  readonly retentionDays?: number | undefined;
+}
+
+/** Who serves one queue: it sends what waits there, or keeps it for those who fetch. */
+type QueueServer = Pick<Dispatcher, "wake" | "steer" | "hold" | "hasten" | "close" | "breakOff">;
+
 /** A subscription as it was last put, whoever serves it. */
 interface Known {
   readonly subscription: Subscription;
-  readonly topicProfile: ProfileName | null;
+  readonly topic: TopicRules;
   /** Deleted, with dead letters that are yet to be written (L-1). */
   readonly isRetired: boolean;
 }
@@ -73,8 +86,9 @@ interface Served {
   /** What the dispatchers were started with: a change of any of it replaces them. */
   readonly profile: ProfileName;
   readonly terms: string;
-  readonly shared: SharedEndpoint;
-  readonly dispatchers: Readonly<Record<Stage, Dispatcher>>;
+  /** Null: nothing is sent, and clients fetch. */
+  readonly shared: SharedEndpoint | null;
+  readonly dispatchers: Readonly<Record<Stage, QueueServer>>;
 }
 
 export class Roster implements OwnSwitchboard, SlotListener {
@@ -88,7 +102,7 @@ export class Roster implements OwnSwitchboard, SlotListener {
   readonly #healths: HealthMemory;
   readonly #loads: SlotLoads;
   /** Stopped dispatchers whose last sends are still in flight. */
-  readonly #leaving = new Map<Dispatcher, Promise<void>>();
+  readonly #leaving = new Map<QueueServer, Promise<void>>();
   /** Gained, while what is known of their endpoints is read. */
   readonly #unready = new Set<Slot>();
   /** Subscriptions that are being handed over. */
@@ -120,13 +134,13 @@ export class Roster implements OwnSwitchboard, SlotListener {
    * Brings the dispatchers of one subscription in line with its record. Some changes do not concern
    * them: its handshake, its filter.
    */
-  put(subscription: Subscription, topicProfile: ProfileName | null): void {
+  put(subscription: Subscription, topic: TopicRules): void {
     const { id, isActive } = subscription;
     if (!isActive) {
       this.remove(id);
       return;
     }
-    const known = { subscription, topicProfile, isRetired: false };
+    const known = { subscription, topic, isRetired: false };
     this.#known.set(id, known);
     this.#serve(known);
   }
@@ -137,8 +151,8 @@ export class Roster implements OwnSwitchboard, SlotListener {
   }
 
   /** It was deleted, and has dead letters that are yet to be written. */
-  retire(subscription: Subscription, topicProfile: ProfileName | null): void {
-    const known = { subscription, topicProfile, isRetired: true };
+  retire(subscription: Subscription, topic: TopicRules): void {
+    const known = { subscription, topic, isRetired: true };
     this.#known.set(subscription.id, known);
     this.#serve(known);
   }
@@ -160,13 +174,13 @@ export class Roster implements OwnSwitchboard, SlotListener {
     return this.#ownership.isMine(slot) && !this.#unready.has(slot);
   }
 
-  #serveActive({ subscription, topicProfile }: Known): void {
+  #serveActive({ subscription, topic }: Known): void {
     const { id } = subscription;
-    const profile = topicProfile ?? this.#options.profile;
+    const profile = topic.profile ?? this.#options.profile;
     const served = this.#served.get(id);
     const isSameProfile = served?.profile === profile;
     if (isSameProfile && served.subscription === subscription) return;
-    const terms = termsOf(subscription);
+    const terms = termsOf(subscription, topic);
     if (isSameProfile && served.terms === terms) {
       served.subscription = subscription;
       served.dispatchers.deliver.steer(subscription);
@@ -174,23 +188,26 @@ export class Roster implements OwnSwitchboard, SlotListener {
       return;
     }
     // Joined before the old ones leave: an endpoint that both use keeps its health and rate.
-    const shared = this.#pool.join(subscription, profile);
+    const isPulled = subscription.destination.kind === "pull";
+    const shared = isPulled ? null : this.#pool.join(subscription, profile);
     if (served !== undefined) this.#dismiss(served);
-    const dispatchers = this.#start(subscription, profile, shared.endpoint);
+    const dispatchers = {
+      deliver: this.#start(subscription, topic, shared?.endpoint),
+      deadLetter: this.#open(subscription, topic, this.#deadLetterQueue(subscription)),
+    };
     const placed = { subscription, profile, terms, shared, dispatchers };
     this.#served.set(id, placed);
     this.#setRate(placed);
-    if (served !== undefined) {
+    if (served?.shared != null) {
       if (served.shared !== shared) this.#pool.setRate(served.shared, id, undefined);
       this.#pool.leave(served.shared);
     }
   }
 
-  #serveRetired({ subscription, topicProfile }: Known): void {
+  #serveRetired({ subscription, topic }: Known): void {
     const { id } = subscription;
     if (this.#retired.has(id)) return;
-    const profile = profiles[topicProfile ?? this.#options.profile];
-    const dispatcher = this.#open(subscription, profile, {
+    const dispatcher = this.#open(subscription, topic, {
       ...this.#deadLetterQueue(subscription),
       onEmpty: () => {
         this.#known.delete(id);
@@ -201,7 +218,7 @@ export class Roster implements OwnSwitchboard, SlotListener {
   }
 
   /** Its dispatchers take nothing more; `leave`: what becomes of its endpoint. */
-  #stop(id: SubscriptionId, leave: (shared: SharedEndpoint) => void): readonly Dispatcher[] {
+  #stop(id: SubscriptionId, leave: (shared: SharedEndpoint) => void): readonly QueueServer[] {
     const retired = this.#retired.get(id);
     if (retired !== undefined) {
       this.#retired.delete(id);
@@ -212,8 +229,10 @@ export class Roster implements OwnSwitchboard, SlotListener {
     if (served === undefined) return [];
     this.#served.delete(id);
     this.#dismiss(served);
-    this.#pool.setRate(served.shared, id, undefined);
-    leave(served.shared);
+    if (served.shared !== null) {
+      this.#pool.setRate(served.shared, id, undefined);
+      leave(served.shared);
+    }
     return Object.values(served.dispatchers);
   }
 
@@ -286,7 +305,7 @@ export class Roster implements OwnSwitchboard, SlotListener {
     return this.#loads.rates(this.#options.deps.clock.now());
   }
 
-  #stopSlots(slots: readonly Slot[]): readonly Dispatcher[] {
+  #stopSlots(slots: readonly Slot[]): readonly QueueServer[] {
     const isGone = new Set(slots);
     for (const slot of slots) this.#loads.forget(slot);
     this.#options.onLost?.();
@@ -297,7 +316,7 @@ export class Roster implements OwnSwitchboard, SlotListener {
       );
   }
 
-  async #left(dispatchers: readonly Dispatcher[]): Promise<void> {
+  async #left(dispatchers: readonly QueueServer[]): Promise<void> {
     await Promise.all(dispatchers.map((dispatcher) => this.#leaving.get(dispatcher)));
   }
 
@@ -372,30 +391,39 @@ export class Roster implements OwnSwitchboard, SlotListener {
     for (const dispatcher of Object.values(dispatchers)) this.#close(dispatcher);
   }
 
-  #close(dispatcher: Dispatcher): void {
+  #close(dispatcher: QueueServer): void {
     const left = dispatcher.close().then(() => void this.#leaving.delete(dispatcher));
     this.#leaving.set(dispatcher, left);
   }
 
   #start(
     subscription: Subscription,
-    profileName: ProfileName,
-    endpoint: Endpoint,
-  ): Served["dispatchers"] {
-    const { sink, sendsMax } = this.#options;
-    const profile = profiles[profileName];
-    return {
-      deliver: this.#open(subscription, profile, {
-        stage: "deliver",
-        send: (parcel, limits) => sink.send(parcel, subscription.destination, limits),
-        endpoint,
-        batch: profile.batching ? subscription.batch : null,
-        sendsMax,
-        flowState: subscription,
-      }),
-      deadLetter: this.#open(subscription, profile, this.#deadLetterQueue(subscription)),
-    };
+    topic: TopicRules,
+    endpoint: Endpoint | undefined,
+  ): QueueServer {
+    const { deps, defaults, sink, sendsMax } = this.#options;
+    const { destination } = subscription;
+    if (destination.kind === "pull" || endpoint === undefined) {
+      const rules = pullRulesOf(subscription, topic, defaults);
+      return new QueueKeeper({ subscription, rules, deps, onBroken: this.#onBroken });
+    }
+    return this.#open(subscription, topic, {
+      stage: "deliver",
+      send: (parcel, limits) => sink.send(parcel, destination, limits),
+      endpoint,
+      batch: this.#profileOf(topic).batching ? subscription.batch : null,
+      sendsMax,
+      flowState: subscription,
+    });
   }
+
+  #profileOf({ profile }: TopicRules): Profile {
+    return profiles[profile ?? this.#options.profile];
+  }
+
+  readonly #onBroken = () => {
+    this.#broken += 1;
+  };
 
   #deadLetterQueue({ name, deadLetter }: Subscription): QueueOptions {
     const { deps, deadLetterSink } = this.#options;
@@ -411,8 +439,11 @@ export class Roster implements OwnSwitchboard, SlotListener {
     };
   }
 
-  #open(subscription: Subscription, profile: Profile, queue: QueueOptions): Dispatcher {
-    const { deps, defaults, onDrained } = this.#options;
+  #open(subscription: Subscription, topic: TopicRules, queue: QueueOptions): Dispatcher {
+    const { deps, onDrained, defaults: usual } = this.#options;
+    const profile = this.#profileOf(topic);
+    const isInNamespace = profile.name === "namespace";
+    const defaults = isInNamespace ? namespaceDefaults(topic, usual) : usual;
     const slot = servingSlot(subscription);
     return new Dispatcher({
       ...queue,
@@ -423,24 +454,22 @@ export class Roster implements OwnSwitchboard, SlotListener {
       policy: policyOf(subscription, profile, defaults),
       deps,
       onDrained: () => onDrained?.(subscription.id),
-      onBroken: () => {
-        this.#broken += 1;
-      },
+      onBroken: this.#onBroken,
     });
   }
 
   #setRate({ subscription: { id, handshake }, shared }: Served): void {
-    this.#pool.setRate(shared, id, handshake?.allowedRate ?? undefined);
+    if (shared !== null) this.#pool.setRate(shared, id, handshake?.allowedRate ?? undefined);
   }
 }
 
 /** What a dispatcher uses of a subscription. */
-function termsOf(subscription: Subscription): string {
+function termsOf(subscription: Subscription, { retentionDays }: TopicRules): string {
   const { revision, slot, state, handshake, filter, labels, expiresAt, origin, ...rest } =
     subscription;
   // For a pause or drain a dispatcher is steered, not replaced.
   const { flow, pauses, ...seen } = rest;
-  return JSON.stringify(seen);
+  return JSON.stringify([seen, retentionDays]);
 }
 
 /** Dead-letter stores have a schedule and a limit of their own (L-4), and no health. */

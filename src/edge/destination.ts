@@ -252,6 +252,8 @@ export function renderModuleDestination(
     const topic = forward !== undefined && { topicName: forward.topicName };
     return { endpointType, properties: { endpointUrl: url, ...topic, ...shownBatch } };
   }
+  // Only namespaces have them, and the module has no namespaces.
+  if (destination.kind === "pull") return { endpointType: "Pull", properties: {} };
   const { endpointType } = resourceForms[destination.kind];
   if (destination.kind !== "storageQueue") return { endpointType, properties: {} };
   return { endpointType, properties: { queueName: destination.queueName } };

@@ -13,9 +13,9 @@ import {
 } from "../../test/fixtures/destination.ts";
 import { type RabbitMq, startRabbitMq } from "../../test/fixtures/rabbitmq.ts";
 import { freePort, type Scope } from "../../test/fixtures/webhook.ts";
-import type { Destination } from "../core/subscription.ts";
+import type { PushDestination } from "../core/subscription.ts";
 
-sinkContract("a queue of an AMQP broker", async (deps): Promise<SinkWorld<Destination>> => {
+sinkContract("a queue of an AMQP broker", async (deps): Promise<SinkWorld<PushDestination>> => {
   const own: (() => unknown)[] = [];
   const bus = await startBus({ after: (end) => own.push(end) });
   const serviceBusNamespaces = {
@@ -55,7 +55,7 @@ after(async () => {
   for (const end of ends) await end();
 });
 
-const queue = (name: string): Destination => ({
+const queue = (name: string): PushDestination => ({
   kind: "serviceBusQueue",
   resourceId: resourceIds.busQueue("bus", name),
 });
@@ -94,7 +94,7 @@ test("a queue of RabbitMQ gets the message that Service Bus would get (C-1)", as
 
 test("a topic is an address of its own: in RabbitMQ an exchange", async (t) => {
   const { send } = open(t, { amqp: rabbit.url, ...addresses });
-  const topic = (name: string): Destination => ({
+  const topic = (name: string): PushDestination => ({
     kind: "serviceBusTopic",
     resourceId: resourceIds.busTopic("bus", name),
   });

@@ -12,7 +12,7 @@ import {
 } from "../core/azure/resources.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Activity, Clock, Sink } from "../core/ports.ts";
-import type { Destination } from "../core/subscription.ts";
+import type { PushDestination } from "../core/subscription.ts";
 import { openAmqpBroker } from "./amqp-broker.ts";
 import { openEventHubs } from "./azure/event-hub.ts";
 import { openServiceBus } from "./azure/servicebus.ts";
@@ -39,7 +39,7 @@ export interface DestinationOptions {
   readonly azure: AzureResources;
 }
 
-export interface Destinations extends Sink<Destination> {
+export interface Destinations extends Sink<PushDestination> {
   /**
    * Aborts everything in flight. Closing connections may take a moment, or until the signal aborts.
    */

@@ -52,7 +52,7 @@ export function authorize(
 }
 
 /** The scheme in lower case, and the rest. */
-function authorizationOf({ headers }: RequestHead) {
+export function authorizationOf({ headers }: RequestHead) {
   const text = (headers.authorization ?? "").toString().trim();
   const blank = text.indexOf(" ");
   return blank < 0
@@ -66,7 +66,7 @@ interface Credentials {
 }
 
 /** In the header, or else in the query, whose names are case-insensitive. */
-function given({ headers, query }: RequestHead, name: string): Credentials | undefined {
+export function given({ headers, query }: RequestHead, name: string): Credentials | undefined {
   const header = headers[name];
   const inHeader = Array.isArray(header) ? header[0] : header;
   if (inHeader !== undefined) return checkGiven(name, { value: inHeader, isInQuery: false });
@@ -122,7 +122,7 @@ function checkToken(topic: Topic, request: RequestHead, text: string, now: Insta
   return `sas ${signer.name}`;
 }
 
-async function checkBearer(token: string, { whyNoBearer }: AuthDeps): Promise<Credential> {
+export async function checkBearer(token: string, { whyNoBearer }: AuthDeps): Promise<Credential> {
   if (token === "") throw refuse("The bearer token is empty.");
   if (whyNoBearer === undefined) throw refuse("This broker takes no bearer tokens.");
   const why = await whyNoBearer(token);
@@ -130,7 +130,7 @@ async function checkBearer(token: string, { whyNoBearer }: AuthDeps): Promise<Cr
   return "bearer";
 }
 
-function refuse(words: string): Refusal {
+export function refuse(words: string): Refusal {
   return new Refusal("Unauthorized", words);
 }
 
@@ -144,7 +144,7 @@ interface Locks {
 /** A topic's record is a new value after each change, so a cache keyed by it cannot be stale. */
 const locks = new WeakMap<Topic, Locks>();
 
-function locksOf(topic: Topic): Locks {
+export function locksOf(topic: Topic): Locks {
   const known = locks.get(topic);
   if (known !== undefined) return known;
   const { key1, key2 } = topic;
@@ -180,7 +180,7 @@ function padded(key: string): Buffer {
  * The time this takes says nothing about the keys: buffers of one length are compared to the last
  * byte, and the second comparison is made even if the first has succeeded.
  */
-function keyOf(topic: Topic, value: string): "key1" | "key2" | null {
+export function keyOf(topic: Topic, value: string): "key1" | "key2" | null {
   if (Buffer.byteLength(value) > keyBytesMax) return null;
   const { key1, key2 } = locksOf(topic);
   const ours = padded(value);

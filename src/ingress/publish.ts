@@ -22,13 +22,13 @@ import type { Directory, DirectoryEntry } from "../core/routing/route.ts";
 import { type Content, readCloudEventRequest } from "../core/schema/binding.ts";
 import { readCustomEvents } from "../core/schema/custom.ts";
 import { readEventGridEvents } from "../core/schema/eventgrid.ts";
-import { publishLimits } from "../core/schema/limits.ts";
+import { type PublishLimits, publishLimits } from "../core/schema/limits.ts";
 import { type Reading, schemaNames } from "../core/schema/reading.ts";
 import type { Chronicle } from "../core/story/chronicle.ts";
 import { shownAs } from "../core/text/wording.ts";
 import { type Topic, topicArmId } from "../core/topic.ts";
 import type { Tracer } from "../core/tracing/span.ts";
-import { type AuthDeps, authorize } from "./auth.ts";
+import { type AuthDeps, authorize, type Credential } from "./auth.ts";
 import { openContent } from "./content.ts";
 import { measureAccepted, measureRefused } from "./measure.ts";
 import { checkNetwork } from "./network.ts";
@@ -70,6 +70,17 @@ export interface Manner {
   readonly isOpenTo?: (request: RequestHead) => boolean;
   /** Refuses events that were read and are not acceptable. */
   readonly check?: (published: readonly Published[]) => void;
+  /** Of a topic in a namespace, which is published to in its own way only (pull/). */
+  readonly namespace?: NamespaceManner;
+}
+
+export interface NamespaceManner {
+  /** Has the firewall. */
+  readonly record: Topic;
+  readonly authorize: (topic: Topic, head: RequestHead) => Credential | Promise<Credential>;
+  readonly limits: PublishLimits;
+  /** The answer to what was accepted. */
+  readonly reply: Reply;
 }
 
 const serviceManner: Manner = { stampOf: armIdOf, asModule: false };
@@ -116,7 +127,7 @@ export function judgePublish(
   asked: { readonly name: string; readonly head: RequestHead; readonly manner: Manner },
 ): TakeBody | Promise<TakeBody> {
   const { name, head, manner } = asked;
-  const topic = findEntry(deps, name)?.topic;
+  const topic = findEntry(deps, name, manner)?.topic;
   const { clock, tracer } = deps;
   const tracing = tracer && new PublishTracing(tracer, head, clock.now());
   const fail = (error: unknown): never => {
@@ -131,25 +142,27 @@ export function judgePublish(
     async (body) => {
       try {
         // The topic may have gone while the body came.
-        const entry = findOpen(deps, name);
+        const entry = findOpen(deps, name, manner);
         checkVersion(head);
         checkChannel(head);
         const request = { ...head, body };
         await accept(deps, { entry, request, manner, acceptedWith, tracing, judge });
         tracing?.end(clock.now(), null, entry.topic.name);
-        return accepted;
+        return manner.namespace?.reply ?? accepted;
       } catch (error) {
         return fail(error);
       }
     };
+  const { namespace } = manner;
   const judge = (topic: Topic) => {
-    checkNetwork(topic, head);
+    checkNetwork(namespace?.record ?? topic, head);
     if (!deps.auth) checkPage(head);
     const isOpen = !deps.auth || (!topic.disableLocalAuth && manner.isOpenTo?.(head) === true);
-    return isOpen ? "none" : authorize(topic, head, deps);
+    if (isOpen) return "none";
+    return namespace?.authorize(topic, head) ?? authorize(topic, head, deps);
   };
   try {
-    const credential = judge(findOpen(deps, name).topic);
+    const credential = judge(findOpen(deps, name, manner).topic);
     return typeof credential === "string"
       ? takeWith(credential)
       : credential.then(takeWith).catch(fail);
@@ -162,15 +175,15 @@ export function judgePublish(
  * Where nobody is asked for a key, a page in a browser on this machine could publish. Refusal:
  * Forbidden.
  */
-function checkPage(head: RequestHead): void {
+export function checkPage(head: RequestHead): void {
   const why = whyAstray(head, { isLocal: isFromPage(head) });
   if (why !== null) throw new Refusal("Forbidden", why);
 }
 
 /** Refusals: Unavailable, NotFound. */
-function findOpen(deps: PublishDeps, name: string): DirectoryEntry {
+function findOpen(deps: PublishDeps, name: string, manner: Manner): DirectoryEntry {
   if (!deps.isOpen()) throw refuseStopping();
-  const entry = findEntry(deps, name);
+  const entry = findEntry(deps, name, manner);
   if (entry === undefined) throw refuseTopic(name);
   return entry;
 }
@@ -204,13 +217,15 @@ async function accept(deps: PublishDeps, asking: Asking) {
   const { entry, request, manner, acceptedWith, tracing, judge } = asking;
   const { topic } = entry;
   const now = deps.clock.now();
-  const content = openContent(request, publishLimits.requestBytesMax);
+  const limits = manner.namespace?.limits ?? publishLimits;
+  const content = openContent(request, limits.requestBytesMax);
   const given = read(topic, request.headers, content, {
     ...readingOf(deps, topic, now),
     topicArmId: manner.stampOf(topic),
     asModule: manner.asModule,
     trace: traceIn(request),
     hops: hopsIn(request.headers[hopsHeader]),
+    limits,
   });
   manner.check?.(given);
   const published = tracing?.adopt(topic.name, given) ?? given;
@@ -220,7 +235,7 @@ async function accept(deps: PublishDeps, asking: Asking) {
 
 /** An event that the broker itself has made, of the Event Grid schema; our own id of it. */
 export async function publishOwn(deps: PublishDeps, name: string, event: object): Promise<string> {
-  const entry = findOpen(deps, name);
+  const entry = findOpen(deps, name, serviceManner);
   const now = deps.clock.now();
   const text = JSON.stringify([event]);
   const published = readEventGridEvents(text, readingOf(deps, entry.topic, now));
@@ -371,9 +386,14 @@ function checkChannel({ headers }: RequestHead): void {
 }
 
 /** Only the broker itself publishes events of a storage account. */
-function findEntry({ directory }: PublishDeps, name: string): DirectoryEntry | undefined {
+function findEntry(
+  { directory }: PublishDeps,
+  name: string,
+  { namespace }: Manner = serviceManner,
+): DirectoryEntry | undefined {
   const entry = directory.entry(name);
-  return entry?.topic.kind === "storage" ? undefined : entry;
+  const kinds = namespace === undefined ? ["topic", "domain"] : ["namespaceTopic"];
+  return kinds.includes(entry?.topic.kind ?? "") ? entry : undefined;
 }
 
 /**
@@ -386,7 +406,7 @@ function describe(deps: PublishDeps, name: string): Reply {
   return { status: 200, headers: { allow: "POST, OPTIONS", "aeg-input-event-schema": schema } };
 }
 
-function refuseStopping(): Refusal {
+export function refuseStopping(): Refusal {
   return new Refusal("Unavailable", "The broker is stopping.", { retryAfterMs: restartMs });
 }
 

@@ -16,10 +16,14 @@ import type {
   Claim,
   Delivery,
   DeliveryId,
+  Ended,
+  Ending,
   Instant,
   LastAttempt,
   Queue,
   QueueCount,
+  Receive,
+  Received,
   RecordNames,
   Routed,
   RoutedBy,
@@ -30,6 +34,7 @@ import type {
   Want,
   WholeStore,
 } from "../core/ports.ts";
+import { receivedOutcome } from "../core/pull/pull-rules.ts";
 import { Refusal } from "../core/refusal.ts";
 import { routingMark } from "../core/routing/routing-mark.ts";
 import type { Memo, SkipStep } from "../core/steering.ts";
@@ -146,6 +151,8 @@ export class MemoryStore implements WholeStore {
   #settleOne(settlement: Settlement): boolean {
     const row = this.#rows.get(rowKey(settlement.delivery));
     if (row === undefined || row.lease !== settlement.lease) return false;
+    const { lockedAt } = settlement;
+    if (lockedAt !== undefined && row.dueAt <= lockedAt) return false;
     const isOpen = this.#subscriptions.has(row.id.subscription);
     if (settlement.kind === "due" && settlement.stage === "deliver" && !isOpen) return false;
     switch (settlement.kind) {
@@ -178,6 +185,70 @@ export class MemoryStore implements WholeStore {
 
   onWake(listener: (wake: Wake) => void): void {
     this.#wakeListeners.push(listener);
+  }
+
+  // Pull.
+
+  async receive(subscription: SubscriptionId, want: Receive): Promise<Received> {
+    const queue = { subscription, stage: "deliver" } as const;
+    const { now, lockMs, attemptsMax, lastReason } = want;
+    const handed: Row[] = [];
+    let chars = 0;
+    for (const row of this.#line(queue)) {
+      if (row.dueAt > now) break;
+      if (row.reason !== null || row.since <= want.expiredSince) continue;
+      if (row.attempts >= attemptsMax) {
+        row.reason = lastReason;
+        continue;
+      }
+      const size = row.event.text.length;
+      if (handed.length >= want.max || (chars > 0 && chars + size > want.charsMax)) break;
+      chars += size;
+      handed.push(row);
+    }
+    for (const row of handed) {
+      const number = row.attempts + 1;
+      row.attempts = number;
+      row.last = { at: now, number, outcome: receivedOutcome, status: null };
+      row.reason = number >= attemptsMax ? lastReason : null;
+      this.#lock(row, now + lockMs);
+    }
+    if (handed.length > 0) this.#wake(queue, now + lockMs);
+    const next = this.#line(queue).find(
+      ({ reason, since }) => reason === null && since > want.expiredSince,
+    );
+    return { deliveries: handed.map(handedOut), nextDueAt: next?.dueAt ?? null };
+  }
+
+  async takeEnded(subscription: SubscriptionId, want: Ending): Promise<Ended> {
+    const { now, expiredSince, leaseMs } = want;
+    const line = this.#line({ subscription, stage: "deliver" });
+    const isToEnd = ({ reason, since }: Row) => reason !== null || since <= expiredSince;
+    const taken = line.filter((row) => isToEnd(row) && row.dueAt <= now).slice(0, want.max);
+    for (const row of taken) this.#lock(row, now + leaseMs);
+    const next = line.find((row) => isToEnd(row) && !taken.includes(row));
+    const lives = line.filter((row) => !isToEnd(row)).map(({ since }) => since);
+    return {
+      deliveries: taken.map(handedOut),
+      nextDueAt: next?.dueAt ?? null,
+      oldestAt: lives.length === 0 ? null : Math.min(...lives),
+    };
+  }
+
+  async locked(subscriptions: readonly SubscriptionId[], now: Instant): Promise<readonly number[]> {
+    return subscriptions.map((subscription) => {
+      const line = this.#line({ subscription, stage: "deliver" });
+      return line.filter(({ dueAt }) => dueAt > now).length;
+    });
+  }
+
+  /** Leased until then, for whoever asks. */
+  #lock(row: Row, until: Instant): void {
+    this.#dequeue(row);
+    row.lease = ++this.#leasesMade;
+    row.leasedUntil = null;
+    row.dueAt = until;
+    this.#enqueue(row);
   }
 
   // Reading.
@@ -417,6 +488,10 @@ export class MemoryStore implements WholeStore {
     this.#revisionsMade += 1;
     return this.#revisionsMade;
   }
+}
+
+function handedOut(row: Row): Delivery {
+  return { ...look(row), lease: row.lease, leasedUntil: row.dueAt };
 }
 
 function look(row: Row): Seen {

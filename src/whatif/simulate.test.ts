@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { SimulateOrder } from "../core/api/orders.ts";
 import { healthRules } from "../core/delivery/health.ts";
-import { type ProfileName, profileNames, profiles } from "../core/delivery/profile.ts";
+import { type ChosenProfile, profileNames, profiles } from "../core/delivery/profile.ts";
 import { additionMsMax, additionShareMax } from "../core/delivery/retry.ts";
 import { Refusal } from "../core/refusal.ts";
 import { simulate } from "./simulate.ts";
@@ -32,14 +32,14 @@ test("an endpoint that is well gets the event at once (D-3)", async () => {
 
 test("each profile's schedule is what is simulated (P-4, P-5, P-6)", async () => {
   const first = [0, 10, 40, 100, 400, 1000, 2800, 6400];
-  const law: Partial<Record<ProfileName, readonly number[]>> = {
+  const law: Partial<Record<ChosenProfile, readonly number[]>> = {
     "preview-2017": first,
     azure: [...first, 17_200, 38_800, 82_000],
     "iot-edge": [0, 60, 660, 1260, 1860, 2460, 3060, 3660, 4260, 4860, 5460, 6060, 6660],
   };
   for (const [profile, seconds] of Object.entries(law)) {
     assert.deepEqual(
-      await times({ profile: profile as ProfileName, outage: always(500) }),
+      await times({ profile: profile as ChosenProfile, outage: always(500) }),
       seconds,
       profile,
     );

@@ -16,7 +16,7 @@ import type { Chance, Instant, Sink } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import {
   type DeadLetterDestination,
-  type Destination,
+  type PushDestination,
   plainSubscription,
   type SubscriptionDraft,
 } from "../core/subscription.ts";
@@ -73,7 +73,7 @@ export async function simulate(order: unknown, deps: SimulationDeps = {}): Promi
         },
       },
     },
-    sink: scriptedSink<Destination>(clock, outage, {
+    sink: scriptedSink<PushDestination>(clock, outage, {
       ...{ status: 200, answerMs },
       onSend: (at) => requests.push(at),
     }),
@@ -88,7 +88,7 @@ export async function simulate(order: unknown, deps: SimulationDeps = {}): Promi
   });
   await store.putTopic({ ...plainTopic, name: topic, key1: "", key2: "", origin: "api" });
   const subscription = await store.putSubscription(draftOf(plan));
-  roster.put(subscription, plan.profile);
+  roster.put(subscription, plan);
   const text = "x".repeat(plan.eventBytes);
   for (const at of publishTimes(plan)) {
     await clock.run(at, isOver);

@@ -11,6 +11,7 @@ import type { SubscriptionId } from "../../src/core/subscription.ts";
 import { claimCases } from "./claims.ts";
 import { durabilityCases } from "./durability.ts";
 import { subscriptionDraft, topicDraft, type WholeStore } from "./fixture.ts";
+import { pullCases } from "./pull.ts";
 import { registryCases } from "./registry.ts";
 import { removalCases } from "./removals.ts";
 import { settlementCases } from "./settlements.ts";
@@ -43,6 +44,7 @@ export type Cases = (
 const groups: readonly Cases[] = [
   claimCases,
   settlementCases,
+  pullCases,
   removalCases,
   registryCases,
   sharingCases,

@@ -125,6 +125,9 @@ export class Life {
       append: (routed, now, by) => this.guard("append", () => store.append(routed, now, by)),
       claim: (queue, want) => this.guard("claim", () => store.claim(queue, want)),
       settle: (settlements) => this.guard("settle", () => store.settle(settlements)),
+      receive: (id, want) => this.guard("receive", () => store.receive(id, want)),
+      takeEnded: (id, want) => this.guard("takeEnded", () => store.takeEnded(id, want)),
+      locked: (ids, now) => this.guard("locked", () => store.locked(ids, now)),
       onWake: (listener) =>
         store.onWake((wake) => {
           if (this.isPast("wake")) listener(wake);

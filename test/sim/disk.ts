@@ -125,6 +125,9 @@ class MemoryDisk implements Disk {
       },
       claim: (queue, want) => calls.through("claim", () => this.#claim(life, queue, want), fail),
       settle: (settlements) => calls.through("settle", () => this.#settle(life, settlements), fail),
+      receive: (id, want) => calls.through("claim", () => bare.receive(id, want), fail),
+      takeEnded: (id, want) => calls.through("claim", () => bare.takeEnded(id, want), fail),
+      locked: (ids, now) => calls.through("look", () => bare.locked(ids, now), fail),
       onWake: (listener) => {
         const delayed = (wake: Wake) => {
           const delayMs = this.#trouble.wakeDelayMs();

@@ -35,10 +35,12 @@ const KNOWS_ROOMS = [
 /**
  * Rooms that are a second face of others: the retired IoT Edge module is spoken to by routes of its
  * own, which publish and manage as ingress and control do, and its environment keys are settings.
+ * Namespaces are published to as ingress does.
  */
 const ALSO_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "src/edge/": ["src/ingress/", "src/control/", "src/config/setting.ts"],
   "src/config/": ["src/edge/environment-keys.ts"],
+  "src/pull/": ["src/ingress/"],
 };
 
 /** Benchmarks of a pure function, which no broker uses by itself. */
@@ -77,6 +79,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
     "src/doctor/",
     "src/main.ts",
     "src/ingress/",
+    "src/pull/lock-token.ts",
     "src/egress/",
     "src/control/",
     "src/store/",

@@ -19,7 +19,7 @@ import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import { endpointOf, type Subscription } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import { type Topic, topicArmId } from "../../core/topic.ts";
+import { publishPathOf, type Topic, topicArmId } from "../../core/topic.ts";
 import { subscriptionArmId } from "../arm/render.ts";
 import { healthIn } from "./endpoints.ts";
 import { namedSubscription, namedTopic } from "./names.ts";
@@ -70,13 +70,16 @@ async function topicViews(deps: CatalogDeps, request: Request): Promise<TopicVie
     if (stage === "deliver") waiting.set(subscription, count.waiting);
   }
   const base = baseUrlOf(request);
-  return topics.map((topic) => {
+  return topics.flatMap((topic) => {
+    const { kind } = topic;
+    // A namespace has no events of its own: its topics have.
+    if (kind === "namespace") return [];
     const own = subscriptions.filter((each) => isSameName(each.topic, topic.name));
     return {
       name: topic.name,
-      kind: topic.kind,
+      kind,
       armId: topicArmId(topic),
-      endpoint: `${base}/topics/${topic.name}/api/events`,
+      endpoint: `${base}${publishPathOf(topic)}`,
       inputSchema: topic.inputSchema,
       profile: topic.profile ?? deps.profile,
       isOwnProfile: topic.profile !== null,

@@ -173,7 +173,7 @@ function planOne(
   const body = asked.kind === "domainTopic" ? {} : bodyOf(found);
   const own = callFor(call, id, body);
   if (asked.kind === "topic") {
-    const { stored, draft } = draftTopic(context, own, asked.source);
+    const { stored, draft } = draftTopic(context, own, asked.source, planned);
     const after = { ...draft, revision: 0 };
     planned.set(keyOf(asked.source), after);
     return compare(id, body, {

@@ -95,6 +95,7 @@ export function refuseMissing(source: Source, name?: string): Refusal {
 }
 
 function typeAndName(source: Exclude<Source, { kind: "foreign" }>): string {
+  if (source.kind === "namespaceTopic") return `namespaces/${source.name.replace("/", "/topics/")}`;
   return source.kind === "domainTopic"
     ? `domains/${source.domain}/topics/${source.name}`
     : `${source.kind}s/${source.name}`;

@@ -17,7 +17,7 @@ const kinds: ReadonlyMap<string, string> = new Map([
   ["eventchannels", "channels of partners"],
   ["channels", "channels of partners"],
   ["verifiedpartners", "verified partners"],
-  ["namespaces", "namespaces"],
+  ["namespaces", "MQTT: clients, topic spaces and certificates of namespaces"],
   ["privateendpointconnections", "private endpoints"],
   ["privatelinkresources", "private links"],
   ["networksecurityperimeterconfigurations", "network security perimeters"],

@@ -5,6 +5,7 @@
 // Assumes a path that is already percent-decoded. A slash that was encoded separates like any
 // other: no name here has one.
 
+import { namespaceTopicName } from "../../core/topic.ts";
 import { type Missing, missingIn } from "./missing-kinds.ts";
 
 /** The resource group of a resource. */
@@ -15,7 +16,12 @@ export interface Group {
 
 /** The source of events. */
 export type Source =
-  | { readonly kind: "topic" | "domain"; readonly group: Group; readonly name: string }
+  /** The name of a namespace topic is that of its record: `namespace/topic`. */
+  | {
+      readonly kind: "topic" | "domain" | "namespace" | "namespaceTopic";
+      readonly group: Group;
+      readonly name: string;
+    }
   | {
       readonly kind: "domainTopic";
       readonly group: Group;
@@ -69,7 +75,7 @@ export type Asked =
   | { readonly kind: "operation"; readonly id: string }
   | { readonly kind: "topics"; readonly of: TopicKind; readonly within: Within }
   | { readonly kind: "topic" | "keys" | "newKey"; readonly source: TopicSource }
-  | { readonly kind: "domainTopics"; readonly source: TopicSource }
+  | { readonly kind: "domainTopics" | "namespaceTopics"; readonly source: TopicSource }
   | { readonly kind: "domainTopic"; readonly source: DomainTopicSource }
   | { readonly kind: "subscriptionsIn"; readonly region: Region }
   | { readonly kind: "subscriptionsOf"; readonly source: Source; readonly form: Form }
@@ -77,7 +83,7 @@ export type Asked =
   | { readonly kind: "eventTypes" | "extensionTopic"; readonly source: Source }
   | { readonly kind: "unknown" };
 
-export type TopicKind = "topic" | "domain";
+export type TopicKind = "topic" | "domain" | "namespace" | "namespaceTopic";
 export type TopicSource = Extract<Source, { kind: TopicKind }>;
 export type DomainTopicSource = Extract<Source, { kind: "domainTopic" }>;
 export type Within = Pick<Region, "subscriptionId" | "resourceGroup">;
@@ -152,7 +158,7 @@ function parseDeployment(inside: Segments, group: Group): Asked | null {
 
 function parseTagged(scope: Segments): Tagged | null {
   const source = parseSource(scope);
-  if (source.kind === "topic" || source.kind === "domain") return { kind: "source", source };
+  if (source.kind !== "foreign" && source.kind !== "domainTopic") return { kind: "source", source };
   const within = parseWithin(scope);
   if (within === null) return null;
   const { subscriptionId, resourceGroup } = within;
@@ -268,6 +274,7 @@ function parseWithinScope(inside: Segments, within: Within): Asked | null {
   const found = firstFit<Asked>(inside, {
     topics: () => ({ kind: "topics", of: "topic", within }),
     domains: () => ({ kind: "topics", of: "domain", within }),
+    namespaces: () => ({ kind: "topics", of: "namespace", within }),
     eventSubscriptions: () => listIn(null, null),
     "topicTypes/:/eventSubscriptions": (type = "") => listIn(null, type),
     "locations/:/eventSubscriptions": (location = "") => listIn(location, null),
@@ -297,6 +304,7 @@ function parseInGroup(inside: Segments, group: Group): Asked | null {
       kind: "domainTopic",
       source: { kind: "domainTopic", group, domain, name },
     }),
+    ...inNamespaces(topic),
   });
   if (found !== null) return found;
   // After a topic or domain, or after a topic of a domain: names may be anything.
@@ -308,10 +316,37 @@ function parseInGroup(inside: Segments, group: Group): Asked | null {
   return null;
 }
 
+/** Namespaces and their topics. */
+function inNamespaces(
+  topic: (kind: TopicKind, name: string) => TopicSource,
+): Readonly<Record<string, (...names: string[]) => Asked>> {
+  const whole = (name = "") => topic("namespace", name);
+  const part = (namespace = "", name = "") =>
+    topic("namespaceTopic", namespaceTopicName(namespace, name));
+  return {
+    "namespaces/:": (name) => ({ kind: "topic", source: whole(name) }),
+    "namespaces/:/listKeys": (name) => ({ kind: "keys", source: whole(name) }),
+    "namespaces/:/regenerateKey": (name) => ({ kind: "newKey", source: whole(name) }),
+    "namespaces/:/topics": (name) => ({ kind: "namespaceTopics", source: whole(name) }),
+    "namespaces/:/topics/:": (...names) => ({ kind: "topic", source: part(...names) }),
+    "namespaces/:/topics/:/listKeys": (...names) => ({ kind: "keys", source: part(...names) }),
+    "namespaces/:/topics/:/regenerateKey": (...names) => ({
+      kind: "newKey",
+      source: part(...names),
+    }),
+  };
+}
+
 function parseOwnSource(segments: Segments, group: Group): Source | null {
   return firstFit<Source>(segments, {
     "topics/:": (name = "") => ({ kind: "topic", group, name }),
     "domains/:": (name = "") => ({ kind: "domain", group, name }),
+    "namespaces/:": (name = "") => ({ kind: "namespace", group, name }),
+    "namespaces/:/topics/:": (namespace = "", name = "") => ({
+      kind: "namespaceTopic",
+      group,
+      name: namespaceTopicName(namespace, name),
+    }),
     "domains/:/topics/:": (domain = "", name = "") => ({
       kind: "domainTopic",
       group,

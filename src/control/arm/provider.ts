@@ -74,6 +74,9 @@ const resourceTypes = [
   "topics/eventSubscriptions",
   "domains/eventSubscriptions",
   "domains/topics/eventSubscriptions",
+  "namespaces",
+  "namespaces/topics",
+  "namespaces/topics/eventSubscriptions",
   "topicTypes",
   "extensionTopics",
   "operations",
@@ -173,6 +176,8 @@ const abilities: Readonly<Record<string, readonly string[]>> = {
   topics: ["listKeys/action", "regenerateKey/action"],
   domains: ["listKeys/action", "regenerateKey/action"],
   "domains/topics": [],
+  namespaces: ["listKeys/action", "regenerateKey/action"],
+  "namespaces/topics": ["listKeys/action", "regenerateKey/action"],
   eventSubscriptions: ["getFullUrl/action", "getDeliveryAttributes/action"],
 };
 

@@ -16,7 +16,9 @@ import { renderDeadLetter } from "../properties/dead-letter.ts";
 import { renderSending } from "../properties/delivery.ts";
 import { renderExtension } from "../properties/extension.ts";
 import { renderInputMapping } from "../properties/input-mapping.ts";
+import { renderNamespaceTerms } from "../properties/namespace-subscription.ts";
 import { tenantId } from "../signin/azure-signin.ts";
+import { renderNamespace, renderNamespaceTopic } from "./namespaces.ts";
 import type { Form } from "./path.ts";
 
 export interface TopicView {
@@ -25,7 +27,10 @@ export interface TopicView {
   readonly state: "Creating" | "Updating" | "Succeeded";
 }
 
-export function renderTopic(topic: Topic, { baseUrl, state }: TopicView): object {
+export function renderTopic(topic: Topic, view: TopicView): object {
+  const { baseUrl, state } = view;
+  if (topic.kind === "namespace") return renderNamespace(topic, view);
+  if (topic.kind === "namespaceTopic") return renderNamespaceTopic(topic, state);
   const { kind, name, place, mapping, domain, port, profile, inboundIpRules } = topic;
   const { azure = {} } = topic;
   return {
@@ -104,6 +109,21 @@ export function renderSubscription(
   const { name, domainTopic, state } = subscription;
   const wanted = wantedTerms(subscription);
   const posthorn = renderExtension(wanted, subscription);
+  if (topic.kind === "namespaceTopic") {
+    const { expiresAt } = wanted;
+    return {
+      properties: {
+        provisioningState: state satisfies ProvisioningState,
+        ...renderNamespaceTerms(wanted, topic),
+        ...(expiresAt !== null && { expirationTimeUtc: isoInstant(expiresAt) }),
+        ...(posthorn !== null && { posthorn }),
+      },
+      systemData: null,
+      id: subscriptionArmId(topic, subscription, "nested"),
+      name,
+      type: `${armTypes.namespaceTopic}/eventSubscriptions`,
+    };
+  }
   const nested = `${topic.kind}s/${domainTopic === null ? "" : "topics/"}eventSubscriptions`;
   return {
     properties: {
@@ -127,10 +147,10 @@ function lowerProvider(id: string): string {
 }
 
 function renderTerms(terms: SubscriptionTerms, profile: ProfileName): object {
-  const { labels, expiresAt } = terms;
+  const { labels, expiresAt, destination } = terms;
   const { attemptsMax, ttlMs } = policyOf(terms, profiles[profile]);
   return {
-    ...renderSending(terms),
+    ...(destination.kind !== "pull" && renderSending({ ...terms, destination })),
     filter: renderFilter(terms.filter),
     labels: labels.length === 0 ? null : labels,
     ...(expiresAt !== null && { expirationTimeUtc: isoInstant(expiresAt) }),

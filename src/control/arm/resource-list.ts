@@ -20,7 +20,7 @@ export function listResources(context: ArmContext, call: Call, within: Within): 
     .catalog()
     .topics.filter(
       (topic) =>
-        topic.kind !== "storage" &&
+        (topic.kind === "topic" || topic.kind === "domain" || topic.kind === "namespace") &&
         isSameName(topic.place.subscriptionId, subscriptionId) &&
         (resourceGroup === null || isSameName(topic.place.resourceGroup, resourceGroup)) &&
         isWanted(topic),
@@ -42,7 +42,8 @@ function render(topic: Topic): object {
     type: armTypes[kind],
     location: place.location,
     tags: place.tags ?? {},
-    ...renderTraitsAround(azure, { id, isTopic: kind === "topic", tenantId }),
+    ...(kind !== "namespace" &&
+      renderTraitsAround(azure, { id, isTopic: kind === "topic", tenantId })),
   };
 }
 

@@ -20,6 +20,7 @@ import {
 import * as groups from "./groups.ts";
 import type { Missing } from "./missing-kinds.ts";
 import * as missing from "./missing-kinds.ts";
+import * as namespaces from "./namespaces.ts";
 import { openOperations, type Progress, refuseOperation } from "./operations.ts";
 import { type Asked, parsePath, type Source } from "./path.ts";
 import * as provider from "./provider.ts";
@@ -131,6 +132,7 @@ function actsOn(context: ArmContext, call: Call, asked: Asked): Acts {
     case "topics":
     case "domainTopic":
     case "domainTopics":
+    case "namespaceTopics":
       return actsOnTopics(context, call, asked);
     case "subscription":
     case "fullUrl":
@@ -171,7 +173,16 @@ function actsOnMissing(call: Call, asked: Missing): Acts {
 
 type TopicAsked = Extract<
   Asked,
-  { kind: "topic" | "keys" | "newKey" | "topics" | "domainTopic" | "domainTopics" }
+  {
+    kind:
+      | "topic"
+      | "keys"
+      | "newKey"
+      | "topics"
+      | "domainTopic"
+      | "domainTopics"
+      | "namespaceTopics";
+  }
 >;
 
 function actsOnTopics(context: ArmContext, call: Call, asked: TopicAsked): Acts {
@@ -189,6 +200,8 @@ function actsOnTopics(context: ArmContext, call: Call, asked: TopicAsked): Acts 
       return { POST: () => topics.listKeys(context, asked.source) };
     case "newKey":
       return { POST: () => topics.renewKey(context, call, asked.source) };
+    case "namespaceTopics":
+      return { GET: () => namespaces.listNamespaceTopics(context, call, asked.source) };
     case "domainTopics":
       return { GET: () => domains.listDomainTopics(context, call, asked.source) };
     case "domainTopic":

@@ -26,6 +26,7 @@ import type { Verdict } from "../handshake/port.ts";
 import { logSubscription } from "../log-subscription.ts";
 import { checkFlow } from "../properties/extension.ts";
 import { renderHeaders } from "../properties/headers.ts";
+import { checkNamespaceTerms } from "../properties/namespace-subscription.ts";
 import { checkTerms } from "../properties/subscription.ts";
 import { readMembers, readValue } from "./body.ts";
 import { tidyDomainTopic } from "./domains.ts";
@@ -77,10 +78,11 @@ export function readTerms(
 ): SubscriptionTerms {
   const { properties } = readMembers(call.request, ["properties", ...idleAround]);
   checkName(at.named);
-  return checkTerms(properties ?? {}, "properties", {
-    ...contextOf(context, at.parent, at.stored),
-    keepsRest: false,
-  });
+  const { topic } = at.parent;
+  const within = { ...contextOf(context, at.parent, at.stored), keepsRest: false };
+  return topic.kind === "namespaceTopic"
+    ? checkNamespaceTerms(properties ?? {}, "properties", { ...within, topic })
+    : checkTerms(properties ?? {}, "properties", within);
 }
 
 /** The members are in the body itself; some clients wrap them as in a PUT. */
@@ -89,11 +91,13 @@ export async function patchSubscription(
   call: Call,
   named: Named,
 ): Promise<Reply> {
-  const changes = changesIn(call);
   return await write(context, call, named, (parent, stored) => {
     if (stored === undefined) throw refuseMissing(named.source, named.name);
-    const terms = { ...contextOf(context, parent, stored), keepsRest: true };
-    return checkTerms(changes, "properties", terms);
+    const within = { ...contextOf(context, parent, stored), keepsRest: true };
+    const { topic } = parent;
+    if (topic.kind !== "namespaceTopic") return checkTerms(changesIn(call), "properties", within);
+    const { properties } = readMembers(call.request, ["properties", ...idleAround]);
+    return checkNamespaceTerms(properties ?? {}, "properties", { ...within, topic });
   });
 }
 

@@ -13,6 +13,7 @@ import { checkMembers, type Members, refuseValue } from "../../core/text/wording
 import {
   type ArmGroup,
   localGroup,
+  splitTopicName,
   type Topic,
   type TopicDraft,
   topicArmId,
@@ -41,6 +42,15 @@ import {
   replyToWrite,
 } from "./find-topic.ts";
 import { replyWithList } from "./listing.ts";
+import {
+  type Common,
+  draftNamespace,
+  draftNamespaceTopic,
+  needNamespaceOf,
+  patchedNamespace,
+  patchedNamespaceTopic,
+  topicsOf,
+} from "./namespaces.ts";
 import type { TopicKind, TopicSource, Within } from "./path.ts";
 import { renderTopic } from "./render.ts";
 import { done, reply } from "./reply.ts";
@@ -70,35 +80,60 @@ export async function putTopic(
   return await finish(context, call, { stored, written });
 }
 
-/** What a PUT asks for, checked against what exists; nothing is written. */
+/**
+ * What a PUT asks for, checked against what exists; nothing is written. `planned`: what else a
+ * template creates.
+ */
 export function draftTopic(
   context: ArmContext,
   { request }: Call,
   source: TopicSource,
+  planned?: ReadonlyMap<string, Topic>,
 ): { readonly stored: Topic | undefined; readonly draft: TopicDraft } {
   const members = readMembers(request, membersAround);
-  const properties = propertiesIn(members, source.kind, keyNames);
+  const given = (members.properties ?? {}) as Members;
   const [key1, key2] = keyNames.map((name) =>
-    checkKey(properties[name], { field: `properties.${name}`, isRequired: false }),
+    checkKey(given[name], { field: `properties.${name}`, isRequired: false }),
   );
   const old = findTopic(context.catalog(), source);
   checkConditions(request, old);
+  const isInNamespace = source.kind === "namespaceTopic";
+  const namespace = isInNamespace ? needNamespaceOf(context, source, planned) : null;
   if (old === undefined) checkNewName(context.catalog(), source);
-  const base = { ...newTerms(source.kind), ...(old && whatStays(old)) };
+  const common: Common = {
+    stored: old,
+    members,
+    keys: {
+      key1: key1 ?? old?.key1 ?? context.makeKey(),
+      key2: key2 ?? old?.key2 ?? context.makeKey(),
+    },
+    place: namespace?.place ?? checkPlace(members, source, old),
+  };
+  return { stored: old, draft: draftOf(context, source, common) };
+}
+
+function draftOf(context: ArmContext, source: TopicSource, common: Common): TopicDraft {
+  const { stored, members, keys, place } = common;
+  if (source.kind === "namespaceTopic") return draftNamespaceTopic(context, source, common);
+  if (source.kind === "namespace") {
+    const namespace = draftNamespace(context, source, common);
+    checkPort(context.catalog(), source, namespace);
+    return namespace;
+  }
+  const properties = propertiesIn(members, source.kind, keyNames);
+  const base = { ...newTerms(source.kind), ...(stored && whatStays(stored)) };
   const terms = checkTopic(properties, "properties", { kind: source.kind, base });
-  checkSubscribers(context, old, terms);
+  checkSubscribers(context, stored, terms);
   checkPort(context.catalog(), source, terms);
-  const draft: TopicDraft = {
+  return {
     ...terms,
     kind: source.kind,
-    name: old?.name ?? source.name,
-    key1: key1 ?? old?.key1 ?? context.makeKey(),
-    key2: key2 ?? old?.key2 ?? context.makeKey(),
-    place: checkPlace(members, source, old),
+    name: stored?.name ?? source.name,
+    ...keys,
+    place,
     azure: checkTraits(members, properties, {}),
     origin: "api",
   };
-  return { stored: old, draft };
 }
 
 export async function patchTopic(
@@ -107,22 +142,32 @@ export async function patchTopic(
   source: TopicSource,
 ): Promise<Reply> {
   const members = readMembers(call.request, membersAround);
-  const properties = propertiesIn(members, source.kind);
-  refuseFixed(properties, "properties");
   const [stored, written] = await changing(context, call.request, async () => {
     const old = needTopic(context.catalog(), source);
     checkConditions(call.request, old);
-    const { revision, ...draft } = old;
-    const terms = checkTopic(properties, "properties", { kind: source.kind, base: old });
-    checkSubscribers(context, old, terms);
-    checkPort(context.catalog(), source, terms);
     const tags = "tags" in members ? checkTags(members.tags) : old.place.tags;
     const place = { ...old.place, tags };
-    const azure = checkTraits(members, properties, old.azure ?? {});
-    const change: TopicDraft = { ...draft, ...terms, place, azure, origin: "api" };
-    return [old, await context.registry.putTopic(change, revision)];
+    const change = { ...patched(context, source, old, members), place, origin: "api" } as const;
+    checkPort(context.catalog(), source, change);
+    return [old, await context.registry.putTopic(change, old.revision)];
   });
   return await finish(context, call, { stored, written });
+}
+
+function patched(
+  context: ArmContext,
+  { kind }: TopicSource,
+  old: Topic,
+  members: Members,
+): TopicDraft {
+  if (kind === "namespace") return patchedNamespace(old, members);
+  if (kind === "namespaceTopic") return patchedNamespaceTopic(context, old, members);
+  const properties = propertiesIn(members, kind);
+  refuseFixed(properties, "properties");
+  const { revision, ...draft } = old;
+  const terms = checkTopic(properties, "properties", { kind, base: old });
+  checkSubscribers(context, old, terms);
+  return { ...draft, ...terms, azure: checkTraits(members, properties, old.azure ?? {}) };
 }
 
 /**
@@ -161,7 +206,8 @@ function propertiesIn(
 }
 
 /** Refusals: InvalidSetting, Conflict. */
-function checkNewName({ topics }: Catalog, { kind, name, group }: TopicSource): void {
+function checkNewName({ topics }: Catalog, { kind, name: whole, group }: TopicSource): void {
+  const { topic: name } = splitTopicName(whole);
   if (!topicNameRule.test(name)) {
     const allowed = "2 to 50 letters, digits and hyphens";
     throw refuseValue({ field: `${kind}Name`, value: name, allowed });
@@ -178,10 +224,13 @@ function checkNewName({ topics }: Catalog, { kind, name, group }: TopicSource): 
     const allowed = "1 to 64 letters, digits and hyphens";
     throw refuseValue({ field: "subscriptionId", value: group.subscriptionId, allowed });
   }
-  const taken = topics.find((topic) => isSameName(topic.name, name));
+  const taken = topics.find((topic) => isSameName(topic.name, whole));
   if (taken === undefined) return;
   const words = `The name '${name}' is taken by ${topicArmId(taken)}`;
-  throw new Refusal("Conflict", `${words}: topics and domains of a broker share their names.`);
+  throw new Refusal(
+    "Conflict",
+    `${words}: topics, domains and namespaces of a broker share their names.`,
+  );
 }
 
 /** Refusal: Conflict, if it exists elsewhere. */
@@ -266,11 +315,33 @@ export async function removeTopic(
 ): Promise<Reply> {
   const topic = findTopic(context.catalog(), source);
   checkConditions(call.request, topic);
-  if (topic !== undefined) await dropTopic(context, topic);
-  return done;
+  if (topic === undefined) return done;
+  await dropTopic(context, topic);
+  return topic.kind === "namespace" || topic.kind === "namespaceTopic"
+    ? replyToRemoval(context, call, topic)
+    : done;
 }
 
+/** N-73: for clients a removal goes on for a while, and here it has already ended. */
+function replyToRemoval({ operations }: ArmContext, call: Call, { place }: Topic): Reply {
+  const id = operations.start(Promise.resolve({ status: "Succeeded" }));
+  const at = `${call.baseUrl}/subscriptions/${place.subscriptionId}/providers/Microsoft.EventGrid`;
+  const address = (kind: string) =>
+    `${at}/locations/${place.location}/${kind}/${id}?api-version=${call.apiVersion}`;
+  return {
+    status: 202,
+    headers: {
+      "azure-asyncoperation": address("operationsStatus"),
+      location: address("operationResults"),
+    },
+  };
+}
+
+/** With all its subscriptions, and a namespace with its topics. */
 export async function dropTopic(context: ArmContext, topic: Topic): Promise<void> {
+  if (topic.kind === "namespace") {
+    for (const one of topicsOf(context.catalog(), topic)) await dropTopic(context, one);
+  }
   const listening = context
     .catalog()
     .subscriptions.filter((one) => isSameName(one.topic, topic.name));

@@ -22,17 +22,17 @@ import {
   whyNoQueues,
 } from "../../core/azure/storage.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { Destination, StorageQueueDestination } from "../../core/subscription.ts";
+import type { PushDestination, StorageQueueDestination } from "../../core/subscription.ts";
 import { listed } from "../../core/text/setting-kinds.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 
-type Resource = Exclude<Destination, { kind: "webhook" }>;
+type Resource = Exclude<PushDestination, { kind: "webhook" }>;
 
 const kinds = Object.keys(resourceForms) as readonly ResourceKind[];
 const queuePattern: IdPattern = `${accountPattern}/queueServices/default/queues/*`;
 
 /** Case-insensitive, as in the service. Refusal: InvalidSetting. */
-export function checkEndpointType(value: unknown, field: string): Destination["kind"] {
+export function checkEndpointType(value: unknown, field: string): PushDestination["kind"] {
   const lower = typeof value === "string" ? value.toLowerCase() : null;
   if (lower === "webhook") return "webhook";
   const kind = kinds.find((each) => each.toLowerCase() === lower);
@@ -48,7 +48,7 @@ export interface Allowed {
   readonly headers: boolean;
 }
 
-export function allowedFor(kind: Destination["kind"]): Allowed {
+export function allowedFor(kind: PushDestination["kind"]): Allowed {
   return {
     batches: kind === "webhook" || kind === "azureFunction",
     headers: kind !== "storageQueue",

@@ -3,6 +3,7 @@
 // compare find no difference.
 
 import { createHash } from "node:crypto";
+import { checkInteger } from "../../core/text/check.ts";
 import { listed } from "../../core/text/setting-kinds.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import type { AzureTraits, TopicIdentity } from "../../core/topic.ts";
@@ -13,7 +14,12 @@ export const traitsAround = ["sku", "identity", "kind", "extendedLocation"];
 /** Within them. */
 export const traitsInside = ["dataResidencyBoundary", "minimumTlsVersionAllowed", "eventTypeInfo"];
 
+/** Within those of a namespace. */
+export const namespaceTraitsInside = ["minimumTlsVersionAllowed", "topicSpacesConfiguration"];
+
 const charactersMax = 65_536;
+/** Throughput units (N-48). */
+const capacityRange = { min: 1, max: 40 };
 
 type Check = (value: unknown, field: string) => unknown;
 
@@ -25,14 +31,23 @@ const checks: Readonly<Record<keyof AzureTraits, Check>> = {
   dataResidencyBoundary: oneWord(["WithinGeopair", "WithinRegion"]),
   minimumTlsVersionAllowed: oneWord(["1.0", "1.1", "1.2"]),
   eventTypeInfo: checkObject,
+  topicSpacesConfiguration: checkObject,
 };
+
+const namespaceChecks = { ...checks, sku: checkNamespaceSku };
 
 /**
  * The stored ones with the given members replaced; null takes the default. Refusal: InvalidSetting.
  */
-export function checkTraits(around: Members, inside: Members, stored: AzureTraits): AzureTraits {
+export function checkTraits(
+  around: Members,
+  inside: Members,
+  stored: AzureTraits,
+  of: "topic" | "namespace" = "topic",
+): AzureTraits {
   const traits: Record<string, unknown> = { ...stored };
-  for (const [name, check] of Object.entries(checks)) {
+  const known = of === "topic" ? checks : namespaceChecks;
+  for (const [name, check] of Object.entries(known)) {
     const isAround = traitsAround.includes(name);
     const members = isAround ? around : inside;
     if (!(name in members)) continue;
@@ -61,6 +76,14 @@ function checkObject(value: unknown, field: string): unknown {
 function checkSku(value: unknown, field: string): unknown {
   const { name } = checkMembers(value, field, ["name", "tier"]);
   return { name: oneWord(["Basic", "Premium"])(name ?? "Basic", `${field}.name`) };
+}
+
+function checkNamespaceSku(value: unknown, field: string): unknown {
+  const { name, capacity } = checkMembers(value, field, ["name", "capacity"]);
+  return {
+    name: oneWord(["Standard"])(name ?? "Standard", `${field}.name`),
+    capacity: checkInteger(capacity ?? 1, `${field}.capacity`, capacityRange),
+  };
 }
 
 const identityTypes = ["None", "SystemAssigned", "UserAssigned", "SystemAssigned, UserAssigned"];
@@ -98,7 +121,11 @@ export function renderTraitsInside(traits: AzureTraits): object {
 }
 
 /** In Azure the directory assigns the ids of an identity; ours are derived from the resource. */
-function renderIdentity({ type, users }: TopicIdentity, id: string, tenantId: string): object {
+export function renderIdentity(
+  { type, users }: TopicIdentity,
+  id: string,
+  tenantId: string,
+): object {
   const isSystem = type.startsWith("SystemAssigned");
   const ids = (user: string) => ({
     principalId: guidOf(`${user} principal`),

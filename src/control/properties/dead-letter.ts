@@ -14,7 +14,7 @@ import {
 import type { DeadLetterDestination } from "../../core/subscription.ts";
 import { checkMembers, refuseValue } from "../../core/text/wording.ts";
 import { refuseUnknown } from "./azure-destination.ts";
-import { deadLetterForms, renderEither, type Written } from "./identity.ts";
+import { deadLetterForms, type Forms, renderEither, type Written } from "./identity.ts";
 
 /** Refusal: InvalidSetting, naming the field. */
 export function checkDeadLetter(
@@ -65,9 +65,12 @@ function checkContainer(value: unknown, inside: string, atEnd: string | null): s
 }
 
 /** Its members in `properties`. */
-export function renderDeadLetter(deadLetter: DeadLetterDestination | null): object {
-  if (deadLetter === null) return renderEither(deadLetterForms, null, undefined);
+export function renderDeadLetter(
+  deadLetter: DeadLetterDestination | null,
+  forms: Forms = deadLetterForms,
+): object {
+  if (deadLetter === null) return renderEither(forms, null, undefined);
   const { resourceId, container, identity } = deadLetter;
   const properties = { resourceId, blobContainerName: container };
-  return renderEither(deadLetterForms, { endpointType: "StorageBlob", properties }, identity);
+  return renderEither(forms, { endpointType: "StorageBlob", properties }, identity);
 }

@@ -8,7 +8,11 @@ import {
 } from "../../core/azure/resources.ts";
 import { type BatchPolicy, batchPolicyOf } from "../../core/delivery/batch.ts";
 import { Refusal } from "../../core/refusal.ts";
-import { type Destination, endpointOf, type SubscriptionTerms } from "../../core/subscription.ts";
+import {
+  endpointOf,
+  type PushDestination,
+  type SubscriptionTerms,
+} from "../../core/subscription.ts";
 import { readWebUrl, urlWords } from "../../core/text/web-url.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import {
@@ -29,7 +33,9 @@ export interface SendingContext {
   readonly keepsRest: boolean;
 }
 
-export type Sending = Pick<SubscriptionTerms, "destination" | "batch" | "headers">;
+export type Sending = Pick<SubscriptionTerms, "batch" | "headers"> & {
+  readonly destination: PushDestination;
+};
 
 /** Webhooks protected by Entra ID. */
 const notAvailable = ["azureActiveDirectoryTenantId", "azureActiveDirectoryApplicationIdOrUri"];
@@ -100,7 +106,7 @@ function checkUrl(
   { endpointUrl, endpointBaseUrl }: Members,
   field: string,
   { stored }: SendingContext,
-): Destination {
+): PushDestination {
   if ((endpointUrl ?? null) === null && stored?.destination.kind === "webhook") {
     const base = endpointBaseUrl ?? null;
     if (base === null || base === endpointOf(stored.destination)) return stored.destination;
@@ -127,7 +133,7 @@ function checkBatch(
 
 /** Azure's command line changes a destination without sending its headers. */
 function checkAttributes(
-  kind: Destination["kind"],
+  kind: PushDestination["kind"],
   members: Members,
   inside: string,
   { stored, keepsRest }: SendingContext,

@@ -5,7 +5,7 @@
 // in the configuration file.
 
 import { Refusal } from "../../core/refusal.ts";
-import type { Destination, Identity } from "../../core/subscription.ts";
+import type { Identity, PushDestination } from "../../core/subscription.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 
 /** The two members for the same thing. */
@@ -70,10 +70,10 @@ function checkIdentity(value: unknown, field: string): Identity {
 
 /** Destinations that take posts have no identity. Refusal: InvalidSetting. */
 export function withIdentity(
-  destination: Destination,
+  destination: PushDestination,
   identity: Identity,
   field: string,
-): Destination {
+): PushDestination {
   if (destination.kind !== "webhook" && destination.kind !== "azureFunction") {
     return { ...destination, identity };
   }

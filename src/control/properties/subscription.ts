@@ -162,7 +162,7 @@ function checkLabels(value: unknown, field: string): readonly string[] {
 }
 
 /** Without a zone it is in UTC, as its name says. */
-function checkExpiration(
+export function checkExpiration(
   value: unknown,
   field: string,
   { now, stored }: TermsContext,

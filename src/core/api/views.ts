@@ -332,7 +332,7 @@ export const TopicView = named(
   "Topic",
   object({
     name: text,
-    kind: words("topic", "domain", "storage"),
+    kind: words("topic", "domain", "storage", "namespaceTopic"),
     armId: text,
     endpoint: text,
     inputSchema: text,

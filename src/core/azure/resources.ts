@@ -5,7 +5,7 @@
 // used, so that a key is changed in one place. So an id may also be unknown, when it was removed
 // from its section.
 
-import type { Destination } from "../subscription.ts";
+import type { Destination, PushDestination } from "../subscription.ts";
 import type { Members } from "../text/wording.ts";
 import { refuseValue } from "../text/wording.ts";
 import {
@@ -89,7 +89,7 @@ export const noAzure: AzureResources = {
 };
 
 /** The kinds of destination that are named by a resource id. */
-export type ResourceKind = Exclude<Destination["kind"], "webhook">;
+export type ResourceKind = Exclude<PushDestination["kind"], "webhook">;
 
 export interface ResourceForm {
   /** As Azure Resource Manager writes it. */

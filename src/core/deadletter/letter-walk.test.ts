@@ -76,7 +76,7 @@ const written = fc.record({
 test("a walk finds every blob once, the newest hour first, whatever the pages", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(written, { maxLength: 30 }), fc.nat(4), async (all, more) => {
-      const blobs = new Map(all.map((blob) => [deadLetterPath(blob), blob.at]));
+      const blobs = new Map(all.map((blob) => [deadLetterPath({ topic: "t", ...blob }), blob.at]));
       const paths = pathsOf(await stepsOf(readerOf(blobs, { perPage: more + 1 })));
       assert.deepEqual([...paths].sort(), [...blobs.keys()].sort());
       const hours = paths.map((path) => Math.floor((blobs.get(path) ?? 0) / 3_600_000));
@@ -91,7 +91,7 @@ test("a walk finds every blob once, the newest hour first, whatever the pages", 
 test("a walk goes on where it was left, and meets nothing twice", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(written, { maxLength: 20 }), fc.nat(20), async (all, cut) => {
-      const blobs = new Map(all.map((blob) => [deadLetterPath(blob), blob.at]));
+      const blobs = new Map(all.map((blob) => [deadLetterPath({ topic: "t", ...blob }), blob.at]));
       const steps = await stepsOf(readerOf(blobs));
       const step = steps[cut];
       if (step?.kind !== "blob") return;
@@ -110,7 +110,10 @@ test("a query by subscription and time lists the folders on its way and no other
     for (const day of [1, 2, 10]) {
       for (const at of [0, 9, 10]) {
         const id = `${subscription}-${day}-${at}`;
-        blobs.set(deadLetterPath({ subscription, at: hour(day, at), id }), hour(day, at));
+        blobs.set(
+          deadLetterPath({ topic: "t", subscription, at: hour(day, at), id }),
+          hour(day, at),
+        );
       }
     }
   }
@@ -149,7 +152,10 @@ test("letters in a namespace's layout and outside of any are found, other blobs 
 test("a folder that cannot be listed is told of, and the others are walked", async () => {
   const at = Date.UTC(2030, 0, 2, 5);
   const blobs = new Map(
-    ["one", "two"].map((subscription) => [deadLetterPath({ subscription, at, id: "x" }), at]),
+    ["one", "two"].map((subscription) => [
+      deadLetterPath({ topic: "t", subscription, at, id: "x" }),
+      at,
+    ]),
   );
   const steps = await stepsOf(readerOf(blobs, { failing: "ONE/2030/" }));
   assert.deepEqual(pathsOf(steps), ["Forbidden.", "TWO/2030/1/2/5/x.json"]);

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { makeEvent, subscriptionDraft } from "../../../test/contract/fixture.ts";
 import type { Event } from "../event.ts";
 import type { Delivery, LastAttempt } from "../ports.ts";
+import type { Subscription } from "../subscription.ts";
 import { deadLetterOf, deadLetterPath, deadLettersOf, type GivenUp } from "./record.ts";
 
 const notFound = { number: 1, outcome: "NotFound", status: null };
@@ -203,7 +204,59 @@ test("a blob's path has the name in capitals and the hour in UTC without leading
     ["abc", "2030-01-01T00:30:00Z", "ABC/2030/1/1/0"],
   ];
   for (const [subscription, time, folder] of table) {
-    const path = deadLetterPath({ subscription, at: Date.parse(time), id });
+    const path = deadLetterPath({ topic: "t", subscription, at: Date.parse(time), id });
     assert.equal(path, `${folder}/${id}.json`);
   }
+});
+
+test("a letter of a namespace has its remarks beside the event, under its own path (N-50 to N-52)", () => {
+  const publishedAt = Date.parse("2023-11-01T20:33:51.452Z");
+  const at = Date.parse("2023-11-01T20:33:52.369Z");
+  const text = '{"specversion":"1.0","id":"A234","source":"/mycontext","type":"t","data":{}}';
+  const schema = "CloudEventSchemaV1_0" as const;
+  const event = makeEvent("e", { schema, publishedAt, text });
+  const last = { at, number: 1, outcome: "Received", status: null };
+  const destinationOfQueue = { kind: "pull", lockMs: 60_000 } as const;
+  const names = { topic: "shop/orders", name: "billing", destination: destinationOfQueue };
+  const queue: Subscription = { ...subscriptionDraft(names), id: 1, revision: 1 };
+  const letter = (over: Partial<GivenUp>, subscription: Subscription = queue) => {
+    const reason = "MaxDeliveryAttemptsExceeded";
+    const delivery = { event, last, reason, ...over } as unknown as Delivery;
+    return JSON.parse(deadLettersOf({ subscription, deliveries: [delivery] }))[0];
+  };
+  assert.deepEqual(letter({}), {
+    deadLetterProperties: {
+      deadletterreason: "Maximum delivery attempts was exceeded.",
+      deliveryattempts: 1,
+      deliveryresult: "Event was not acknowledged nor rejected.",
+      publishutc: "2023-11-01T20:33:51.4520000Z",
+      deliveryattemptutc: "2023-11-01T20:33:52.3690000Z",
+    },
+    event: JSON.parse(text),
+  });
+  const rejected = letter({ reason: "Rejected", last: { ...last, outcome: "Rejected" } });
+  assert.partialDeepStrictEqual(rejected.deadLetterProperties, {
+    deadletterreason: "Event was rejected.",
+    deliveryresult: "Rejected",
+  });
+  const old = letter({ reason: "TimeToLiveExceeded", last: null }).deadLetterProperties;
+  assert.equal(old.deadletterreason, "Event time to live has expired.");
+  assert.equal(old.deliveryattempts, 0);
+  assert.ok(!("deliveryattemptutc" in old));
+  const headers = [
+    { name: "custom-header-1", kind: "static", value: "value1", isSecret: false },
+    { name: "hidden", kind: "static", value: "s3cret", isSecret: true },
+  ] as const;
+  const destination = { kind: "webhook", url: "https://a.test" } as const;
+  const pushed = letter(
+    { reason: "UndeliverableDueToHttpUnauthorized", last: { ...last, outcome: "Unauthorized" } },
+    { ...queue, destination, headers },
+  );
+  assert.deepEqual(pushed.customDeliveryProperties, { "custom-header-1": "value1" });
+  assert.partialDeepStrictEqual(pushed.deadLetterProperties, {
+    deadletterreason: "Undeliverable due to client error",
+    deliveryresult: "Unauthorized",
+  });
+  const path = deadLetterPath({ topic: "shop/orders", subscription: "billing", at, id: "x" });
+  assert.equal(path, "shop/orders/billing/2023/11/1/20/x.json");
 });

@@ -9,9 +9,11 @@
 
 import type { DeliverySchema, Event } from "../event.ts";
 import type { Delivery, Instant, Parcel } from "../ports.ts";
+import { receivedOutcome } from "../pull/pull-rules.ts";
 import { renderEvent } from "../schema/convert.ts";
 import { findMembers } from "../text/json.ts";
 import { longInstant } from "../text/time.ts";
+import { splitTopicName } from "../topic.ts";
 
 /** What a record says about a delivery. */
 export type GivenUp = Pick<Delivery, "event" | "last" | "reason">;
@@ -45,19 +47,74 @@ export function deadLetterOf(givenUp: GivenUp, schema: DeliverySchema): string {
 
 /** What a blob holds: the records of a parcel, as a JSON array. */
 export function deadLettersOf({ subscription, deliveries }: Parcel): string {
-  const records = deliveries.map((delivery) => deadLetterOf(delivery, subscription.deliverySchema));
+  const isInNamespace = splitTopicName(subscription.topic).namespace !== null;
+  const records = deliveries.map((delivery) =>
+    isInNamespace
+      ? namespaceLetterOf(delivery, subscription)
+      : deadLetterOf(delivery, subscription.deliverySchema),
+  );
   return `[${records.join(",")}]`;
 }
 
-/** In the container; the hour is that of the write, in UTC, and no number has leading zeros. */
+/**
+ * In the container; the hour is that of the write, in UTC, and no number has leading zeros. Names
+ * are in upper case, except in a namespace, whose own and whose topic's stand before (N-51).
+ */
 export function deadLetterPath(blob: {
+  readonly topic: string;
   readonly subscription: string;
   readonly at: Instant;
   readonly id: string;
 }): string {
   const at = new Date(blob.at);
   const day = `${at.getUTCFullYear()}/${at.getUTCMonth() + 1}/${at.getUTCDate()}`;
-  return `${blob.subscription.toUpperCase()}/${day}/${at.getUTCHours()}/${blob.id}.json`;
+  const isInNamespace = splitTopicName(blob.topic).namespace !== null;
+  const name = isInNamespace
+    ? `${blob.topic}/${blob.subscription}`
+    : blob.subscription.toUpperCase();
+  return `${name}/${day}/${at.getUTCHours()}/${blob.id}.json`;
+}
+
+/** N-50. The service's wording for the last two is not known. */
+const namespaceReasons: Readonly<Record<string, string>> = {
+  MaxDeliveryAttemptsExceeded: "Maximum delivery attempts was exceeded.",
+  Rejected: "Event was rejected.",
+  TimeToLiveExceeded: "Event time to live has expired.",
+};
+
+/** N-52: the remarks and the event beside one another. */
+function namespaceLetterOf(
+  { event, last, reason }: GivenUp,
+  { destination, headers }: Parcel["subscription"],
+): string {
+  const isFetched = destination.kind === "pull";
+  const outcome = last?.outcome ?? (isFetched ? "None" : neverSent);
+  const isForgotten = isFetched && outcome === receivedOutcome;
+  const remarks: Remark[] = [
+    [
+      "deadletterreason",
+      JSON.stringify(namespaceReasons[reason ?? ""] ?? "Undeliverable due to client error"),
+    ],
+    ["deliveryattempts", String(last?.number ?? 0)],
+    [
+      "deliveryresult",
+      JSON.stringify(isForgotten ? "Event was not acknowledged nor rejected." : outcome),
+    ],
+    ["publishutc", jsonTime(event.publishedAt)],
+    ...(last === null ? [] : ([["deliveryattemptutc", jsonTime(last.at)]] as const)),
+  ];
+  // Values that come from the event are in it; secrets are left out.
+  const shown = headers.flatMap((header): Remark[] =>
+    header.kind === "static" && !header.isSecret
+      ? [[header.name, JSON.stringify(header.value)]]
+      : [],
+  );
+  const members: Remark[] = [
+    ["deadLetterProperties", `{${joined(remarks)}}`],
+    ...(shown.length === 0 ? [] : [["customDeliveryProperties", `{${joined(shown)}}`] as const]),
+    ["event", event.text],
+  ];
+  return `{${joined(members)}}`;
 }
 
 function remarksOn({ event, last, reason }: GivenUp): readonly Remark[] {

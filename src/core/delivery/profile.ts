@@ -14,13 +14,15 @@ export type ProfileName =
   | "azure-2020"
   | "azure"
   | "iot-edge"
-  | "azure-latest";
+  | "azure-latest"
+  /** Of namespace topics, whatever the broker's profile; it cannot be chosen. */
+  | "namespace";
 
 /** A cloud resource is a queue, a topic, a hub, a relay or a function; all else is a webhook. */
 export type DestinationKind = "webhook" | "resource";
 
 /** A status that some profile never retries; each has a reason of its own in a dead letter. */
-export type FinalStatus = 400 | 401 | 403 | 404 | 413;
+export type FinalStatus = 400 | 401 | 403 | 404 | 413 | 414;
 
 export interface SmallestWaits {
   readonly byStatus: Readonly<Record<number, number>>;
@@ -184,6 +186,34 @@ const azureLatest: Profile = {
   },
 };
 
+/** How often an event of a namespace topic is tried or handed out (N-36, N-60). */
+export const namespaceAttempts = { min: 1, max: 10 } as const satisfies Range;
+/** Days that a namespace topic keeps events (N-41). */
+export const retentionDays = { min: 1, max: 7 } as const satisfies Range;
+
+const namespaceFinal = [400, 401, 403, 404, 413, 414] as const;
+
+/**
+ * Push from namespace topics (N-58 to N-62). The first retry comes at once, which a smallest wait
+ * of ten seconds for all statuses, on the same page, would rule out: so only the two larger ones
+ * count. Time-outs and socket errors are retried, though one list there says they are not.
+ */
+const namespace: Profile = {
+  ...azure,
+  name: "namespace",
+  lateMs: 0,
+  scheduleMs: [0, 10 * second, 30 * second, 1 * minute, 5 * minute],
+  ttlMs: { default: 24 * hour, range: { min: minute, max: retentionDays.max * 24 * hour } },
+  attemptsMax: { default: namespaceAttempts.max, range: namespaceAttempts },
+  // The default life is the topic's retention (core/pull/pull-rules.ts).
+  limitsForAll: true,
+  neverRetried: { webhook: namespaceFinal, resource: namespaceFinal },
+  smallestWaitMs: {
+    webhook: { byStatus: { 408: 2 * minute, 503: 30 * second }, others: 0 },
+    resource: { byStatus: { 408: 2 * minute, 503: 30 * second }, others: 0 },
+  },
+};
+
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
   "preview-2017": preview2017,
   "ga-2018": ga2018,
@@ -191,6 +221,12 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   azure,
   "iot-edge": iotEdge,
   "azure-latest": azureLatest,
+  namespace,
 };
 
-export const profileNames = Object.keys(profiles) as readonly ProfileName[];
+/** Those that a broker or a topic may choose. */
+export type ChosenProfile = Exclude<ProfileName, "namespace">;
+
+export const profileNames = (Object.keys(profiles) as readonly ProfileName[]).filter(
+  (name): name is ChosenProfile => name !== "namespace",
+);

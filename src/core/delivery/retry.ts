@@ -99,6 +99,7 @@ const finalReasons = {
   403: "UndeliverableDueToHttpForbidden",
   404: "UndeliverableDueToHttpNotFound",
   413: "UndeliverableDueToHttpRequestEntityTooLarge",
+  414: "UndeliverableDueToHttpUriTooLong",
 } as const satisfies Record<FinalStatus, string>;
 
 export interface DecidedAt {

@@ -24,6 +24,9 @@ export const publishLimits: PublishLimits = {
   depthMax: 256,
 };
 
+/** Of a topic in a namespace (N-14). */
+export const namespaceLimits: PublishLimits = { ...publishLimits, eventsMax: 1000 };
+
 /** `what` begins the sentence: "The request". */
 export function refuseSize(what: string, bytesMax: number): Refusal {
   return new Refusal(

@@ -132,6 +132,18 @@ function offsetOf(zone: string): number {
   return (zone.startsWith("-") ? -1 : 1) * (hours * hourMs + minutes * minuteMs);
 }
 
+/** A duration in ISO 8601, in whole seconds: `P1DT2H`. */
+export function durationText(ms: number): string {
+  const days = Math.floor(ms / dayMs);
+  const hours = Math.floor((ms % dayMs) / hourMs);
+  const minutes = Math.floor((ms % hourMs) / minuteMs);
+  const seconds = Math.floor((ms % minuteMs) / secondMs);
+  const within = [hours && `${hours}H`, minutes && `${minutes}M`, seconds && `${seconds}S`];
+  const time = within.filter(Boolean).join("");
+  if (days === 0 && time === "") return "PT0S";
+  return `P${days === 0 ? "" : `${days}D`}${time === "" ? "" : `T${time}`}`;
+}
+
 /** `2030-01-01T00:00:00.000Z` */
 export function isoInstant(at: Instant): string {
   return new Date(at).toISOString();

@@ -17,14 +17,14 @@ import {
   resourceIds,
 } from "../../../test/fixtures/destination.ts";
 import { freePort, type Scope } from "../../../test/fixtures/webhook.ts";
-import type { DeliveryHeader, Destination } from "../../core/subscription.ts";
+import type { DeliveryHeader, PushDestination } from "../../core/subscription.ts";
 
-const hub = (namespace: string, name = "telemetry"): Destination => ({
+const hub = (namespace: string, name = "telemetry"): PushDestination => ({
   kind: "eventHub",
   resourceId: resourceIds.eventHub(namespace, name),
 });
 
-sinkContract("an event hub", async (deps): Promise<SinkWorld<Destination>> => {
+sinkContract("an event hub", async (deps): Promise<SinkWorld<PushDestination>> => {
   const ends: (() => unknown)[] = [];
   const bus = await startBus({ after: (end) => ends.push(end) });
   const eventHubNamespaces = {

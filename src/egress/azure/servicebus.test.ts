@@ -17,16 +17,16 @@ import {
   resourceIds,
 } from "../../../test/fixtures/destination.ts";
 import { freePort, type Scope } from "../../../test/fixtures/webhook.ts";
-import type { DeliveryHeader, Destination } from "../../core/subscription.ts";
+import type { DeliveryHeader, PushDestination } from "../../core/subscription.ts";
 
-const queue = (namespace: string, name = "orders"): Destination => ({
+const queue = (namespace: string, name = "orders"): PushDestination => ({
   kind: "serviceBusQueue",
   resourceId: resourceIds.busQueue(namespace, name),
 });
 
 for (const kind of ["serviceBusQueue", "serviceBusTopic"] as const) {
   const idOf = kind === "serviceBusQueue" ? resourceIds.busQueue : resourceIds.busTopic;
-  sinkContract(`a ${kind}`, async (deps): Promise<SinkWorld<Destination>> => {
+  sinkContract(`a ${kind}`, async (deps): Promise<SinkWorld<PushDestination>> => {
     const ends: (() => unknown)[] = [];
     const bus = await startBus({ after: (end) => ends.push(end) });
     const serviceBusNamespaces = {

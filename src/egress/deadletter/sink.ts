@@ -74,8 +74,9 @@ export function openDeadLetters(options: DeadLetterOptions): DeadLetters {
         // A subscription may refer to an account that is no longer in the settings.
         const account = findAccount(accounts, resourceId);
         if (account === undefined) return silent("dns", `${resourceId} is not in storageAccounts.`);
+        const { topic, name } = parcel.subscription;
         const path = deadLetterPath({
-          subscription: parcel.subscription.name,
+          ...{ topic, subscription: name },
           at: clock.now(),
           id: ids.next(),
         });

@@ -21,7 +21,7 @@ import {
 } from "../../../test/fixtures/destination.ts";
 import { freePort, serve } from "../../../test/fixtures/webhook.ts";
 import type { AzureSections } from "../../core/azure/resources.ts";
-import type { Destination } from "../../core/subscription.ts";
+import type { PushDestination } from "../../core/subscription.ts";
 
 const [keyName, key] = ["send", "bm90IGEgc2VjcmV0"];
 
@@ -31,12 +31,12 @@ const relayAt = (port: number) => ({
     `SharedAccessKey=${key};UseDevelopmentEmulator=true`,
 });
 
-const relay = (namespace: string, name = "orders"): Destination => ({
+const relay = (namespace: string, name = "orders"): PushDestination => ({
   kind: "hybridConnection",
   resourceId: resourceIds.relay(namespace, name),
 });
 
-const functionOf = (app: string, name = "onOrder"): Destination => ({
+const functionOf = (app: string, name = "onOrder"): PushDestination => ({
   kind: "azureFunction",
   resourceId: resourceIds.functionOf(app, name),
 });
@@ -53,8 +53,12 @@ function isToken(headers: IncomingHttpHeaders, path: string, now: number): boole
 }
 
 const worldOf =
-  (section: keyof AzureSections, at: (port: number) => object, to: (name: string) => Destination) =>
-  async (deps: Parameters<OpenSinkWorld<Destination>>[0]) => {
+  (
+    section: keyof AzureSections,
+    at: (port: number) => object,
+    to: (name: string) => PushDestination,
+  ) =>
+  async (deps: Parameters<OpenSinkWorld<PushDestination>>[0]) => {
     const ends: (() => unknown)[] = [];
     const held: ServerResponse[] = [];
     let behaviour: Behaviour = "accept";

@@ -60,7 +60,9 @@ export async function serve(
     const { socket, headers, method = "" } = incoming;
     const remote = remoteOf(socket);
     const scheme = "encrypted" in socket ? "https" : "http";
-    const judged = verdictOf(route, { method, params, query, headers, remote, scheme });
+    const onGone = (listener: () => void) => void response.once("close", listener);
+    const head = { method, params, query, headers, remote, scheme, onGone } as const;
+    const judged = verdictOf(route, head);
     const verdict = judged instanceof Promise ? await judged : judged;
     if (typeof verdict !== "function") return answer(verdict);
     if (hasBody(incoming)) hold = new BodyHold(context.bodyRoom, route.judge === undefined);

@@ -56,6 +56,12 @@ export class Deliveries {
     return this.#eventsMade;
   }
 
+  /** Leases are numbered in one row, whoever gives them. */
+  nextLease(): number {
+    this.#leasesMade += 1;
+    return this.#leasesMade;
+  }
+
   append(routed: readonly Routed[], now: Instant, op: number): number[] {
     const numbers: number[] = [];
     const woken = new Set<SubscriptionId>();
@@ -209,10 +215,12 @@ export class Deliveries {
     if (isBackwards && leases[0] === undefined) return false;
     const line = leases.find((one) => one?.held.has(event));
     if (line === undefined) {
-      // Not leased: only a late answer to its latest settlement may still count.
+      // Not leased in memory: a receiver's lock, or a late answer to its latest settlement.
+      const { lockedAt } = settlement;
       if (settlement.kind === "back") return false;
       const row = this.#statements.fence.get(event, subscription);
       if (row?.fence !== settlement.lease || leases[row.stage as 0 | 1] === undefined) return false;
+      if (lockedAt !== undefined && (row.due_at as number) <= lockedAt) return false;
       this.#apply(settlement, row.stage as number);
       return true;
     }

@@ -20,6 +20,7 @@ import { Deliveries } from "./deliveries.ts";
 import { Leases } from "./leases.ts";
 import { SqliteLedger } from "./ledger.ts";
 import { keepMemo, noteRedriven, putMemo, readMemos, timesRedriven } from "./memos.ts";
+import { SqlitePull } from "./pull.ts";
 import { QueueCounts } from "./queue-counts.ts";
 import { SqliteRegistry } from "./registry.ts";
 import type { Op, OpResult, Push, Round } from "./round.ts";
@@ -36,6 +37,7 @@ export class SqliteEngine {
   readonly #leases = new Leases();
   readonly #counts: QueueCounts;
   readonly #deliveries: Deliveries;
+  readonly #pull: SqlitePull;
   readonly #registry: SqliteRegistry;
   readonly #ledger: SqliteLedger;
   readonly #steering: SqliteSteering;
@@ -61,6 +63,7 @@ export class SqliteEngine {
     this.#statements = statements;
     this.#counts = counts;
     this.#deliveries = new Deliveries(deps, from);
+    this.#pull = new SqlitePull(deps, () => this.#deliveries.nextLease());
     this.#steering = new SqliteSteering(deps, () => this.#deliveries.lastEvent);
     this.#ledger = new SqliteLedger(statements, leases, counts);
     this.#sweep = new Sweep(database, statements);
@@ -147,6 +150,12 @@ export class SqliteEngine {
         return this.#deliveries.claim(op.queue, op.want);
       case "settle":
         return op.settlements.map((settlement) => this.#deliveries.settle(settlement));
+      case "receive":
+        return this.#pull.receive(op.of, op.want);
+      case "takeEnded":
+        return this.#pull.takeEnded(op.of, op.want);
+      case "locked":
+        return this.#pull.locked(op.of, op.now);
       case "counts":
         return this.#ledger.counts();
       case "waiting":

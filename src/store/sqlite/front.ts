@@ -16,9 +16,13 @@ import type {
   Clock,
   Delivery,
   DeliveryId,
+  Ended,
+  Ending,
   Instant,
   Queue,
   QueueCount,
+  Receive,
+  Received,
   RecordNames,
   Routed,
   RoutedBy,
@@ -146,6 +150,18 @@ export class FrontStore implements WholeStore {
 
   settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
     return this.#do({ kind: "settle", settlements });
+  }
+
+  receive(of: SubscriptionId, want: Receive): Promise<Received> {
+    return this.#do({ kind: "receive", of, want });
+  }
+
+  takeEnded(of: SubscriptionId, want: Ending): Promise<Ended> {
+    return this.#do({ kind: "takeEnded", of, want });
+  }
+
+  locked(of: readonly SubscriptionId[], now: Instant): Promise<readonly number[]> {
+    return this.#do({ kind: "locked", of, now });
   }
 
   counts(): Promise<readonly QueueCount[]> {

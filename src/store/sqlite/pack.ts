@@ -37,7 +37,7 @@ export function packOps(ops: readonly Op[]): Flat {
 
 function packSettlement(flat: Flat, settlement: Settlement): void {
   const { kind, delivery, lease } = settlement;
-  flat.push(kind, delivery.event, delivery.subscription, lease);
+  flat.push(kind, delivery.event, delivery.subscription, lease, settlement.lockedAt);
   if (settlement.kind !== "due") return;
   const { at, stage, since, attempts, last, reason } = settlement;
   flat.push(at, stage, since, attempts, last, reason);
@@ -104,11 +104,12 @@ function takeSettlement(from: Reader): Settlement {
   const kind = from.take<Settlement["kind"]>();
   const delivery = { event: from.take<number>(), subscription: from.take<number>() };
   const lease = from.take<number>();
-  if (kind !== "due") return { kind, delivery, lease };
+  const lockedAt = from.take<number | undefined>();
+  const named = { delivery, lease, ...(lockedAt !== undefined && { lockedAt }) };
+  if (kind !== "due") return { kind, ...named };
   return {
     kind,
-    delivery,
-    lease,
+    ...named,
     at: from.take<number>(),
     stage: from.take<Stage>(),
     since: from.take<number>(),

@@ -5,8 +5,10 @@
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
 import type {
   DeliveryId,
+  Ending,
   Instant,
   Queue,
+  Receive,
   RecordNames,
   Routed,
   RoutedBy,
@@ -28,6 +30,9 @@ export type Op =
     }
   | { readonly kind: "claim"; readonly queue: Queue; readonly want: Want }
   | { readonly kind: "settle"; readonly settlements: readonly Settlement[] }
+  | { readonly kind: "receive"; readonly of: SubscriptionId; readonly want: Receive }
+  | { readonly kind: "takeEnded"; readonly of: SubscriptionId; readonly want: Ending }
+  | { readonly kind: "locked"; readonly of: readonly SubscriptionId[]; readonly now: Instant }
   | { readonly kind: "counts" }
   | {
       readonly kind: "waiting";

@@ -109,4 +109,10 @@ export const migrations: readonly string[] = [
   -- Deleted subscriptions whose dead letters are yet to be written, as they were.
   CREATE TABLE retired (id INTEGER PRIMARY KEY, revision INTEGER NOT NULL, record TEXT NOT NULL);
   `,
+  `
+  -- What receivers of a pull queue have got for the last time: few, and each to be ended when its
+  -- lock is over.
+  CREATE INDEX deliveries_last ON deliveries (subscription, due_at, event)
+    WHERE stage = 0 AND reason IS NOT NULL;
+  `,
 ];

@@ -65,6 +65,65 @@ export function prepare(database: DatabaseSync) {
        AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event = ?)`,
     ),
 
+    // Pull.
+    /** Untried ones that have expired are due before :from, and are not looked at. */
+    available: sql(
+      `SELECT ${columns} FROM deliveries d INDEXED BY deliveries_due
+       CROSS JOIN events e ON e.number = d.event
+       WHERE d.subscription = :subscription AND d.stage = 0 AND d.due_at <= :now
+         AND d.due_at > :from AND d.since > :expiredSince AND d.reason IS NULL
+       ORDER BY d.due_at, d.event`,
+    ),
+    nextAvailable: sql(
+      `SELECT due_at FROM deliveries INDEXED BY deliveries_due
+       WHERE subscription = :subscription AND stage = 0 AND due_at > :from
+         AND since > :expiredSince AND reason IS NULL
+       ORDER BY due_at LIMIT 1`,
+    ),
+    hand: sql(
+      `UPDATE deliveries SET due_at = :until, attempts = :number, fence = :lease, last_at = :now,
+         last_number = :number, last_outcome = :outcome, last_status = NULL, reason = :reason
+       WHERE event = :event AND subscription = :subscription`,
+    ),
+    putReason: sql("UPDATE deliveries SET reason = ? WHERE event = ? AND subscription = ?"),
+    /** Handed out for the last time, and no longer locked. */
+    lapsed: sql(
+      `SELECT ${columns} FROM deliveries d INDEXED BY deliveries_last
+       CROSS JOIN events e ON e.number = d.event
+       WHERE d.subscription = :subscription AND d.stage = 0 AND d.reason IS NOT NULL
+         AND d.due_at <= :now
+       ORDER BY d.due_at, d.event LIMIT :limit`,
+    ),
+    keepFrom: sql(
+      "UPDATE deliveries SET due_at = ?, fence = ? WHERE event = ? AND subscription = ?",
+    ),
+    nextLapse: sql(
+      `SELECT due_at FROM deliveries INDEXED BY deliveries_last
+       WHERE subscription = ? AND stage = 0 AND reason IS NOT NULL AND due_at > ?
+       ORDER BY due_at LIMIT 1`,
+    ),
+    nextExpired: sql(
+      `SELECT min(due_at) AS due_at FROM deliveries INDEXED BY deliveries_since
+       WHERE subscription = :subscription AND stage = 0 AND since <= :expiredSince
+         AND (attempts > 0 OR due_at > since) AND due_at > :now`,
+    ),
+    oldestTriedAlive: sql(
+      `SELECT since FROM deliveries INDEXED BY deliveries_since
+       WHERE subscription = :subscription AND stage = 0 AND since > :expiredSince
+         AND (attempts > 0 OR due_at > since) AND reason IS NULL
+       ORDER BY since LIMIT 1`,
+    ),
+    oldestUntriedAlive: sql(
+      `SELECT since FROM deliveries INDEXED BY deliveries_due
+       WHERE subscription = :subscription AND stage = 0 AND due_at > :expiredSince
+         AND since > :expiredSince AND attempts = 0 AND due_at <= since
+       ORDER BY due_at LIMIT 1`,
+    ),
+    locked: sql(
+      `SELECT count(*) AS count FROM deliveries INDEXED BY deliveries_due
+       WHERE subscription = ? AND stage = 0 AND due_at > ?`,
+    ),
+
     // Reading and counting.
     /** The one that sorts: an index would cost writes for what only people look at. */
     waitingFew: sql(
