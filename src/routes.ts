@@ -149,6 +149,8 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
       switchboard,
       whyNotReady,
       handshakes: rooms.handshakes,
+      calls: rooms.calls,
+      broker: store.ownership.broker,
     },
     ...{ clock, log, chronicle, figures, retention: retentionOf(config), ...lettersOf(site) },
     ...{ profile, defaults, store: config.store, clockKind: config.clock },

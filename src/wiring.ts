@@ -92,6 +92,7 @@ export interface Rooms {
   readonly receivers: Receivers;
   /** Answers requests that wait for events, so that the listeners can close. */
   endWaits(): void;
+  readonly calls: Calls;
   readonly switchboard: Switchboard;
   /** As it was last read. */
   catalog(): LiveCatalog;
@@ -260,6 +261,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     receivers,
     endWaits: () => receivers.close(),
     switchboard,
+    calls,
     catalog: () => catalog,
     directory,
     evaluations,

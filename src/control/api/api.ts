@@ -5,6 +5,8 @@ import type { SettingView } from "../../core/api/views.ts";
 import type { Request, Route } from "../../core/request.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
+import type { Calls } from "../cluster/calls.ts";
+import { openLiveRelay } from "../cluster/live-relay.ts";
 import { Redrives, type RedrivesDeps } from "../deadletters/redrives.ts";
 import { deadLetterHandlers } from "../deadletters/routes.ts";
 import { type InboxHandlerDeps, inboxHandlers, requestView } from "../inbox/inbox-api.ts";
@@ -50,6 +52,9 @@ export interface ApiDeps
   readonly chronicle: Pick<Chronicle, "find" | "search" | "listen" | "note">;
   readonly settings: readonly SettingView[];
   readonly every: HeartbeatDeps["every"];
+  /** The other brokers, and who this one is. */
+  readonly calls: Calls;
+  readonly broker: string;
   /** A link that signs a browser in, once. */
   readonly link: (request: Request) => string;
 }
@@ -72,6 +77,7 @@ export function openApi(deps: ApiDeps): Api {
   const seen = { ...deps, pulse };
   const deafen = deps.chronicle.listen((note) => live.sendMany(() => liveEventsOf(note)));
   const stop = startHeartbeat({ ...seen, live, every: deps.every });
+  const unrelay = openLiveRelay({ ...deps, live });
   const handlers: Handlers = {
     ...overviewHandlers(seen),
     ...figureHandlers(deps),
@@ -99,6 +105,7 @@ export function openApi(deps: ApiDeps): Api {
     live,
     async close() {
       stop();
+      unrelay();
       inboxes.close();
       deafen();
       await redrives.close();

@@ -29,6 +29,19 @@ interface Watcher {
 
 export class Live {
   readonly #watchers = new Set<Watcher>();
+  /** For watchers at other brokers. */
+  readonly #taps = new Set<(event: LiveEvent) => void>();
+
+  /** Called with everything that is told here. The result ends it. */
+  tap(listener: (event: LiveEvent) => void): () => void {
+    this.#taps.add(listener);
+    return () => this.#taps.delete(listener);
+  }
+
+  /** Whether anybody would hear what is told: a watcher here, or one at another broker. */
+  get isHeard(): boolean {
+    return this.isWatched || this.#taps.size > 0;
+  }
 
   /** Whether anybody watches: expensive events need not be built otherwise. */
   get isWatched(): boolean {
@@ -37,13 +50,19 @@ export class Live {
 
   /** Frequent events are built only while some watcher still has budget. */
   sendMany(make: () => readonly LiveEvent[]): void {
-    if (!this.isWatched) return;
-    if ([...this.#watchers].some(({ left }) => left > 0)) {
+    if (!this.isHeard) return;
+    if (this.#taps.size > 0 || [...this.#watchers].some(({ left }) => left > 0)) {
       for (const event of make()) this.tell(event);
     } else for (const watcher of this.#watchers) watcher.missed += 1;
   }
 
   tell(event: LiveEvent): void {
+    for (const listener of this.#taps) listener(event);
+    this.pass(event);
+  }
+
+  /** To the watchers here alone. */
+  pass(event: LiveEvent): void {
     let text = "";
     for (const watcher of this.#watchers) {
       if (!watcher.wants(event)) continue;
