@@ -118,19 +118,30 @@ function page(status: number, body: string, headers: Readonly<Record<string, str
 }
 
 const style = `
-:root{color-scheme:light dark;font:16px/1.5 "Segoe UI",system-ui,sans-serif}
-body{margin:0;min-height:100vh;display:grid;place-items:center}
-main{width:min(26rem,calc(100vw - 3rem))}
-h1{font-size:1.5rem;font-weight:600;margin:0 0 .5rem}
-label{display:block;margin:1.5rem 0 .25rem}
-input,button{font:inherit;box-sizing:border-box;width:100%;padding:.5rem;border-radius:4px}
-input{border:1px solid GrayText;background:Field;color:FieldText}
-button{margin-top:1rem;border:0;background:#0f6cbd;color:#fff;cursor:pointer}
+:root{color-scheme:light dark;font:14px/1.45 "Segoe UI",system-ui,sans-serif;
+--page:#fafafa;--card:#fff;--line:#e0e0e0;--text:#242424;--quiet:#616161;--field:#fff;--edge:#8a8a8a}
+@media (prefers-color-scheme:dark){:root{
+--page:#1f1f1f;--card:#292929;--line:#525252;--text:#fff;--quiet:#d6d6d6;--field:#1f1f1f;--edge:#a6a6a6}}
+body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--page);color:var(--text)}
+main{box-sizing:border-box;width:min(26rem,calc(100vw - 2rem));padding:2rem;background:var(--card);
+border:1px solid var(--line);border-radius:8px}
+svg{display:block;width:44px;height:44px;border-radius:10px}
+h1{font-size:1.5rem;line-height:2rem;font-weight:600;margin:1.25rem 0 .25rem}
+p{margin:0 0 .75rem;color:var(--quiet)}
+label{display:block;margin:1.25rem 0 .25rem}
+input,button{font:inherit;box-sizing:border-box;width:100%;padding:.5rem .75rem;border-radius:4px}
+input{border:1px solid var(--line);border-bottom-color:var(--edge);background:var(--field);color:inherit}
+button{margin-top:1rem;border:0;background:#0f6cbd;color:#fff;font-weight:600;cursor:pointer}
 button:hover{background:#115ea3}
 :focus-visible{outline:2px solid #0f6cbd;outline-offset:2px}
-.wrong{border-left:3px solid #c50f1f;padding-left:.75rem}
-code{font-family:Consolas,monospace}
+.wrong{color:var(--text);border-left:3px solid #c50f1f;padding-left:.75rem}
+code{font-family:Consolas,monospace;color:var(--text)}
+a{color:inherit}
 `;
+
+/** The mark of the portal, drawn in the page: these pages load nothing. */
+const mark =
+  '<svg aria-hidden="true" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><title>Posthorn</title><rect width="32" height="32" rx="7" fill="#0f6cbd"/><g fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"><circle cx="13" cy="16" r="6.2"/><path d="M13 9.8h6.5l6-3.6v16.6l-4.4-2.6"/></g><circle cx="13" cy="16" r="1.8" fill="#ffd35a"/></svg>';
 
 /** These pages have one style and nothing else: no script, no image, no frame. */
 const pageHeaders = {
@@ -146,7 +157,7 @@ function html({ head, main }: { readonly head: string; readonly main: string }):
   return (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Posthorn</title>' +
     `<meta name="viewport" content="width=device-width">${head}<style>${style}</style></head>` +
-    `<body><main>${main}</main></body></html>`
+    `<body><main>${mark}${main}</main></body></html>`
   );
 }
 
@@ -176,8 +187,8 @@ function signinPage(wrong: string | null, to: string): string {
     head: "",
     main:
       `<h1>Sign in to Posthorn</h1>${said}` +
-      "<p>Run <code>posthorn portal</code> on the broker's machine for a link that works once, or " +
-      "give the admin key. It is in the data folder, in <code>admin.key</code>.</p>" +
+      "<p>With the admin key, which is in the data folder in <code>admin.key</code>; or run " +
+      "<code>posthorn portal</code> on the broker's machine for a link that works once.</p>" +
       '<form method="post" action="/signin"><label for="key">Admin key</label>' +
       `<input type="hidden" name="to" value="${to.replaceAll("&", "&amp;")}">` +
       '<input id="key" name="key" type="password" autocomplete="current-password" required ' +
