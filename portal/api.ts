@@ -124,9 +124,13 @@ type Read<T> = (hold: (value: T) => void, signal: AbortSignal) => Promise<void>;
  * What a GET answers, asked again whenever the tick changes, one request at a time: an answer that
  * took longer than a tick is shown, and then asked for once more. Null: nothing is asked.
  */
-export function useAsked<T>(path: string | null, tick = 0): Asked<T> {
+export function useAsked<T>(
+  path: string | null,
+  tick = 0,
+  read: (answer: unknown) => T = (answer) => answer as T,
+): Asked<T> {
   return useRead<T>(path, tick, async (hold, signal) => {
-    if (path !== null) hold(await ask<T>("GET", path, undefined, signal));
+    if (path !== null) hold(read(await ask("GET", path, undefined, signal)));
   });
 }
 

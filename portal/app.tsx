@@ -49,6 +49,8 @@ const pages: readonly (readonly [pattern: string, page: ComponentType<PageProps>
   ["/portal/deliveries", page(() => import("./pages/deliveries.tsx"), "DeliveriesPage")],
   ["/portal/deliveries/:event", page(() => import("./pages/story.tsx"), "StoryPage")],
   ["/portal/dead-letters", page(() => import("./pages/deadletters.tsx"), "DeadLettersPage")],
+  ["/portal/inboxes", page(() => import("./pages/inboxes.tsx"), "InboxesPage")],
+  ["/portal/inboxes/:inbox", page(() => import("./pages/inbox.tsx"), "InboxPage")],
   ["/portal/endpoints", page(() => import("./pages/endpoints.tsx"), "EndpointsPage")],
   ["/portal/what-if", page(() => import("./pages/whatif.tsx"), "WhatIfPage")],
   ["/portal/settings", page(() => import("./pages/settings.tsx"), "SettingsPage")],

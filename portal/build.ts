@@ -24,7 +24,7 @@ const dist = join(root, "dist");
 const cache = join(root, "../node_modules/.cache");
 
 /** Compressed size until the overview is shown. */
-const firstLoadBytesMax = 300_000;
+const firstLoadBytesMax = 200_000;
 const compressedFrom = 1_024;
 
 async function main(): Promise<void> {

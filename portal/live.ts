@@ -4,7 +4,7 @@
 // Without the connection, the overview is polled, and pages reload their content. A hidden tab
 // closes its connection after a while: a browser has only six for all tabs of one broker.
 
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type {
   EventSummary,
   LiveAttempt,
@@ -50,6 +50,7 @@ const kinds: readonly LiveKind[] = [
   "endpoint",
   "catalog",
   "redrive",
+  "inbox",
   "missed",
 ];
 
@@ -86,6 +87,7 @@ function take(event: LiveEvent): void {
   switch (event.kind) {
     case "overview":
       change({ overview: event.overview, overviewAt: Date.now(), refused: null });
+      setClock(event.overview);
       break;
     case "published":
       change({ published: [event.event, ...next.published].slice(0, kept) });
@@ -168,8 +170,9 @@ function watch(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export function useLive(): Live {
-  return useSyncExternalStore(watch, () => live);
+/** One member of it: what shows the overview is not drawn again with every attempt. */
+export function useLive<Name extends keyof Live>(name: Name): Live[Name] {
+  return useSyncExternalStore(watch, () => live[name]);
 }
 
 /** Increases when something of these kinds has happened, at most once in this time. */
@@ -204,7 +207,8 @@ export async function refreshOverview(): Promise<void> {
 }
 
 interface Ticker {
-  at: number;
+  /** The broker's time, as of the last tick. */
+  now: number;
   readonly listeners: Set<() => void>;
 }
 
@@ -214,31 +218,46 @@ const tickers = new Map<number, Ticker>();
 function tickerOf(everyMs: number): Ticker {
   const known = tickers.get(everyMs);
   if (known !== undefined) return known;
-  const ticker: Ticker = { at: Date.now(), listeners: new Set() };
+  const ticker: Ticker = { now: brokerNow(), listeners: new Set() };
   tickers.set(everyMs, ticker);
-  setInterval(() => {
-    ticker.at = Date.now();
-    for (const listener of ticker.listeners) listener();
-  }, everyMs);
+  setInterval(() => beat(ticker), everyMs);
   return ticker;
 }
 
-/** The broker's time, in milliseconds: a virtual clock stands still between two overviews. */
+function beat(ticker: Ticker): void {
+  ticker.now = brokerNow();
+  for (const listener of ticker.listeners) listener();
+}
+
+/** By how much the broker's clock is ahead of this machine's. */
+let aheadMs = 0;
+let seenNow: string | null = null;
+const aheadMsMin = 1_000;
+
+/** A virtual clock jumps, and nothing that shows a time may wait for the next beat. */
+function setClock({ now, clock }: Overview): void {
+  const isFirst = seenNow === null;
+  const isMoved = clock === "virtual" && seenNow !== now;
+  seenNow = now;
+  const ahead = Date.parse(now) - Date.now();
+  // Below this it is the way of the answer, and every drawn age would twitch.
+  if (isFirst || Math.abs(ahead - aheadMs) > aheadMsMin) aheadMs = ahead;
+  if (isFirst || isMoved) for (const ticker of tickers.values()) beat(ticker);
+}
+
+/** A virtual clock stands still between two overviews. */
+export function brokerNow(): number {
+  const { overview } = next;
+  if (overview?.clock === "virtual") return Date.parse(overview.now);
+  return Date.now() + aheadMs;
+}
+
+/** The broker's time, in milliseconds, drawn again at this interval. */
 export function useNow(everyMs: 250 | 1_000 | 60_000 = 1_000): number {
-  const { overview, overviewAt } = useLive();
   const ticker = tickerOf(everyMs);
-  const watchTicker = useCallback(
-    (listener: () => void) => {
-      ticker.listeners.add(listener);
-      return () => ticker.listeners.delete(listener);
-    },
-    [ticker],
-  );
-  const here = useSyncExternalStore(watchTicker, () => ticker.at);
-  const isVirtual = overview?.clock === "virtual";
-  return useMemo(() => {
-    if (overview === null) return here;
-    const at = Date.parse(overview.now);
-    return isVirtual ? at : at + Math.max(0, here - overviewAt);
-  }, [overview, overviewAt, here, isVirtual]);
+  const [watchTicker] = useState(() => (listener: () => void) => {
+    ticker.listeners.add(listener);
+    return () => ticker.listeners.delete(listener);
+  });
+  return useSyncExternalStore(watchTicker, () => ticker.now);
 }

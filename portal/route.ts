@@ -14,25 +14,128 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-window.addEventListener("popstate", tell);
-
 function watch(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 let isFollowed = false;
+let isReturned = false;
 
 /** Whether the user has navigated: the first page is read from its top. */
 export function hasFollowed(): boolean {
   return isFollowed;
 }
 
+/** Whether the page was reached by *back* or *forward*: it is shown as it was left. */
+export function hasReturned(): boolean {
+  return isReturned;
+}
+
+/** What is typed and not saved, in words; see `useUnsaved`. */
+const unsaved = new Set<string>();
+
+export function guardUnsaved(words: string): () => void {
+  unsaved.add(words);
+  return () => unsaved.delete(words);
+}
+
+/** Asks before what was typed is lost. */
+function mayLeave(): boolean {
+  const [words] = unsaved;
+  if (words === undefined) return true;
+  const isYes = window.confirm(`${words} Leave all the same?`);
+  if (isYes) unsaved.clear();
+  return isYes;
+}
+
+window.addEventListener("beforeunload", (event) => {
+  if (unsaved.size > 0) event.preventDefault();
+});
+
+/** What goes along from page to page, and is in the address of each. */
+const carried = ["range"] as const;
+
+function withCarried(to: string): string {
+  const url = new URL(to, location.origin);
+  const here = new URLSearchParams(location.search);
+  for (const name of carried) {
+    const value = here.get(name);
+    const isOwn = url.searchParams.has(name) || url.searchParams.has("from");
+    if (value !== null && !isOwn) url.searchParams.set(name, value);
+  }
+  return url.pathname + url.search;
+}
+
+/** A page reports its address to the history with a name, by which its place is known again. */
+interface Entry {
+  readonly entry: string;
+}
+
+const entryNow = () => (history.state as Entry | null)?.entry ?? "first";
+const tops = new Map<string, number>();
+let entriesMade = 0;
+let addressNow = location.href;
+
 export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
+  const target = withCarried(to);
+  const isSamePage = new URL(target, location.origin).pathname === location.pathname;
+  if (!isSamePage && !mayLeave()) return;
   isFollowed = true;
-  if (replace) history.replaceState(null, "", to);
-  else history.pushState(null, "", to);
+  isReturned = false;
+  keepTop();
+  if (replace) history.replaceState(history.state, "", target);
+  else history.pushState({ entry: `${Date.now()} ${++entriesMade}` } satisfies Entry, "", target);
+  addressNow = location.href;
+  if (!isSamePage) scrollTo(0, 0);
   tell();
+}
+
+history.scrollRestoration = "manual";
+const keepTop = () => tops.set(entryNow(), scrollY);
+window.addEventListener("scrollend", () => {
+  if (restoring === null) keepTop();
+});
+
+window.addEventListener("popstate", () => {
+  const isSamePage = new URL(addressNow).pathname === location.pathname;
+  if (!isSamePage && !mayLeave()) {
+    history.pushState({ entry: `${Date.now()} ${++entriesMade}` } satisfies Entry, "", addressNow);
+    return;
+  }
+  addressNow = location.href;
+  isFollowed = true;
+  isReturned = true;
+  tell();
+  restoreTop(tops.get(entryNow()) ?? 0);
+});
+
+const restoreMsMax = 5_000;
+let restoring: (() => void) | null = null;
+
+/** Goes where the page was left once it is long enough again; a user who scrolls is not moved. */
+function restoreTop(top: number): void {
+  restoring?.();
+  const left = new AbortController();
+  const { signal } = left;
+  const stop = () => {
+    restoring = null;
+    left.abort();
+    observer.disconnect();
+    clearTimeout(timer);
+  };
+  const reach = () => {
+    scrollTo(0, top);
+    if (Math.abs(scrollY - top) <= 1) stop();
+  };
+  const observer = new ResizeObserver(reach);
+  const timer = setTimeout(stop, restoreMsMax);
+  restoring = stop;
+  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+    window.addEventListener(kind, stop, { signal, passive: true });
+  }
+  // Its height is that of its content; the elements around it are as high as the window.
+  observer.observe(document.getElementById("main") ?? document.body);
 }
 
 export function usePlace(): Place {

@@ -67,7 +67,13 @@ interface Written {
   readonly isCloud: boolean;
 }
 
-function curlOf({ endpoint, key, event, isCloud }: Written & { readonly event: object }): string {
+/** Publishes one event. */
+export function curlOf({
+  endpoint,
+  key,
+  event,
+  isCloud,
+}: Written & { readonly event: object }): string {
   const type = isCloud ? "application/cloudevents+json" : "application/json";
   const body = JSON.stringify(isCloud ? event : [event], null, 2).replaceAll("'", "'\\''");
   return `curl -X POST '${endpoint}' \\

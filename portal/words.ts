@@ -40,32 +40,6 @@ export function sayAge(ms: number): string {
   return wordsOfMs(Math.max(0, Math.floor(ms / 1_000) * 1_000));
 }
 
-const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium", timeZone: "UTC" });
-const dayAndTime = new Intl.DateTimeFormat("en-GB", {
-  dateStyle: "medium",
-  timeStyle: "medium",
-  timeZone: "UTC",
-});
-const day = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-  timeZone: "UTC",
-});
-
-/** With its date unless it is today's, by the broker's clock. */
-export function sayInstant(iso: string, now: number): string {
-  const at = Date.parse(iso);
-  const isToday = iso.slice(0, 10) === new Date(now).toISOString().slice(0, 10);
-  return (isToday ? clockTime : day).format(at);
-}
-
-export function sayFull(iso: string): string {
-  return `${dayAndTime.format(Date.parse(iso))} UTC`;
-}
-
 /** `deadLettered` → `dead-lettered` */
 const states: Readonly<Record<string, string>> = {
   waiting: "waiting",

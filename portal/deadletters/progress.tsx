@@ -37,7 +37,7 @@ const shownMax = 5;
 /** The answer follows a redrive: what came of it is shown when it has ended. */
 export function useRedriveEnd(redrives: readonly RedriveView[]): (id: string) => void {
   const say = useSay();
-  const { redrives: live } = useLive();
+  const live = useLive("redrives");
   const [followed, follow] = useState<string | null>(null);
   const ended = [...live, ...redrives].find(
     ({ id, state }) => id === followed && state !== "running",
@@ -57,7 +57,7 @@ export function useRedriveEnd(redrives: readonly RedriveView[]): (id: string) =>
 
 export function RedriveList({ redrives }: { readonly redrives: readonly RedriveView[] }) {
   const styles = useStyles();
-  const { redrives: live } = useLive();
+  const live = useLive("redrives");
   const latest = redrives
     .map((each) => live.find(({ id }) => id === each.id) ?? each)
     .filter(({ state }) => state !== "dryRun");

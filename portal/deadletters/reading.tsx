@@ -16,6 +16,7 @@ import { To } from "../parts/link.tsx";
 import { Answer } from "../parts/page.tsx";
 import { Code, Facts, Mono, When } from "../parts/texts.tsx";
 import { pathTo } from "../route.ts";
+import { pretty } from "../story/exchange.ts";
 
 const useStyles = makeStyles({ surface: { maxWidth: "820px" } });
 
@@ -77,12 +78,4 @@ export function Reading({ id, onClose }: { readonly id: string; readonly onClose
       </DialogSurface>
     </Dialog>
   );
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

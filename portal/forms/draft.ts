@@ -28,6 +28,8 @@ export interface ClauseDraft {
 
 export interface Draft {
   readonly endpointType: string;
+  /** The name of a test inbox, where that is the endpoint type. */
+  readonly inbox: string;
   readonly endpointUrl: string;
   readonly resourceId: string;
   readonly queueName: string;
@@ -54,6 +56,7 @@ export interface Draft {
 
 export const plainDraft: Draft = {
   endpointType: "WebHook",
+  inbox: "test",
   endpointUrl: "",
   resourceId: "",
   queueName: "",
@@ -77,6 +80,15 @@ export const plainDraft: Draft = {
   splits: false,
   signs: false,
 };
+
+/** What the parts of the form share. */
+export interface FieldsProps {
+  readonly draft: Draft;
+  readonly change: (changes: Partial<Draft>) => void;
+}
+
+/** No type of Event Grid: it becomes a webhook with the address of the inbox. */
+export const inboxType = "TestInbox";
 
 /** Which kinds of endpoint have a URL, and which a resource id. */
 export function isWebHook({ endpointType }: Pick<Draft, "endpointType">): boolean {
@@ -105,6 +117,7 @@ export function draftOf(stored: ArmSubscription): Draft {
   const isPlainBatch = to.maxEventsPerBatch === 1 && to.preferredBatchSizeInKilobytes === 64;
   return {
     endpointType: destination.endpointType,
+    inbox: "",
     endpointUrl: to.endpointUrl ?? "",
     resourceId: to.resourceId ?? "",
     queueName: to.queueName ?? "",

@@ -29,16 +29,26 @@ interface Sent {
   readonly id: string;
 }
 
-export function Publish({ topic }: { readonly topic: TopicView }) {
+export function Publish({
+  topic,
+  copy,
+}: {
+  readonly topic: TopicView;
+  /** Starts with the content of this event. */
+  readonly copy: string | null;
+}) {
   const styles = useStyles();
   const now = useNow(60_000);
-  const { overview } = useLive();
+  const overview = useLive("overview");
   const order = useOrder();
   const [own, setText] = useState<string | null>(null);
   const [round, setRound] = useState(0);
   const isTimeKnown = overview !== null;
   // biome-ignore lint/correctness/useExhaustiveDependencies: time alone makes no new example.
-  const suggested = useMemo(() => example(topic, now), [topic.name, isTimeKnown, round]);
+  const fresh = useMemo(() => example(topic, now), [topic.name, isTimeKnown, round]);
+  const { value: story } = useAsked<Story>(copy === null ? null : apiPath(["events", copy]));
+  const copied = useMemo(() => copyOf(story?.body ?? null), [story?.body]);
+  const suggested = copied ?? fresh;
   const text = own ?? suggested;
   const beginAnew = () => {
     setText(null);
@@ -149,8 +159,19 @@ function Deliveries({ id }: { readonly id: string }) {
 }
 
 function example(topic: TopicView, now: number): string {
-  const id = crypto.randomUUID?.() ?? `test-${now}-${Math.floor(Math.random() * 1e6)}`;
-  return JSON.stringify(exampleEvent(topic, { id, now: new Date(now).toISOString() }), null, 2);
+  const at = { id: newId(), now: new Date(now).toISOString() };
+  return JSON.stringify(exampleEvent(topic, at), null, 2);
+}
+
+/** With an id of its own, which is what makes it another event. */
+function copyOf(body: string | null): string | null {
+  if (body === null) return null;
+  const event = JSON.parse(body) as object;
+  return JSON.stringify({ ...event, id: newId() }, null, 2);
+}
+
+function newId(): string {
+  return crypto.randomUUID?.() ?? `test-${Math.floor(Math.random() * 1e12)}`;
 }
 
 /** Null, or the broker's message: it is the broker's own parser. */

@@ -5,12 +5,12 @@ import { profileNames } from "../../src/core/delivery/profile.ts";
 import { type ArmTopic, askArm, newTopicId, putTopic, type TopicKind } from "../arm.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { refreshOverview } from "../live.ts";
+import { FormDialog } from "../parts/dialogs.tsx";
 import {
   AreaField,
   ChoiceField,
   FieldRow,
   Form,
-  FormDialog,
   SwitchField,
   TextField,
   useOrder,

@@ -15,7 +15,8 @@ import {
 } from "../fluent.ts";
 import { ClockRegular, FastForwardRegular } from "../icons/drawings.tsx";
 import { refreshOverview } from "../live.ts";
-import { sayFull, sayMany } from "../words.ts";
+import { sayMany } from "../words.ts";
+import { sayFull } from "../zone.ts";
 import { useSay } from "./toasts.tsx";
 
 const useStyles = makeStyles({
@@ -102,9 +103,9 @@ export function ClockControl({ overview }: { readonly overview: Overview }) {
           <Field
             label="By a duration"
             validationMessage={refused?.message}
-            hint={refused === null ? "ISO 8601, such as PT90S" : undefined}
+            hint={refused === null ? "90s, 2h30m or PT90S" : undefined}
           >
-            <Input value={own} placeholder="PT90S" onChange={(_, { value }) => setOwn(value)} />
+            <Input value={own} placeholder="90s" onChange={(_, { value }) => setOwn(value)} />
           </Field>
         </form>
       </PopoverSurface>

@@ -1,13 +1,12 @@
 // The frame around every page: the bar at the top, the navigation at the side (on a phone in a
 // menu), and notices about the whole broker.
 
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import {
   Badge,
   Button,
   Menu,
   MenuItemLink,
-  MenuItemRadio,
   MenuList,
   MenuPopover,
   MenuTrigger,
@@ -17,14 +16,20 @@ import {
   tokens,
 } from "../fluent.ts";
 import horn from "../horn.svg";
-import { DarkThemeRegular, NavigationRegular, SignOutRegular } from "../icons/drawings.tsx";
+import { NavigationRegular, SearchRegular, SignOutRegular } from "../icons/drawings.tsx";
 import { useLive } from "../live.ts";
 import { follow } from "../parts/link.tsx";
 import { Note } from "../parts/page.tsx";
 import { usePlace } from "../route.ts";
 import { ClockControl } from "./clock.tsx";
 import type { Look } from "./look.ts";
+import { LookMenu, ZoneMenu } from "./menus.tsx";
 import { type Way, ways } from "./navigation.tsx";
+
+const Palette = lazy(async () => {
+  const { Palette: loaded } = await import("./palette.tsx");
+  return { default: loaded };
+});
 
 const barHeight = "48px";
 
@@ -55,6 +60,7 @@ const useStyles = makeStyles({
     alignItems: "center",
     gap: tokens.spacingHorizontalS,
     padding: `0 ${tokens.spacingHorizontalM}`,
+    "@media (max-width: 480px)": { columnGap: 0, padding: `0 ${tokens.spacingHorizontalXS}` },
     backgroundColor: tokens.colorNeutralBackground1,
     borderBottom: `1px solid ${tokens.colorNeutralStroke2}`,
   },
@@ -67,8 +73,33 @@ const useStyles = makeStyles({
     fontSize: tokens.fontSizeBase400,
     fontWeight: tokens.fontWeightSemibold,
   },
+  // It stays for screen readers.
+  word: {
+    "@media (max-width: 480px)": {
+      position: "absolute",
+      width: "1px",
+      overflow: "hidden",
+      clipPath: "inset(50%)",
+    },
+  },
   mark: { width: "24px", height: "24px" },
   grow: { flexGrow: 1 },
+  find: {
+    justifyContent: "flex-start",
+    width: "min(380px, 34vw)",
+    fontWeight: tokens.fontWeightRegular,
+    color: tokens.colorNeutralForeground2,
+    backgroundColor: tokens.colorNeutralBackground3,
+    "@media (max-width: 800px)": { display: "none" },
+  },
+  keys: {
+    marginLeft: "auto",
+    fontFamily: "inherit",
+    fontSize: tokens.fontSizeBase100,
+    padding: "1px 5px",
+    borderRadius: tokens.borderRadiusSmall,
+    border: `1px solid ${tokens.colorNeutralStroke1}`,
+  },
   phoneOnly: { display: "none", "@media (max-width: 800px)": { display: "inline-flex" } },
   version: {
     color: tokens.colorNeutralForeground2,
@@ -132,7 +163,11 @@ export function Frame({
   readonly children: ReactNode;
 }) {
   const styles = useStyles();
-  const { overview, connection, refused } = useLive();
+  const overview = useLive("overview");
+  const connection = useLive("connection");
+  const refused = useLive("refused");
+  const [isFinding, setFinding] = useState(false);
+  useKeys(() => setFinding(true));
   return (
     <div className={styles.frame}>
       <a href="#main" className={styles.skip}>
@@ -142,10 +177,27 @@ export function Frame({
         <PhoneMenu />
         <a href="/" className={styles.home} onClick={(event) => follow(event, "/")}>
           <img src={horn} alt="" className={styles.mark} />
-          Posthorn
+          <span className={styles.word}>Posthorn</span>
           {overview !== null && <span className={styles.version}>{overview.version}</span>}
         </a>
         <span className={styles.grow} />
+        <Button
+          className={styles.find}
+          icon={<SearchRegular />}
+          aria-keyshortcuts="Control+K"
+          onClick={() => setFinding(true)}
+        >
+          Go to or search
+          <kbd className={styles.keys}>Ctrl K</kbd>
+        </Button>
+        <span className={styles.grow} />
+        <Button
+          className={styles.phoneOnly}
+          appearance="subtle"
+          icon={<SearchRegular />}
+          aria-label="Go to or search"
+          onClick={() => setFinding(true)}
+        />
         {connection === "lost" && (
           <Tooltip
             content="No live updates: the page polls every few seconds."
@@ -157,6 +209,7 @@ export function Frame({
           </Tooltip>
         )}
         {overview?.clock === "virtual" && <ClockControl overview={overview} />}
+        <ZoneMenu />
         <LookMenu look={look} choose={choose} />
         <form method="post" action="/signout">
           <Tooltip content="Sign out" relationship="label">
@@ -188,8 +241,36 @@ export function Frame({
           {children}
         </main>
       </div>
+      {isFinding && (
+        <Suspense fallback={null}>
+          <Palette onClose={() => setFinding(false)} />
+        </Suspense>
+      )}
     </div>
   );
+}
+
+/** Ctrl-K goes anywhere; `/` searches on this page, or anywhere if it has nothing to search. */
+function useKeys(find: () => void): void {
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => {
+      const isCommand = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";
+      const isSlash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey;
+      if (!isCommand && (!isSlash || isTyping(event.target))) return;
+      if (document.querySelector("[role=dialog]") !== null) return;
+      event.preventDefault();
+      const box = document.querySelector<HTMLInputElement>("main input[data-search]");
+      if (isCommand || box === null) return find();
+      box.focus();
+      box.select();
+    };
+    window.addEventListener("keydown", listener);
+    return () => window.removeEventListener("keydown", listener);
+  });
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest("input, textarea, select") !== null;
 }
 
 function useIsHere(): (way: Way) => boolean {
@@ -243,38 +324,6 @@ function PhoneMenu() {
               {way.title}
             </MenuItemLink>
           ))}
-        </MenuList>
-      </MenuPopover>
-    </Menu>
-  );
-}
-
-function LookMenu({
-  look,
-  choose,
-}: {
-  readonly look: Look;
-  readonly choose: (look: Look) => void;
-}) {
-  return (
-    <Menu
-      checkedValues={{ look: [look] }}
-      onCheckedValueChange={(_, { checkedItems }) => choose((checkedItems[0] ?? "system") as Look)}
-    >
-      <MenuTrigger disableButtonEnhancement>
-        <Button appearance="subtle" icon={<DarkThemeRegular />} aria-label="Light or dark" />
-      </MenuTrigger>
-      <MenuPopover>
-        <MenuList>
-          <MenuItemRadio name="look" value="system">
-            Like the system
-          </MenuItemRadio>
-          <MenuItemRadio name="look" value="light">
-            Light
-          </MenuItemRadio>
-          <MenuItemRadio name="look" value="dark">
-            Dark
-          </MenuItemRadio>
         </MenuList>
       </MenuPopover>
     </Menu>

@@ -6,6 +6,7 @@ import {
   ChannelRegular,
   HeartPulseRegular,
   HomeRegular,
+  InboxRegular,
   MailAlertRegular,
   PulseRegular,
   SendRegular,
@@ -20,11 +21,12 @@ export interface Way {
 
 export const ways: readonly Way[] = [
   { title: "Overview", to: "/", icon: <HomeRegular /> },
+  { title: "Deliveries", to: "/portal/deliveries", icon: <PulseRegular /> },
   { title: "Topics and domains", to: "/portal/topics", icon: <ChannelRegular /> },
   { title: "Subscriptions", to: "/portal/subscriptions", icon: <SendRegular /> },
-  { title: "Deliveries", to: "/portal/deliveries", icon: <PulseRegular /> },
-  { title: "Dead letters", to: "/portal/dead-letters", icon: <MailAlertRegular /> },
   { title: "Endpoints", to: "/portal/endpoints", icon: <HeartPulseRegular /> },
+  { title: "Dead letters", to: "/portal/dead-letters", icon: <MailAlertRegular /> },
+  { title: "Test inboxes", to: "/portal/inboxes", icon: <InboxRegular /> },
   { title: "What-if", to: "/portal/what-if", icon: <BeakerRegular /> },
   { title: "Settings", to: "/portal/settings", icon: <SettingsRegular /> },
 ];

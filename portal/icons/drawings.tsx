@@ -75,6 +75,13 @@ export const MailAlertRegular = lines(
   "M12 15.5H4.5A1.5 1.5 0 0 1 3 14V6a1.5 1.5 0 0 1 1.5-1.5h11A1.5 1.5 0 0 1 17 6v2.5" +
     "M3 6.5l7 4 7-4M15.5 11.5v3M15.5 17h.01",
 );
+export const MailRegular = lines(
+  "M4.5 4.5h11A1.5 1.5 0 0 1 17 6v8a1.5 1.5 0 0 1-1.5 1.5h-11A1.5 1.5 0 0 1 3 14V6a1.5 1.5 0 0 1 1.5-1.5Z" +
+    "M3 6.5l7 4 7-4",
+);
+export const InboxRegular = lines(
+  "M5 3.5h10l2 7.5v4a1.5 1.5 0 0 1-1.5 1.5h-11A1.5 1.5 0 0 1 3 15v-4ZM3 11h4a3 3 0 0 0 6 0h4",
+);
 export const MoreVerticalRegular = lines("M10 4.5h.01M10 10h.01M10 15.5h.01", 2.5);
 export const NavigationRegular = lines("M3 5.5h14M3 10h14M3 14.5h14");
 export const PauseRegular = lines("M5.5 4h3v12h-3ZM11.5 4h3v12h-3Z");

@@ -1,24 +1,26 @@
 // Dead letters: grouped by reason and subscription, browsed, read, and sent again.
 
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type {
   DeadLetterGroup,
   DeadLetterView,
   Page,
   RedriveView,
+  SubscriptionView,
 } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { RedriveList, useRedriveEnd } from "../deadletters/progress.tsx";
 import { Reading } from "../deadletters/reading.tsx";
 import { RedriveDialog } from "../deadletters/redrive.tsx";
+import { FigureStrip } from "../figures/strip.tsx";
 import { Button, Checkbox, makeStyles, tokens } from "../fluent.ts";
 import { useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
 import { Rows } from "../parts/table.tsx";
 import { Long, When } from "../parts/texts.tsx";
-import { go, pathTo } from "../route.ts";
+import { go, pathTo, subscriptionPath } from "../route.ts";
 import { sayCount, sayMany } from "../words.ts";
 
 const useStyles = makeStyles({
@@ -87,10 +89,15 @@ export function DeadLettersPage({ query }: PageProps) {
       {(redrives.value?.value.length ?? 0) > 0 && (
         <RedriveList redrives={redrives.value?.value ?? []} />
       )}
-      <Card title="By reason and endpoint">
+      <FigureStrip />
+      <Card title="By reason and subscription">
         <Answer asked={groups} what="its dead letters">
           {(value) =>
-            value.length === 0 ? <Nothing isFiltered={isFiltered} /> : <Groups groups={value} />
+            value.length === 0 ? (
+              <Nothing isFiltered={isFiltered} />
+            ) : (
+              <Groups groups={value} follow={follow} />
+            )
           }
         </Answer>
       </Card>
@@ -116,50 +123,116 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
-function Groups({ groups }: { readonly groups: readonly DeadLetterGroup[] }) {
+/** Blobs have names in capitals; a subscription that is still there has its own. */
+function useOwnNames(): (shown: string, topic: string | null) => SubscriptionView | null {
+  const { value } = useAsked<Page<SubscriptionView>>(apiPath(["subscriptions"]));
+  return useMemo(() => {
+    const known = Map.groupBy(value?.value ?? [], ({ name }) => name.toUpperCase());
+    return (shown, topic) => {
+      const own = known.get(shown.toUpperCase()) ?? [];
+      return own.find((each) => each.topic === topic) ?? own[0] ?? null;
+    };
+  }, [value]);
+}
+
+function Groups({
+  groups,
+  follow,
+}: {
+  readonly groups: readonly DeadLetterGroup[];
+  readonly follow: (redrive: string) => void;
+}) {
+  const ownName = useOwnNames();
+  const [redriven, setRedriven] = useState<DeadLetterGroup | null>(null);
+  const nameOf = ({ subscription, topic }: DeadLetterGroup) =>
+    ownName(subscription, topic)?.name ?? subscription.toLowerCase();
+  const rows = groups.toSorted(
+    (one, other) =>
+      Date.parse(other.newestAt) - Date.parse(one.newestAt) || other.count - one.count,
+  );
   return (
-    <Rows
-      label="Dead letters by reason and endpoint"
-      rows={groups}
-      keyOf={({ reason, outcome, subscription, endpoint }) =>
-        `${reason} ${outcome} ${subscription} ${endpoint}`
-      }
-      columns={[
-        {
-          title: "Reason",
-          show: ({ reason, outcome, subscription }) => (
-            <To to={pathTo(["dead-letters"], { reason, outcome, subscription })}>
-              <Long>{reason}</Long>
-            </To>
-          ),
-        },
-        {
-          title: "Last outcome",
-          width: "120px",
-          isWideOnly: true,
-          show: ({ outcome }) => <Long>{outcome}</Long>,
-        },
-        { title: "Subscription", show: ({ subscription }) => <Long>{subscription}</Long> },
-        {
-          title: "Endpoint",
-          isExtra: true,
-          show: ({ endpoint }) => <Long>{endpoint ?? "gone"}</Long>,
-        },
-        {
-          title: "Oldest",
-          width: "130px",
-          isExtra: true,
-          show: ({ oldestAt }) => <When at={oldestAt} />,
-        },
-        {
-          title: "Newest",
-          width: "130px",
-          isWideOnly: true,
-          show: ({ newestAt }) => <When at={newestAt} />,
-        },
-        { title: "Count", width: "70px", align: "right", show: ({ count }) => sayCount(count) },
-      ]}
-    />
+    <>
+      <Rows
+        label="Dead letters by reason and endpoint"
+        rows={rows}
+        keyOf={({ reason, outcome, subscription, endpoint }) =>
+          `${reason} ${outcome} ${subscription} ${endpoint}`
+        }
+        columns={[
+          {
+            title: "Reason",
+            show: ({ reason, outcome, subscription }) => (
+              <To to={pathTo(["dead-letters"], { reason, outcome, subscription })}>
+                <Long>{reason}</Long>
+              </To>
+            ),
+          },
+          {
+            title: "Last outcome",
+            width: "120px",
+            isWideOnly: true,
+            show: ({ outcome }) => <Long>{outcome}</Long>,
+          },
+          {
+            title: "Subscription",
+            show: (group) => {
+              const own = ownName(group.subscription, group.topic);
+              return own === null ? (
+                <Long>{nameOf(group)}</Long>
+              ) : (
+                <To to={subscriptionPath(own)}>
+                  <Long>{own.name}</Long>
+                </To>
+              );
+            },
+          },
+          {
+            title: "Endpoint",
+            isExtra: true,
+            show: ({ endpoint }) => <Long>{endpoint ?? "gone"}</Long>,
+          },
+          {
+            title: "Newest",
+            width: "130px",
+            isWideOnly: true,
+            show: ({ newestAt }) => <When at={newestAt} />,
+          },
+          { title: "Count", width: "70px", align: "right", show: ({ count }) => sayCount(count) },
+          {
+            title: "Redrive",
+            width: "100px",
+            align: "right",
+            show: (group) => (
+              <Button
+                size="small"
+                aria-label={`Redrive ${group.outcome} of ${nameOf(group)}`}
+                onClick={() => setRedriven(group)}
+              >
+                Redrive…
+              </Button>
+            ),
+          },
+        ]}
+      />
+      {redriven !== null && (
+        <RedriveDialog
+          order={{
+            query: {
+              reason: redriven.reason,
+              outcome: redriven.outcome,
+              subscription: redriven.subscription,
+            },
+          }}
+          what={`${redriven.outcome}, ${nameOf(redriven)}`}
+          hours="1"
+          onClose={() => setRedriven(null)}
+          onStarted={({ id }) => {
+            follow(id);
+            setRedriven(null);
+          }}
+        />
+      )}
+    </>
   );
 }
 
@@ -177,6 +250,7 @@ function Letters({
   readonly follow: (redrive: string) => void;
 }) {
   const styles = useStyles();
+  const ownName = useOwnNames();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [isRedriving, setRedriving] = useState(false);
   const choose = (id: string, isChosen: boolean) =>
@@ -234,7 +308,9 @@ function Letters({
                 {
                   title: "Subscription",
                   isWideOnly: true,
-                  show: ({ subscription }) => <Long>{subscription}</Long>,
+                  show: ({ subscription, topic }) => (
+                    <Long>{ownName(subscription, topic)?.name ?? subscription.toLowerCase()}</Long>
+                  ),
                 },
                 {
                   title: "Reason",
@@ -284,6 +360,7 @@ function Letters({
       {isRedriving && (
         <RedriveDialog
           order={chosen.size > 0 ? { ids: [...chosen] } : { query: filter }}
+          what={chosen.size > 0 ? null : Object.values(filter).join(", ")}
           onClose={() => setRedriving(false)}
           onStarted={({ id }) => {
             follow(id);

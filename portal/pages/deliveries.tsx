@@ -1,65 +1,38 @@
-// Events and their deliveries: searched, the latest first.
+// Events and their deliveries: one box to search them, a range of time, and the latest first.
 
 import { type FormEvent, useRef, useState } from "react";
-import type { DeliveryState, EventSummary, SearchPage } from "../../src/core/api/views.ts";
+import type { EventSummary, SearchPage } from "../../src/core/api/views.ts";
 import { type Asked, apiPath, ask, useRead } from "../api.ts";
 import type { PageProps } from "../app.tsx";
-import {
-  Button,
-  Dropdown,
-  Field,
-  Input,
-  makeStyles,
-  mergeClasses,
-  Option,
-  tokens,
-} from "../fluent.ts";
-import { SearchRegular } from "../icons/drawings.tsx";
+import { RangePicker } from "../figures/picker.tsx";
+import { boundsOf, type Range, rangeIn } from "../figures/range.ts";
+import { FigureStrip } from "../figures/strip.tsx";
+import { Button, Input, makeStyles, tokens } from "../fluent.ts";
+import { PauseRegular, PlayRegular, SearchRegular } from "../icons/drawings.tsx";
 import { useTick } from "../live.ts";
+import { HeldRows } from "../parts/held.tsx";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
-import { Rows } from "../parts/table.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Tail } from "../parts/tail.tsx";
 import { Long, StateBadge, When } from "../parts/texts.tsx";
 import { eventPath, go, pathTo, topicPath } from "../route.ts";
-import { sayState } from "../words.ts";
-
-const fields = [
-  ["id", "Id"],
-  ["subject", "Subject"],
-  ["type", "Type"],
-  ["topic", "Topic"],
-  ["subscription", "Subscription"],
-  ["from", "From"],
-  ["to", "To"],
-] as const;
-
-const hints: Readonly<Record<string, string>> = {
-  from: "2030-01-01T00:00:00Z",
-  to: "2030-01-01T00:00:00Z",
-};
-
-const states: readonly DeliveryState[] = [
-  "waiting",
-  "delivered",
-  "deadLettering",
-  "deadLettered",
-  "dropped",
-];
+import { hasWord, paramsOf, scopeIn, withWord, wordsIn } from "../search.ts";
 
 const pageSize = 50;
+const searchHint = "type:Shop.Paid  state:failing  or a part of an id, subject or name";
 
 const useStyles = makeStyles({
-  search: {
-    display: "grid",
-    gridTemplateColumns: "repeat(auto-fill, minmax(min(170px, 100%), 1fr))",
-    gap: tokens.spacingHorizontalM,
-    alignItems: "end",
+  search: { display: "flex", flexWrap: "wrap", gap: tokens.spacingHorizontalS },
+  box: { flexGrow: 1, flexBasis: "320px", minWidth: 0 },
+  chips: {
+    display: "flex",
+    flexWrap: "wrap",
+    gap: tokens.spacingHorizontalXS,
+    marginTop: tokens.spacingVerticalS,
   },
-  dropdown: { minWidth: "0px" },
-  input: { width: "100%", minWidth: "0px" },
-  onRequest: { "@media (max-width: 640px)": { display: "none" } },
-  phoneOnly: { display: "none", "@media (max-width: 640px)": { display: "inline-flex" } },
-  buttons: { display: "flex", gap: tokens.spacingHorizontalS },
+  chip: { minWidth: "auto" },
+  grow: { flexGrow: 1 },
   pages: {
     display: "flex",
     gap: tokens.spacingHorizontalS,
@@ -67,41 +40,83 @@ const useStyles = makeStyles({
     marginTop: tokens.spacingVerticalM,
   },
   states: { display: "inline-flex", flexWrap: "wrap", gap: tokens.spacingHorizontalXS },
+  quiet: { color: tokens.colorNeutralForeground3 },
 });
 
 export function DeliveriesPage({ query }: PageProps) {
-  const given = Object.fromEntries([...query].filter(([name]) => name !== "after"));
+  const text = wordsIn(query);
   const after = query.get("after");
+  const range = rangeIn(query);
+  const isTail = query.has("tail");
+  const [isPaused, setPaused] = useState(false);
   // Older pages do not change while they are read.
   const tick = useTick(after === null ? ["published", "attempt", "ended"] : [], 1_500);
-  const asked = useSearch(given, after, tick);
-  const isSearch = Object.keys(given).length > 0;
+  const asked = useSearch(isTail ? null : { text, range, after }, tick);
   return (
     <>
       <PageHead
         title="Deliveries"
         subtitle="Every event and its deliveries. Open one for its whole story."
+        actions={
+          <Button
+            icon={isTail ? <SearchRegular /> : <PlayRegular />}
+            onClick={() => go(pathTo(["deliveries"], isTail ? {} : { tail: "on" }))}
+          >
+            {isTail ? "Search" : "Live tail"}
+          </Button>
+        }
       />
-      <Card>
-        <Search key={query.toString()} given={given} />
-      </Card>
-      <Card>
-        <Answer asked={asked} what="its events">
-          {({ value, next, searchedTo, isSearching }) => (
-            <>
-              {value.length > 0 && <EventRows events={value} />}
-              {value.length === 0 && !isSearching && (
-                <None isSearch={isSearch} searchedTo={searchedTo} />
+      {isTail ? (
+        <Tail shownMax={100} />
+      ) : (
+        <>
+          <Card>
+            <Search key={text} text={text} />
+          </Card>
+          <FigureStrip scope={scopeIn(text)} hasPicker={false} />
+          <Card
+            title="Events"
+            actions={
+              after === null && (
+                <Button
+                  size="small"
+                  icon={isPaused ? <PlayRegular /> : <PauseRegular />}
+                  aria-pressed={isPaused}
+                  onClick={() => setPaused(!isPaused)}
+                >
+                  {isPaused ? "Go on" : "Pause"}
+                </Button>
+              )
+            }
+          >
+            <Answer asked={asked} what="its events">
+              {({ value, next, searchedTo, isSearching }) => (
+                <>
+                  {value.length > 0 && (
+                    <HeldRows
+                      key={`${text} ${after} ${range.from} ${range.minutes}`}
+                      label="Events"
+                      columns={columns}
+                      rows={value}
+                      keyOf={({ event }) => event}
+                      isPaused={isPaused}
+                      isCut
+                    />
+                  )}
+                  {value.length === 0 && !isSearching && (
+                    <None isSearch={text !== "" || range.isGiven} searchedTo={searchedTo} />
+                  )}
+                  {isSearching && <Searching searchedTo={searchedTo} />}
+                  <Turning
+                    {...{ query, after, next: isSearching ? null : next }}
+                    isEmpty={value.length === 0}
+                  />
+                </>
               )}
-              {isSearching && <Searching searchedTo={searchedTo} />}
-              <Turning
-                {...{ given, after, next: isSearching ? null : next }}
-                isEmpty={value.length === 0}
-              />
-            </>
-          )}
-        </Answer>
-      </Card>
+            </Answer>
+          </Card>
+        </>
+      )}
     </>
   );
 }
@@ -110,23 +125,27 @@ interface Found extends SearchPage<EventSummary> {
   readonly isSearching: boolean;
 }
 
+interface Wanted {
+  readonly text: string;
+  readonly range: Range;
+  readonly after: string | null;
+}
+
 /** The broker looks through so many events at a time. Beyond this somebody has to want more. */
 const stepsMax = 20;
 
 /** A page of events; where the broker stops on its way back, it is asked to go on. */
-function useSearch(
-  given: Readonly<Record<string, string>>,
-  after: string | null,
-  tick: number,
-): Asked<Found> {
-  const pathOf = (from: string | null, limit: number) =>
-    apiPath(["events"], { ...given, after: from, limit });
-  const key = pathOf(after, pageSize);
+function useSearch(wanted: Wanted | null, tick: number): Asked<Found> {
+  const key = wanted === null ? null : JSON.stringify(wanted);
   const shown = useRef("");
   return useRead<Found>(key, tick, async (hold, signal) => {
+    if (wanted === null || key === null) return;
+    const { text, range, after } = wanted;
+    const bounds = boundsOf(range);
     let [value, from]: [readonly EventSummary[], string | null] = [[], after];
     for (let step = 1; ; step++) {
-      const path = pathOf(from, pageSize - value.length);
+      const limit = pageSize - value.length;
+      const path = apiPath(["events"], { ...paramsOf(text), ...bounds, after: from, limit });
       const page = await ask<SearchPage<EventSummary>>("GET", path, undefined, signal);
       value = [...value, ...page.value];
       from = page.next;
@@ -171,12 +190,9 @@ function None({
   }
   if (isSearch) {
     return (
-      <Empty
-        title="No event matches"
-        actions={<Button onClick={() => go("/portal/deliveries")}>Show all</Button>}
-      >
-        Stories of delivered events are kept for as long as the settings say. Names and subjects
-        must match exactly as written.
+      <Empty title="No event matches" actions={<Button onClick={() => leave()}>Show all</Button>}>
+        Stories of delivered events are kept for as long as the settings say. A longer range of time
+        or fewer words may find it.
       </Empty>
     );
   }
@@ -194,125 +210,136 @@ function None({
   );
 }
 
-function Search({ given }: { readonly given: Readonly<Record<string, string>> }) {
+/** Without words and without a range, which otherwise goes along. */
+function leave(): void {
+  history.replaceState(history.state, "", location.pathname);
+  go("/portal/deliveries");
+}
+
+const quick = [
+  ["any state", null],
+  ["waiting", "waiting"],
+  ["delivered", "delivered"],
+  ["dead-lettered", "deadLettered"],
+  ["dropped", "dropped"],
+] as const;
+
+function Search({ text }: { readonly text: string }) {
   const styles = useStyles();
-  const [wanted, setWanted] = useState(given);
-  const [isMore, setMore] = useState(Object.keys(given).some((name) => name !== "id"));
-  const state = wanted.state ?? "";
+  const [wanted, setWanted] = useState(text);
+  const search = (words: string) => go(pathTo(["deliveries"], { q: words.trim(), ...rangeNow() }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    go(pathTo(["deliveries"], wanted));
+    search(wanted);
   };
   return (
     <search>
       <form onSubmit={submit} className={styles.search}>
-        {fields.map(([name, label]) => (
-          <Field
-            key={name}
-            label={label}
-            className={mergeClasses(name !== "id" && !isMore && styles.onRequest)}
-          >
-            <Input
-              className={styles.input}
-              value={wanted[name] ?? ""}
-              placeholder={hints[name]}
-              onChange={(_, { value }) => setWanted((before) => ({ ...before, [name]: value }))}
-            />
-          </Field>
-        ))}
-        <Field label="State">
-          <Dropdown
-            className={styles.dropdown}
-            value={state === "" ? "any" : sayState(state)}
-            selectedOptions={[state]}
-            onOptionSelect={(_, { optionValue }) =>
-              setWanted((before) => ({ ...before, state: optionValue ?? "" }))
-            }
-          >
-            {["", ...states].map((each) => (
-              <Option key={each} value={each}>
-                {each === "" ? "any" : sayState(each)}
-              </Option>
-            ))}
-          </Dropdown>
-        </Field>
-        <div className={styles.buttons}>
-          <Button type="submit" appearance="primary" icon={<SearchRegular />}>
-            Search
-          </Button>
-          {!isMore && (
-            <Button className={styles.phoneOnly} onClick={() => setMore(true)}>
-              More fields
-            </Button>
-          )}
-          {Object.keys(given).length > 0 && (
-            <Button onClick={() => go("/portal/deliveries")}>Clear</Button>
-          )}
-        </div>
+        <Input
+          data-search
+          className={styles.box}
+          contentBefore={<SearchRegular />}
+          aria-label="Search events"
+          aria-keyshortcuts="/"
+          placeholder={searchHint}
+          autoComplete="off"
+          spellCheck={false}
+          value={wanted}
+          onChange={(_, { value }) => setWanted(value)}
+        />
+        <RangePicker anyWords="Any time" />
+        <Button type="submit" appearance="primary">
+          Search
+        </Button>
       </form>
+      <div className={styles.chips}>
+        {quick.map(([words, state]) => {
+          const isOn = state === null ? !/\bstate:/i.test(text) : hasWord(text, "state", state);
+          return (
+            <Button
+              key={words}
+              className={styles.chip}
+              size="small"
+              shape="circular"
+              appearance={isOn ? "primary" : "secondary"}
+              aria-pressed={isOn}
+              onClick={() => search(withWord(wanted, "state", isOn ? null : state))}
+            >
+              {words}
+            </Button>
+          );
+        })}
+        <span className={styles.grow} />
+        {text !== "" && (
+          <Button className={styles.chip} size="small" appearance="subtle" onClick={leave}>
+            Clear
+          </Button>
+        )}
+      </div>
     </search>
   );
 }
 
+/** A search stays within the range that is shown. */
+function rangeNow(): Readonly<Record<string, string | null>> {
+  const query = new URLSearchParams(location.search);
+  return { range: query.get("range"), from: query.get("from"), to: query.get("to") };
+}
+
 function Turning({
-  given,
+  query,
   after,
   next,
   isEmpty,
 }: {
-  readonly given: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
   readonly after: string | null;
   readonly next: string | null;
   readonly isEmpty: boolean;
 }) {
   const styles = useStyles();
   if (after === null && next === null) return null;
+  const to = (place: string | null) =>
+    go(pathTo(["deliveries"], { ...Object.fromEntries(query), after: place }));
   return (
     <div className={styles.pages}>
-      {after !== null && (
-        <Button onClick={() => go(pathTo(["deliveries"], given))}>Back to the latest</Button>
-      )}
+      {after !== null && <Button onClick={() => to(null)}>Back to the latest</Button>}
       {next !== null && (
-        <Button onClick={() => go(pathTo(["deliveries"], { ...given, after: next }))}>
-          {isEmpty ? "Search further back" : "Older"}
-        </Button>
+        <Button onClick={() => to(next)}>{isEmpty ? "Search further back" : "Older"}</Button>
       )}
     </div>
   );
 }
 
-function EventRows({ events }: { readonly events: readonly EventSummary[] }) {
-  return (
-    <Rows
-      label="Events"
-      rows={events}
-      keyOf={({ event }) => event}
-      columns={[
-        { title: "Accepted", width: "130px", show: ({ acceptedAt }) => <When at={acceptedAt} /> },
-        {
-          title: "Event",
-          show: ({ event, id }) => (
-            <To to={eventPath(event)}>
-              <Long>{id}</Long>
-            </To>
-          ),
-        },
-        { title: "Type", isWideOnly: true, show: ({ type }) => <Long>{type}</Long> },
-        { title: "Subject", isExtra: true, show: ({ subject }) => <Long>{subject}</Long> },
-        {
-          title: "Topic",
-          isWideOnly: true,
-          show: ({ topic }) => (
-            <To to={topicPath(topic)}>
-              <Long>{topic}</Long>
-            </To>
-          ),
-        },
-        { title: "State", width: "230px", show: (event) => <States event={event} /> },
-      ]}
-    />
-  );
-}
+const columns: readonly Column<EventSummary>[] = [
+  { title: "Accepted", width: "130px", show: ({ acceptedAt }) => <When at={acceptedAt} /> },
+  {
+    title: "Event",
+    show: ({ event, id }) => (
+      <To to={eventPath(event)}>
+        <Long>{id}</Long>
+      </To>
+    ),
+  },
+  { title: "Type", isWideOnly: true, show: ({ type }) => <Long>{type}</Long> },
+  { title: "Subject", isExtra: true, show: ({ subject }) => <Long>{subject}</Long> },
+  {
+    title: "Topic",
+    isWideOnly: true,
+    show: ({ topic }) => (
+      <To to={topicPath(topic)}>
+        <Long>{topic}</Long>
+      </To>
+    ),
+  },
+  { title: "State", width: "210px", show: (event) => <States event={event} /> },
+  {
+    title: "Still waits",
+    width: "150px",
+    isWideOnly: true,
+    show: (event) => <Waits event={event} />,
+  },
+];
 
 /** How many deliveries are in each state; the story shows their subscriptions. */
 function States({ event }: { readonly event: EventSummary }) {
@@ -326,4 +353,14 @@ function States({ event }: { readonly event: EventSummary }) {
       ))}
     </span>
   );
+}
+
+/** Who has not got it yet. */
+function Waits({ event }: { readonly event: EventSummary }) {
+  const styles = useStyles();
+  const names = event.deliveries
+    .filter(({ state }) => state === "waiting" || state === "deadLettering")
+    .map(({ subscription }) => subscription);
+  if (names.length === 0) return <span className={styles.quiet}>–</span>;
+  return <Long>{names.join(", ")}</Long>;
 }

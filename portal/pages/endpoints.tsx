@@ -1,17 +1,24 @@
 // Endpoints: the health of each, since when and why, the rules, and closing, opening, resetting.
 
-import { useState } from "react";
-import type { EndpointView, Page } from "../../src/core/api/views.ts";
-import { apiPath, ask, useAsked } from "../api.ts";
+import { useMemo, useState } from "react";
+import type { EndpointView, FigureSeries } from "../../src/core/api/views.ts";
+import { apiPath, ask } from "../api.ts";
 import type { PageProps } from "../app.tsx";
+import { sparkKey, useSparks } from "../figures/figures.ts";
+import { useRange } from "../figures/range.ts";
+import { Sparkline, Success } from "../figures/sparkline.tsx";
+import { FigureStrip } from "../figures/strip.tsx";
 import { Button, makeStyles, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
+import { useChanging } from "../lists.ts";
 import { useNow, useTick } from "../live.ts";
-import { FormDialog, TextField, useOrder } from "../parts/form.tsx";
+import { FormDialog } from "../parts/dialogs.tsx";
+import { TextField, useOrder } from "../parts/form.tsx";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
-import { Rows } from "../parts/table.tsx";
-import { Facts, HealthBadge, Long, Mono, When } from "../parts/texts.tsx";
+import { type Column, Rows } from "../parts/table.tsx";
+import { Facts, HealthBadge, Long, Mono, When, Words } from "../parts/texts.tsx";
+import { ProblemCards } from "../problems/cards.tsx";
 import { pathTo, subscriptionPath } from "../route.ts";
 import { sayAge, sayCount, sayShort } from "../words.ts";
 
@@ -28,8 +35,8 @@ function unhealthyFirst(one: EndpointView, other: EndpointView): number {
 }
 
 export function EndpointsPage({ query }: PageProps) {
-  const tick = useTick(["endpoint", "attempt", "catalog"]);
-  const asked = useAsked<Page<EndpointView>>(apiPath(["endpoints"]), tick);
+  const tick = useTick(["endpoint", "overview", "catalog"], 2_000);
+  const asked = useChanging<EndpointView>(["endpoints"], ({ endpoint }) => endpoint, tick);
   const wanted = query.get("endpoint");
   return (
     <>
@@ -37,8 +44,10 @@ export function EndpointsPage({ query }: PageProps) {
         title="Endpoints"
         subtitle="An endpoint that keeps failing gets nothing for a while, and is then probed with one event."
       />
+      <ProblemCards kinds={["unhealthy", "failing", "closed"]} />
+      <FigureStrip scope={wanted === null ? null : { kind: "endpoint", name: wanted }} />
       <Answer asked={asked} what="the health of endpoints">
-        {({ value }) => {
+        {(value) => {
           const chosen = value.find(({ endpoint }) => endpoint === wanted);
           return (
             <>
@@ -49,7 +58,7 @@ export function EndpointsPage({ query }: PageProps) {
                     Endpoints appear here with the first subscription.
                   </Empty>
                 ) : (
-                  <EndpointRows endpoints={value.toSorted(unhealthyFirst)} />
+                  <EndpointRows endpoints={value} />
                 )}
               </Card>
             </>
@@ -61,38 +70,56 @@ export function EndpointsPage({ query }: PageProps) {
 }
 
 function EndpointRows({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
+  const sparks = useSparks("endpoint", useRange());
+  const columns = useMemo(() => columnsWith(sparks), [sparks]);
+  const rows = useMemo(() => endpoints.toSorted(unhealthyFirst), [endpoints]);
   return (
-    <Rows
-      label="Endpoints"
-      rows={endpoints}
-      keyOf={({ endpoint }) => endpoint}
-      columns={[
-        {
-          title: "Endpoint",
-          show: ({ endpoint }) => (
-            <To to={pathTo(["endpoints"], { endpoint })}>
-              <Long>{endpoint}</Long>
-            </To>
-          ),
-        },
-        { title: "Health", width: "110px", show: ({ health }) => <HealthBadge health={health} /> },
-        { title: "In words", isWideOnly: true, show: ({ health }) => <Long>{health.words}</Long> },
-        {
-          title: "Requests in flight",
-          width: "125px",
-          align: "right",
-          isExtra: true,
-          show: ({ sendsUnderWay }) => sayShort(sendsUnderWay),
-        },
-        {
-          title: "Waiting",
-          width: "80px",
-          align: "right",
-          show: ({ waiting }) => sayShort(waiting),
-        },
-      ]}
-    />
+    <Rows label="Endpoints" rows={rows} keyOf={({ endpoint }) => endpoint} columns={columns} />
   );
+}
+
+function columnsWith(
+  sparks: ReadonlyMap<string, FigureSeries> | null,
+): readonly Column<EndpointView>[] {
+  const own = ({ endpoint }: EndpointView) =>
+    sparks?.get(sparkKey({ topic: null, domainTopic: null, name: endpoint }));
+  return [
+    {
+      title: "Endpoint",
+      show: ({ endpoint }) => (
+        <To to={pathTo(["endpoints"], { endpoint })}>
+          <Long>{endpoint}</Long>
+        </To>
+      ),
+    },
+    { title: "Health", width: "110px", show: ({ health }) => <HealthBadge health={health} /> },
+    { title: "In words", isWideOnly: true, show: ({ health }) => <Long>{health.words}</Long> },
+    {
+      title: "Attempts",
+      width: "100px",
+      isWideOnly: true,
+      show: (each) => <Sparkline of={own(each)} />,
+    },
+    {
+      title: "Success",
+      width: "75px",
+      align: "right",
+      show: (each) => <Success of={own(each)} />,
+    },
+    {
+      title: "In flight",
+      width: "75px",
+      align: "right",
+      isExtra: true,
+      show: ({ sendsUnderWay }) => sayShort(sendsUnderWay),
+    },
+    {
+      title: "Waiting",
+      width: "75px",
+      align: "right",
+      show: ({ waiting }) => sayShort(waiting),
+    },
+  ];
 }
 
 function Chosen({
@@ -112,7 +139,10 @@ function Chosen({
           [
             "Health",
             <span key="health">
-              <HealthBadge health={health} /> {health.words !== "healthy" && health.words}
+              <HealthBadge health={health} />{" "}
+              {health.words !== health.kind && (
+                <Words>{health.words.replace(`${health.kind}: `, "")}</Words>
+              )}
             </span>,
           ],
           ...(health.until === null

@@ -1,20 +1,24 @@
 // Subscribing an endpoint to a topic.
 
-import { useState } from "react";
-import type { Page, TopicView } from "../../src/core/api/views.ts";
-import { apiPath, useAsked } from "../api.ts";
+import { useCallback, useState } from "react";
+import type { InboxView, Page, TopicView } from "../../src/core/api/views.ts";
+import { apiPath, ask, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { type ArmSubscription, askArm, subscriptionId } from "../arm.ts";
-import { Button } from "../fluent.ts";
-import { type Draft, plainDraft, propertiesOf } from "../forms/draft.ts";
+import { Button, makeStyles } from "../fluent.ts";
+import { type Draft, inboxType, plainDraft, propertiesOf } from "../forms/draft.ts";
 import { SubscriptionForm } from "../forms/subscription.tsx";
 import { useSay } from "../frame/toasts.tsx";
 import { refreshOverview } from "../live.ts";
 import { ChoiceField, FieldRow, TextField, useOrder } from "../parts/form.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { useUnsaved } from "../parts/steps.tsx";
 import { go, subscriptionPath } from "../route.ts";
 
+const useStyles = makeStyles({ form: { maxWidth: "960px" } });
+
 export function NewSubscriptionPage({ query }: PageProps) {
+  const styles = useStyles();
   const asked = useAsked<Page<TopicView>>(apiPath(["topics"]));
   return (
     <>
@@ -22,7 +26,7 @@ export function NewSubscriptionPage({ query }: PageProps) {
         title="New subscription"
         subtitle="Choose which events of a topic go to which endpoint."
       />
-      <Card>
+      <Card className={styles.form}>
         <Answer asked={asked} what="its topics">
           {({ value }) =>
             value.length === 0 ? (
@@ -35,7 +39,11 @@ export function NewSubscriptionPage({ query }: PageProps) {
                 }
               />
             ) : (
-              <NewSubscription topics={value} wanted={query.get("topic")} />
+              <NewSubscription
+                topics={value}
+                wanted={query.get("topic")}
+                inbox={query.get("inbox")}
+              />
             )
           }
         </Answer>
@@ -47,16 +55,28 @@ export function NewSubscriptionPage({ query }: PageProps) {
 function NewSubscription({
   topics,
   wanted,
+  inbox,
 }: {
   readonly topics: readonly TopicView[];
   readonly wanted: string | null;
+  /** The test inbox that it is for, if it is for one. */
+  readonly inbox: string | null;
 }) {
   const say = useSay();
   const { refused, run } = useOrder();
   const [topicName, setTopicName] = useState(wanted ?? topics[0]?.name ?? "");
   const [domainTopic, setDomainTopic] = useState("");
-  const [name, setName] = useState("");
-  const [draft, setDraft] = useState<Draft>(plainDraft);
+  const [name, setName] = useState(inbox ?? "");
+  const [draft, setDraft] = useState<Draft>(() =>
+    inbox === null ? plainDraft : { ...plainDraft, endpointType: inboxType, inbox },
+  );
+  const [isDone, setDone] = useState(false);
+  const change = useCallback(
+    (changes: Partial<Draft>) => setDraft((before) => ({ ...before, ...changes })),
+    [],
+  );
+  const isTyped = name !== (inbox ?? "") || draft.endpointUrl !== "" || draft.eventTypes !== "";
+  useUnsaved(isTyped && !isDone, "This subscription is not created yet.");
   const topic = topics.find((each) => each.name === topicName) ?? (topics[0] as TopicView);
   const create = () =>
     void run(async () => {
@@ -67,8 +87,9 @@ function NewSubscription({
       };
       const id = subscriptionId(topic.armId, named);
       const { properties } = await askArm<ArmSubscription>("PUT", id, {
-        properties: propertiesOf(draft),
+        properties: propertiesOf(await withInbox(draft)),
       });
+      setDone(true);
       await refreshOverview();
       if (properties.provisioningState === "Succeeded") {
         say.done(`The subscription ${named.name} has been created`);
@@ -82,37 +103,45 @@ function NewSubscription({
     <SubscriptionForm
       topic={topic}
       draft={draft}
-      change={(changes) => setDraft((before) => ({ ...before, ...changes }))}
+      change={change}
       refused={refused}
       submitWords="Create"
       onSubmit={create}
       onCancel={() => history.back()}
-    >
-      <FieldRow>
-        <TextField
-          label="Name"
-          path="eventSubscriptionName"
-          isRequired
-          value={name}
-          placeholder="billing"
-          onChange={setName}
-        />
-        <ChoiceField
-          label="Topic"
-          value={topic.name}
-          choices={topics.map((each) => [each.name, each.name] as const)}
-          onChange={setTopicName}
-        />
-        {topic.kind === "domain" && (
+      basics={
+        <FieldRow>
           <TextField
-            label="Topic within the domain"
-            path="domainTopicName"
-            hint="Empty: events of all its topics."
-            value={domainTopic}
-            onChange={setDomainTopic}
+            label="Name"
+            path="eventSubscriptionName"
+            isRequired
+            value={name}
+            placeholder="billing"
+            onChange={setName}
           />
-        )}
-      </FieldRow>
-    </SubscriptionForm>
+          <ChoiceField
+            label="Topic"
+            value={topic.name}
+            choices={topics.map((each) => [each.name, each.name] as const)}
+            onChange={setTopicName}
+          />
+          {topic.kind === "domain" && (
+            <TextField
+              label="Topic within the domain"
+              path="domainTopicName"
+              hint="Empty: events of all its topics."
+              value={domainTopic}
+              onChange={setDomainTopic}
+            />
+          )}
+        </FieldRow>
+      }
+    />
   );
+}
+
+/** An inbox is made if there is none of its name; from then on it is a webhook like any other. */
+async function withInbox(draft: Draft): Promise<Draft> {
+  if (draft.endpointType !== inboxType) return draft;
+  const { url } = await ask<InboxView>("POST", apiPath(["inboxes"]), { name: draft.inbox.trim() });
+  return { ...draft, endpointType: "WebHook", endpointUrl: url };
 }

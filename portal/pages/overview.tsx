@@ -1,30 +1,36 @@
-// The overview: the state of the broker now, unhealthy endpoints first, and over the last hour.
+// The overview: what is wrong first, then the broker now and over time, then its attempts live.
 
-import type { ReactNode } from "react";
-import type { History, LiveAttempt, Overview } from "../../src/core/api/views.ts";
-import { apiPath, useAsked } from "../api.ts";
-import { Button, makeStyles, tokens } from "../fluent.ts";
-import { useLive, useTick } from "../live.ts";
-import { Chart } from "../parts/chart.tsx";
+import { type ReactNode, useState } from "react";
+import type { Overview } from "../../src/core/api/views.ts";
+import { apiPath, ask, asRefused, type Refused } from "../api.ts";
+import { FigureStrip } from "../figures/strip.tsx";
+import { Button, makeStyles, mergeClasses, Spinner, tokens } from "../fluent.ts";
+import { CheckmarkCircleFilled, PlayRegular } from "../icons/drawings.tsx";
+import { refreshOverview, useLive } from "../live.ts";
 import { To } from "../parts/link.tsx";
-import { Answer, Card, Empty, PageHead, Wait } from "../parts/page.tsx";
-import { Rows } from "../parts/table.tsx";
-import { Age, HealthBadge, Long, When } from "../parts/texts.tsx";
-import { eventPath, go, pathTo, subscriptionPath } from "../route.ts";
+import { Card, PageHead, Refusal, Wait } from "../parts/page.tsx";
+import { Tail } from "../parts/tail.tsx";
+import { Age } from "../parts/texts.tsx";
+import { ProblemCards } from "../problems/cards.tsx";
+import { useProblems } from "../problems/problems.ts";
+import { eventPath, go } from "../route.ts";
 import { sayCount, sayRate, sayShort } from "../words.ts";
 
 const useStyles = makeStyles({
   figures: {
     display: "grid",
-    gridTemplateColumns: "repeat(auto-fit, minmax(150px, 1fr))",
-    gap: tokens.spacingHorizontalM,
-    marginBottom: tokens.spacingVerticalL,
+    gridTemplateColumns: "repeat(6, minmax(0, 1fr))",
+    rowGap: tokens.spacingVerticalM,
+    padding: `${tokens.spacingVerticalM} 0`,
+    "@media (max-width: 900px)": { gridTemplateColumns: "repeat(3, minmax(0, 1fr))" },
   },
   figure: {
-    backgroundColor: tokens.colorNeutralBackground1,
-    borderRadius: tokens.borderRadiusLarge,
-    boxShadow: tokens.shadow2,
-    padding: `${tokens.spacingVerticalM} ${tokens.spacingHorizontalL}`,
+    padding: `0 ${tokens.spacingHorizontalL}`,
+    borderLeft: `1px solid ${tokens.colorNeutralStroke2}`,
+    minWidth: 0,
+    ":first-child": { borderLeftStyle: "none" },
+    "@media (max-width: 900px)": { ":nth-child(4)": { borderLeftStyle: "none" } },
+    "@media (max-width: 640px)": { padding: `0 ${tokens.spacingHorizontalS}` },
   },
   number: {
     fontSize: tokens.fontSizeHero700,
@@ -32,18 +38,46 @@ const useStyles = makeStyles({
     fontWeight: tokens.fontWeightSemibold,
     fontVariantNumeric: "tabular-nums",
     whiteSpace: "nowrap",
+    "@media (max-width: 640px)": {
+      fontSize: tokens.fontSizeBase600,
+      lineHeight: tokens.lineHeightBase600,
+    },
   },
-  label: { color: tokens.colorNeutralForeground2 },
-  charts: {
+  bad: { color: tokens.colorPaletteRedForeground1 },
+  label: { color: tokens.colorNeutralForeground2, fontSize: tokens.fontSizeBase200 },
+  fine: {
+    display: "flex",
+    alignItems: "center",
+    gap: tokens.spacingHorizontalS,
+    marginBottom: tokens.spacingVerticalM,
+    color: tokens.colorNeutralForeground2,
+  },
+  tick: { fontSize: "18px", color: tokens.colorPaletteGreenForeground1 },
+  welcome: {
     display: "grid",
-    gridTemplateColumns: "repeat(auto-fit, minmax(min(280px, 100%), 1fr))",
+    gridTemplateColumns: "minmax(0, 3fr) minmax(0, 2fr)",
     gap: tokens.spacingHorizontalXXL,
+    padding: tokens.spacingHorizontalL,
+    "@media (max-width: 800px)": { gridTemplateColumns: "minmax(0, 1fr)", padding: 0 },
   },
-  steps: { textAlign: "left", lineHeight: tokens.lineHeightBase400 },
+  greeting: {
+    margin: 0,
+    fontSize: tokens.fontSizeBase600,
+    lineHeight: tokens.lineHeightBase600,
+    fontWeight: tokens.fontWeightSemibold,
+  },
+  words: { color: tokens.colorNeutralForeground2, maxWidth: "56ch" },
+  buttons: { display: "flex", flexWrap: "wrap", gap: tokens.spacingHorizontalM },
+  steps: {
+    margin: 0,
+    paddingLeft: tokens.spacingHorizontalXL,
+    lineHeight: tokens.lineHeightBase500,
+    alignSelf: "center",
+  },
 });
 
 export function OverviewPage() {
-  const { overview } = useLive();
+  const overview = useLive("overview");
   if (overview === null) return <Wait />;
   return (
     <>
@@ -56,219 +90,122 @@ export function OverviewPage() {
           </>
         }
       />
-      {overview.subscriptions === 0 && <FirstSteps />}
-      <Figures overview={overview} />
-      {overview.sick.length > 0 && <Sick overview={overview} />}
-      <Charts />
-      <Latest />
+      {overview.subscriptions === 0 && <Welcome />}
+      <ProblemCards />
+      {overview.subscriptions > 0 && <NothingWrong />}
+      <Now overview={overview} />
+      <FigureStrip />
+      <Tail shownMax={12} more={<To to="/portal/deliveries">All deliveries</To>} />
     </>
   );
 }
 
-function FirstSteps() {
+interface Shown {
+  readonly event: string;
+}
+
+/** One button makes a topic, an inbox and an event, and leads to its story. */
+function Welcome() {
   const styles = useStyles();
+  const [isBusy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<Refused | null>(null);
+  const show = async () => {
+    setBusy(true);
+    setRefused(null);
+    try {
+      const { event } = await ask<Shown>("POST", apiPath(["show-me"]), {});
+      void refreshOverview();
+      go(eventPath(event));
+    } catch (error) {
+      setRefused(asRefused(error));
+      setBusy(false);
+    }
+  };
   return (
     <Card>
-      <Empty
-        title="Welcome: three steps to the first event"
-        actions={
-          <Button appearance="primary" onClick={() => go("/portal/topics?new=topic")}>
-            Create a topic
-          </Button>
-        }
-      >
+      <div className={styles.welcome}>
+        <div>
+          <h2 className={styles.greeting}>Welcome to Posthorn</h2>
+          <p className={styles.words}>
+            See an event travel: this makes a topic and a test inbox inside the broker, publishes
+            one event, and opens its story. Everything is real, and you can delete it afterwards.
+          </p>
+          <div className={styles.buttons}>
+            <Button
+              appearance="primary"
+              size="large"
+              icon={isBusy ? <Spinner size="tiny" /> : <PlayRegular />}
+              onClick={() => void show()}
+            >
+              Show me
+            </Button>
+            <Button size="large" onClick={() => go("/portal/topics?new=topic")}>
+              Create a topic
+            </Button>
+          </div>
+          {refused !== null && <Refusal refused={refused} />}
+        </div>
         <ol className={styles.steps}>
-          <li>Create a topic: it has an address and keys for publishers.</li>
-          <li>Subscribe your endpoint to it.</li>
-          <li>Publish a test event from the topic's page and watch it arrive here.</li>
+          <li>A topic has an address and keys for publishers.</li>
+          <li>A subscription says which of its events go to which endpoint.</li>
+          <li>Every event has a story: each attempt, and what comes next.</li>
         </ol>
-      </Empty>
+      </div>
     </Card>
   );
 }
 
-function Figure({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+/** Said only when it is known. */
+function NothingWrong() {
+  const styles = useStyles();
+  const { value } = useProblems();
+  if (value === undefined || value.value.length > 0) return null;
+  return (
+    <div className={styles.fine} role="status">
+      <CheckmarkCircleFilled className={styles.tick} /> Nothing is wrong.
+    </div>
+  );
+}
+
+function Figure({
+  label,
+  isBad = false,
+  children,
+}: {
+  readonly label: string;
+  readonly isBad?: boolean;
+  readonly children: ReactNode;
+}) {
   const styles = useStyles();
   return (
     <div className={styles.figure}>
-      <div className={styles.number}>{children}</div>
+      <div className={mergeClasses(styles.number, isBad && styles.bad)}>{children}</div>
       <div className={styles.label}>{label}</div>
     </div>
   );
 }
 
-function Figures({ overview }: { readonly overview: Overview }) {
+function Now({ overview }: { readonly overview: Overview }) {
   const styles = useStyles();
   const { rates, counts } = overview;
   return (
-    <section className={styles.figures} aria-label="Now">
-      <Figure label="published a second">{sayRate(rates.published)}</Figure>
-      <Figure label="delivered a second">{sayRate(rates.delivered)}</Figure>
-      <Figure label="failed attempts a second">{sayRate(rates.failed)}</Figure>
-      <Figure label="waiting">
-        <span title={sayCount(overview.waiting)}>{sayShort(overview.waiting)}</span>
-      </Figure>
-      <Figure label="age of the oldest">
-        <Age at={overview.oldestAt} isShort />
-      </Figure>
-      <Figure label="dead-lettered since start">
-        <span title={sayCount(counts.deadLettered)}>{sayShort(counts.deadLettered)}</span>
-      </Figure>
-    </section>
-  );
-}
-
-function Sick({ overview }: { readonly overview: Overview }) {
-  return (
-    <Card title="Endpoints with problems" actions={<To to="/portal/endpoints">All endpoints</To>}>
-      <Rows
-        label="Endpoints with problems"
-        rows={overview.sick}
-        keyOf={({ endpoint }) => endpoint}
-        columns={[
-          {
-            title: "Endpoint",
-            show: ({ endpoint }) => (
-              <To to={pathTo(["endpoints"], { endpoint })}>
-                <Long>{endpoint}</Long>
-              </To>
-            ),
-          },
-          {
-            title: "Health",
-            width: "110px",
-            show: ({ health }) => <HealthBadge health={health} />,
-          },
-          { title: "Why", isWideOnly: true, show: ({ health }) => <Long>{health.words}</Long> },
-          {
-            title: "Waiting",
-            width: "80px",
-            align: "right",
-            show: ({ waiting }) => sayShort(waiting),
-          },
-        ]}
-      />
-    </Card>
-  );
-}
-
-function Charts() {
-  const styles = useStyles();
-  const tick = useTick(["overview"], 10_000);
-  const asked = useAsked<History>(apiPath(["history"], { minutes: 60 }), tick);
-  return (
-    <Card title="The last hour">
-      <Answer asked={asked} what="its history">
-        {({ points }) => {
-          if (points.length === 0) {
-            return <Empty title="No data yet">There is a new point every ten seconds.</Empty>;
-          }
-          const at = points.map((point) => point.at);
-          return (
-            <div className={styles.charts}>
-              <Chart
-                title="Events"
-                at={at}
-                series={[
-                  {
-                    name: "published",
-                    color: tokens.colorBrandForeground1,
-                    values: points.map(({ published }) => published),
-                  },
-                  {
-                    name: "delivered",
-                    color: tokens.colorPaletteGreenForeground1,
-                    dash: "6 3",
-                    values: points.map(({ delivered }) => delivered),
-                  },
-                ]}
-              />
-              <Chart
-                title="Trouble"
-                at={at}
-                series={[
-                  {
-                    name: "failed",
-                    color: tokens.colorPaletteDarkOrangeForeground1,
-                    values: points.map(({ failed }) => failed),
-                  },
-                  {
-                    name: "dead-lettered",
-                    color: tokens.colorPaletteRedForeground1,
-                    dash: "6 3",
-                    values: points.map(({ deadLettered }) => deadLettered),
-                  },
-                  {
-                    name: "dropped",
-                    color: tokens.colorPaletteBerryForeground1,
-                    dash: "2 3",
-                    values: points.map(({ dropped }) => dropped),
-                  },
-                ]}
-              />
-              <Chart
-                title="Waiting"
-                at={at}
-                series={[
-                  {
-                    name: "waiting",
-                    color: tokens.colorPalettePurpleForeground2,
-                    values: points.map(({ waiting }) => waiting),
-                  },
-                ]}
-              />
-            </div>
-          );
-        }}
-      </Answer>
-    </Card>
-  );
-}
-
-const shownMax = 12;
-
-/** Live attempts and endings. */
-function Latest() {
-  const { attempts, missed } = useLive();
-  return (
-    <Card title="Live" actions={<To to="/portal/deliveries">All deliveries</To>}>
-      {attempts.length === 0 ? (
-        <Empty title="No attempt since this page was opened">
-          Attempts appear here as they are made.
-        </Empty>
-      ) : (
-        <Rows<LiveAttempt>
-          label="Latest attempts"
-          rows={attempts.slice(0, shownMax)}
-          keyOf={({ event, subscription, number, stage }) =>
-            `${event} ${subscription} ${stage} ${number}`
-          }
-          columns={[
-            { title: "Time", width: "90px", show: ({ at }) => <When at={at} /> },
-            {
-              title: "Event",
-              show: ({ event, eventId }) => (
-                <To to={eventPath(event)}>
-                  <Long>{eventId}</Long>
-                </To>
-              ),
-            },
-            {
-              title: "Subscription",
-              isWideOnly: true,
-              show: ({ subscription: name, ...named }) => (
-                <To to={subscriptionPath({ ...named, name })}>
-                  <Long>{name}</Long>
-                </To>
-              ),
-            },
-            { title: "Attempt", width: "70px", align: "right", show: ({ number }) => number },
-            { title: "Outcome", width: "110px", show: ({ outcome }) => <Long>{outcome}</Long> },
-            { title: "In words", isWideOnly: true, show: ({ words }) => <Long>{words}</Long> },
-          ]}
-        />
-      )}
-      {missed > 0 && <p>{sayCount(missed)} more were too many to show.</p>}
+    <Card isFlush label="Now">
+      <div className={styles.figures}>
+        <Figure label="published a second">{sayRate(rates.published)}</Figure>
+        <Figure label="delivered a second">{sayRate(rates.delivered)}</Figure>
+        <Figure label="failed attempts a second" isBad={rates.failed > 0}>
+          {sayRate(rates.failed)}
+        </Figure>
+        <Figure label="waiting">
+          <span title={sayCount(overview.waiting)}>{sayShort(overview.waiting)}</span>
+        </Figure>
+        <Figure label="age of the oldest">
+          <Age at={overview.oldestAt} isShort />
+        </Figure>
+        <Figure label="dead-lettered since start">
+          <span title={sayCount(counts.deadLettered)}>{sayShort(counts.deadLettered)}</span>
+        </Figure>
+      </div>
     </Card>
   );
 }

@@ -1,6 +1,7 @@
 // The story of one event: when and how it was accepted, which subscriptions matched and why others
 // did not, every attempt with its decision, and its current state.
 
+import { useState } from "react";
 import type { Story } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
@@ -11,10 +12,20 @@ import { Answer, Card, Empty, Note, PageHead } from "../parts/page.tsx";
 import { Rows } from "../parts/table.tsx";
 import { Code, CopyButton, Facts, Long, Mono, When } from "../parts/texts.tsx";
 import { pathTo, subscriptionPath, topicPath } from "../route.ts";
+import { StoryActions } from "../story/actions.tsx";
 import { DeliveryCard } from "../story/delivery.tsx";
+import { pretty } from "../story/exchange.ts";
+import { byTrouble, type Chosen, deliveryKey, headline, Lanes } from "../story/lanes.tsx";
 import { sayBytes } from "../words.ts";
 
 const useStyles = makeStyles({
+  facts: {
+    display: "grid",
+    gridTemplateColumns: "minmax(0, 2fr) minmax(0, 3fr)",
+    columnGap: tokens.spacingHorizontalL,
+    alignItems: "start",
+    "@media (max-width: 1100px)": { gridTemplateColumns: "minmax(0, 1fr)" },
+  },
   reason: { overflowWrap: "anywhere", whiteSpace: "normal" },
   id: { fontFamily: tokens.fontFamilyMonospace },
 });
@@ -33,6 +44,7 @@ export function StoryPage({ names }: PageProps) {
             <CopyButton text={asked.value?.event ?? id} what="its id" />
           </>
         }
+        actions={asked.value !== undefined && <StoryActions story={asked.value} />}
       />
       <Answer asked={asked} what="the stories of events">
         {(story) => <Told story={story} again={asked.again} />}
@@ -42,35 +54,17 @@ export function StoryPage({ names }: PageProps) {
 }
 
 function Told({ story, again }: { readonly story: Story; readonly again: () => void }) {
+  const styles = useStyles();
+  const [chosen, choose] = useState<Chosen | null>(null);
+  const lanes = story.deliveryStories.toSorted(byTrouble);
+  const delivery = lanes.find((each) => deliveryKey(each) === chosen?.delivery) ?? lanes[0];
+  const shown: Chosen =
+    delivery === undefined
+      ? { delivery: "", attempt: null }
+      : { delivery: deliveryKey(delivery), attempt: chosen?.attempt ?? null };
   return (
     <>
       {story.cut !== null && <Note>{story.cut}</Note>}
-      <Card title="Accepted">
-        <Facts
-          facts={[
-            ["At", <When key="at" at={story.acceptedAt} />],
-            ["With", acceptedWords(story.acceptedWith)],
-            [
-              "Topic",
-              <span key="topic">
-                <To to={topicPath(story.topic)}>{story.topic}</To>
-                {story.domainTopic !== null && ` / ${story.domainTopic}`}
-              </span>,
-            ],
-            [
-              "Type",
-              <To key="type" to={pathTo(["deliveries"], { type: story.type })}>
-                {story.type}
-              </To>,
-            ],
-            ["Subject", story.subject || "–"],
-            ["As", `${story.schema}, ${sayBytes(story.bytes)}`],
-            ...(story.traceparent === null
-              ? []
-              : [["Trace", <Mono key="trace">{story.traceparent}</Mono>] as const]),
-          ]}
-        />
-      </Card>
       {story.deliveryStories.length === 0 && (
         <Card>
           <Empty title="It matched no subscription">
@@ -80,22 +74,57 @@ function Told({ story, again }: { readonly story: Story; readonly again: () => v
           </Empty>
         </Card>
       )}
-      {story.deliveryStories.map((delivery) => (
-        <DeliveryCard
-          key={`${delivery.topic} ${delivery.domainTopic} ${delivery.subscription}`}
-          story={story}
-          delivery={delivery}
-          again={again}
-        />
-      ))}
+      {delivery !== undefined && (
+        <>
+          <Card title={headline(story)}>
+            <Lanes story={story} chosen={shown} choose={choose} />
+          </Card>
+          <DeliveryCard
+            key={deliveryKey(delivery)}
+            story={story}
+            delivery={delivery}
+            open={shown.attempt}
+            choose={(attempt) => choose({ ...shown, attempt })}
+            again={again}
+          />
+        </>
+      )}
       {story.unmatched.length > 0 && <Unmatched story={story} />}
-      <Card title="The event">
-        {story.body === null ? (
-          <NotKept story={story} />
-        ) : (
-          <Code text={pretty(story.body)} what="the event" wraps />
-        )}
-      </Card>
+      <div className={styles.facts}>
+        <Card title="Accepted">
+          <Facts
+            facts={[
+              ["At", <When key="at" at={story.acceptedAt} />],
+              ["With", acceptedWords(story.acceptedWith)],
+              [
+                "Topic",
+                <span key="topic">
+                  <To to={topicPath(story.topic)}>{story.topic}</To>
+                  {story.domainTopic !== null && ` / ${story.domainTopic}`}
+                </span>,
+              ],
+              [
+                "Type",
+                <To key="type" to={pathTo(["deliveries"], { type: story.type })}>
+                  {story.type}
+                </To>,
+              ],
+              ["Subject", story.subject || "–"],
+              ["As", `${story.schema}, ${sayBytes(story.bytes)}`],
+              ...(story.traceparent === null
+                ? []
+                : [["Trace", <Mono key="trace">{story.traceparent}</Mono>] as const]),
+            ]}
+          />
+        </Card>
+        <Card title="The event">
+          {story.body === null ? (
+            <NotKept story={story} />
+          ) : (
+            <Code text={pretty(story.body)} what="the event" wraps />
+          )}
+        </Card>
+      </div>
     </>
   );
 }
@@ -164,12 +193,4 @@ function Unmatched({ story }: { readonly story: Story }) {
       />
     </Card>
   );
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

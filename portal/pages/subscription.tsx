@@ -4,13 +4,16 @@
 import type { Page, SubscriptionView, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, subscriptionApi, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
+import { FigureStrip } from "../figures/strip.tsx";
 import { makeStyles, Tab, TabList, tokens } from "../fluent.ts";
-import { DryRun, Schedule } from "../forms/subscription.tsx";
+import { DryRun } from "../forms/events.tsx";
+import { Schedule } from "../forms/policy.tsx";
 import { useNow, useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, Note, PageHead } from "../parts/page.tsx";
 import { FlowBadge, OwnHealth } from "../parts/subscriptions.tsx";
-import { Age, Facts, Mono, When } from "../parts/texts.tsx";
+import { Age, Facts, Mono, When, Words } from "../parts/texts.tsx";
+import { ProblemCards } from "../problems/cards.tsx";
 import { go, pathTo, type SubscriptionName, subscriptionPath, topicPath } from "../route.ts";
 import { EditSubscription } from "../subscription/edit.tsx";
 import { FlowControls } from "../subscription/flow.tsx";
@@ -35,7 +38,7 @@ export function SubscriptionPage({ names, query }: PageProps) {
     domainTopic: query.get("domainTopic"),
     name: names.name ?? "",
   };
-  const tick = useTick(["catalog", "attempt", "endpoint", "ended"]);
+  const tick = useTick(["catalog", "overview", "endpoint", "ended"]);
   const asked = useAsked<SubscriptionView>(subscriptionApi(named), tick);
   const topics = useAsked<Page<TopicView>>(apiPath(["topics"]));
   const topic = topics.value?.value.find(
@@ -74,7 +77,29 @@ export function SubscriptionPage({ names, query }: PageProps) {
       <Answer asked={asked} what="one subscription">
         {(subscription) => (
           <>
-            {tab === "state" && <State subscription={subscription} />}
+            {tab === "state" && (
+              <>
+                <ProblemCards
+                  concerns={({ subscriptions }) =>
+                    subscriptions.some(
+                      ({ topic, domainTopic, name }) =>
+                        topic === subscription.topic &&
+                        domainTopic === subscription.domainTopic &&
+                        name === subscription.name,
+                    )
+                  }
+                />
+                <FigureStrip
+                  scope={{
+                    kind: "subscription",
+                    topic: subscription.topic,
+                    domainTopic: subscription.domainTopic,
+                    name: subscription.name,
+                  }}
+                />
+                <State subscription={subscription} />
+              </>
+            )}
             {tab === "settings" && topic !== undefined && (
               <EditSubscription subscription={subscription} topic={topic} onSaved={asked.again} />
             )}
@@ -132,7 +157,9 @@ function State({ subscription }: { readonly subscription: SubscriptionView }) {
               "Endpoint",
               <span key="health">
                 <OwnHealth subscription={subscription} />{" "}
-                {subscription.isActive && health.words !== "healthy" && health.words}
+                {subscription.isActive && health.words !== health.kind && (
+                  <Words>{health.words.replace(`${health.kind}: `, "")}</Words>
+                )}
               </span>,
             ],
             [

@@ -1,13 +1,18 @@
 // All subscriptions of the broker, those with problems first.
 
 import { useState } from "react";
-import type { Page, SubscriptionView } from "../../src/core/api/views.ts";
-import { apiPath, useAsked } from "../api.ts";
+import type { SubscriptionView } from "../../src/core/api/views.ts";
+import { useSparks } from "../figures/figures.ts";
+import { useRange } from "../figures/range.ts";
+import { FigureStrip } from "../figures/strip.tsx";
 import { Button, Input, makeStyles, tokens } from "../fluent.ts";
 import { AddRegular, SearchRegular } from "../icons/drawings.tsx";
+import { useChanging } from "../lists.ts";
 import { useTick } from "../live.ts";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
 import { SubscriptionRows } from "../parts/subscriptions.tsx";
+import { ProblemCards } from "../problems/cards.tsx";
+import type { ProblemKind } from "../problems/problems.ts";
 import { go } from "../route.ts";
 
 const useStyles = makeStyles({ search: { marginBottom: tokens.spacingVerticalM } });
@@ -17,10 +22,21 @@ function matches({ name, topic, destination }: SubscriptionView, wanted: string)
   return text.includes(wanted.trim().toLowerCase());
 }
 
+/** Of subscriptions and of what they go to. */
+const ownProblems: readonly ProblemKind[] = [
+  "unhealthy",
+  "failing",
+  "paused",
+  "handshake",
+  "dropping",
+  "deadLetters",
+];
+
 export function SubscriptionsPage() {
   const styles = useStyles();
-  const tick = useTick(["catalog", "attempt", "endpoint"], 2_000);
-  const asked = useAsked<Page<SubscriptionView>>(apiPath(["subscriptions"]), tick);
+  const tick = useTick(["catalog", "overview", "endpoint"], 2_000);
+  const asked = useChanging<SubscriptionView>(["subscriptions"], ({ armId }) => armId, tick);
+  const sparks = useSparks("subscription", useRange());
   const [wanted, setWanted] = useState("");
   const create = (
     <Button
@@ -38,9 +54,11 @@ export function SubscriptionsPage() {
         subtitle="Which events of a topic go to which endpoint, and how often they are tried."
         actions={create}
       />
+      <ProblemCards kinds={ownProblems} />
+      <FigureStrip />
       <Card>
         <Answer asked={asked} what="its subscriptions">
-          {({ value }) =>
+          {(value) =>
             value.length === 0 ? (
               <Empty title="No subscription yet" actions={create}>
                 A subscription names your endpoint and says which events of a topic go there.
@@ -50,6 +68,7 @@ export function SubscriptionsPage() {
                 {value.length > 8 && (
                   <Input
                     className={styles.search}
+                    data-search
                     aria-label="Search by name, topic or endpoint"
                     placeholder="Name, topic or endpoint"
                     contentBefore={<SearchRegular />}
@@ -60,6 +79,7 @@ export function SubscriptionsPage() {
                 <SubscriptionRows
                   subscriptions={value.filter((each) => matches(each, wanted))}
                   showsTopic
+                  sparks={sparks}
                 />
               </>
             )

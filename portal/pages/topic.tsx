@@ -6,14 +6,17 @@ import type { Page, SubscriptionView, TopicView } from "../../src/core/api/views
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { type ArmTopic, armPath, askArm } from "../arm.ts";
+import { useSparks } from "../figures/figures.ts";
+import { useRange } from "../figures/range.ts";
+import { FigureStrip } from "../figures/strip.tsx";
 import { Button, makeStyles, Tab, TabList, tokens } from "../fluent.ts";
 import { Publish } from "../forms/publish.tsx";
 import { TopicForm } from "../forms/topic.tsx";
 import { useSay } from "../frame/toasts.tsx";
 import { DeleteRegular } from "../icons/drawings.tsx";
 import { refreshOverview, useTick } from "../live.ts";
+import { Confirm } from "../parts/dialogs.tsx";
 import { DomainTopics } from "../parts/domaintopics.tsx";
-import { Confirm } from "../parts/form.tsx";
 import { KeysCard } from "../parts/keys.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
 import { SubscriptionRows } from "../parts/subscriptions.tsx";
@@ -34,7 +37,7 @@ const tabs = [
 export function TopicPage({ names, query }: PageProps) {
   const styles = useStyles();
   const name = names.topic ?? "";
-  const tick = useTick(["catalog", "attempt"], 2_000);
+  const tick = useTick(["catalog", "overview"], 2_000);
   const asked = useAsked<Page<TopicView>>(apiPath(["topics"]), tick);
   const tab = query.get("tab") ?? "subscriptions";
   const topic = asked.value?.value.find((each) => each.name.toLowerCase() === name.toLowerCase());
@@ -90,9 +93,14 @@ export function TopicPage({ names, query }: PageProps) {
           </Tab>
         ))}
       </TabList>
-      {tab === "subscriptions" && <Subscribers topic={topic} tick={tick} />}
+      {tab === "subscriptions" && (
+        <>
+          <FigureStrip scope={{ kind: "topic", name: topic.name }} />
+          <Subscribers topic={topic} tick={tick} />
+        </>
+      )}
       {tab === "topics" && <DomainTopics domain={topic} />}
-      {tab === "publish" && <Publish topic={topic} />}
+      {tab === "publish" && <Publish topic={topic} copy={query.get("copy")} />}
       {tab === "keys" && <KeysCard topic={topic} />}
       {tab === "settings" && <Settings topic={topic} />}
     </>
@@ -102,6 +110,7 @@ export function TopicPage({ names, query }: PageProps) {
 function Subscribers({ topic, tick }: { readonly topic: TopicView; readonly tick: number }) {
   const path = apiPath(["topics", topic.name, "subscriptions"]);
   const asked = useAsked<Page<SubscriptionView>>(path, tick);
+  const sparks = useSparks("subscription", useRange());
   return (
     <Card>
       <Answer asked={asked} what="subscriptions of a topic">
@@ -122,7 +131,7 @@ function Subscribers({ topic, tick }: { readonly topic: TopicView; readonly tick
               go where.
             </Empty>
           ) : (
-            <SubscriptionRows subscriptions={value} showsTopic={false} />
+            <SubscriptionRows subscriptions={value} showsTopic={false} sparks={sparks} />
           )
         }
       </Answer>

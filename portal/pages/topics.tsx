@@ -1,16 +1,20 @@
 // The list of topics and domains, and creating one.
 
-import { useState } from "react";
-import type { Page, TopicView } from "../../src/core/api/views.ts";
+import { useMemo, useState } from "react";
+import type { FigureSeries, Page, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
+import { sparkKey, useSparks } from "../figures/figures.ts";
+import { useRange } from "../figures/range.ts";
+import { Sparkline, Success } from "../figures/sparkline.tsx";
+import { FigureStrip } from "../figures/strip.tsx";
 import { Badge, Button, Input, makeStyles, tokens } from "../fluent.ts";
 import { NewTopic } from "../forms/topic.tsx";
 import { AddRegular, SearchRegular } from "../icons/drawings.tsx";
 import { useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
-import { Rows } from "../parts/table.tsx";
+import { type Column, Rows } from "../parts/table.tsx";
 import { Long } from "../parts/texts.tsx";
 import { go, topicPath } from "../route.ts";
 import { sayShort } from "../words.ts";
@@ -26,7 +30,7 @@ const kindWords = {
 
 export function TopicsPage({ query }: PageProps) {
   const styles = useStyles();
-  const tick = useTick(["catalog", "attempt"], 2_000);
+  const tick = useTick(["catalog", "overview"], 2_000);
   const asked = useAsked<Page<TopicView>>(apiPath(["topics"]), tick);
   const [wanted, setWanted] = useState("");
   const isNew = query.has("new");
@@ -46,6 +50,7 @@ export function TopicsPage({ query }: PageProps) {
         subtitle="Where events are published to. A domain is many topics behind one address."
         actions={create}
       />
+      {(asked.value?.value.length ?? 0) > 0 && <FigureStrip />}
       <Card>
         <Answer asked={asked} what="its topics">
           {({ value }) =>
@@ -59,6 +64,7 @@ export function TopicsPage({ query }: PageProps) {
                 {value.length > 8 && (
                   <Input
                     className={styles.search}
+                    data-search
                     aria-label="Search by name"
                     placeholder="Search by name"
                     contentBefore={<SearchRegular />}
@@ -87,52 +93,69 @@ export function TopicsPage({ query }: PageProps) {
 }
 
 function TopicRows({ topics }: { readonly topics: readonly TopicView[] }) {
+  const sparks = useSparks("topic", useRange());
+  const columns = useMemo(() => columnsWith(sparks), [sparks]);
   return (
-    <Rows
-      label="Topics and domains"
-      rows={topics}
-      keyOf={({ name }) => name}
-      columns={[
-        {
-          title: "Name",
-          show: ({ name }) => (
-            <To to={topicPath(name)}>
-              <Long>{name}</Long>
-            </To>
-          ),
-        },
-        {
-          title: "Kind",
-          width: "120px",
-          isWideOnly: true,
-          show: ({ kind }) => <Badge appearance="outline">{kindWords[kind]}</Badge>,
-        },
-        { title: "Takes", width: "170px", isExtra: true, show: ({ inputSchema }) => inputSchema },
-        {
-          title: "Profile",
-          width: "150px",
-          isWideOnly: true,
-          show: ({ profile, isOwnProfile }) => (isOwnProfile ? profile : `${profile} (broker's)`),
-        },
-        {
-          title: "Subscriptions",
-          width: "105px",
-          align: "right",
-          show: ({ subscriptions }) => sayShort(subscriptions),
-        },
-        {
-          title: "Waiting",
-          width: "80px",
-          align: "right",
-          show: ({ waiting }) => sayShort(waiting),
-        },
-        {
-          title: "Managed by",
-          width: "90px",
-          isExtra: true,
-          show: ({ origin }) => (origin === "file" ? "the file" : "the API"),
-        },
-      ]}
-    />
+    <Rows label="Topics and domains" rows={topics} keyOf={({ name }) => name} columns={columns} />
   );
+}
+
+function columnsWith(
+  sparks: ReadonlyMap<string, FigureSeries> | null,
+): readonly Column<TopicView>[] {
+  const own = ({ name }: TopicView) =>
+    sparks?.get(sparkKey({ topic: null, domainTopic: null, name }));
+  return [
+    {
+      title: "Name",
+      show: ({ name }) => (
+        <To to={topicPath(name)}>
+          <Long>{name}</Long>
+        </To>
+      ),
+    },
+    {
+      title: "Kind",
+      width: "120px",
+      isWideOnly: true,
+      show: ({ kind }) => <Badge appearance="outline">{kindWords[kind]}</Badge>,
+    },
+    { title: "Takes", width: "170px", isExtra: true, show: ({ inputSchema }) => inputSchema },
+    {
+      title: "Profile",
+      width: "150px",
+      isWideOnly: true,
+      show: ({ profile, isOwnProfile }) => (isOwnProfile ? profile : `${profile} (broker's)`),
+    },
+    {
+      title: "Attempts",
+      width: "100px",
+      isWideOnly: true,
+      show: (each) => <Sparkline of={own(each)} />,
+    },
+    {
+      title: "Success",
+      width: "75px",
+      align: "right",
+      show: (each) => <Success of={own(each)} />,
+    },
+    {
+      title: "Subscriptions",
+      width: "105px",
+      align: "right",
+      show: ({ subscriptions }) => sayShort(subscriptions),
+    },
+    {
+      title: "Waiting",
+      width: "80px",
+      align: "right",
+      show: ({ waiting }) => sayShort(waiting),
+    },
+    {
+      title: "Managed by",
+      width: "90px",
+      isExtra: true,
+      show: ({ origin }) => (origin === "file" ? "the file" : "the API"),
+    },
+  ];
 }

@@ -132,7 +132,7 @@ function orderOf(draft: Draft): SimulateOrder | Refused {
 
 export function WhatIfPage() {
   const styles = useStyles();
-  const { overview } = useLive();
+  const overview = useLive("overview");
   const [draft, setDraft] = useState(() => ({
     ...plainDraft,
     profile: overview?.profile ?? plainDraft.profile,

@@ -13,12 +13,6 @@ import {
 import { asRefused, type Refused } from "../api.ts";
 import {
   Button,
-  Dialog,
-  DialogActions,
-  DialogBody,
-  DialogContent,
-  DialogSurface,
-  DialogTitle,
   Dropdown,
   Field,
   Input,
@@ -46,7 +40,6 @@ const useStyles = makeStyles({
     marginTop: tokens.spacingVerticalL,
     flexWrap: "wrap",
   },
-  surface: { maxWidth: "640px" },
   mono: { fontFamily: tokens.fontFamilyMonospace, fontSize: tokens.fontSizeBase200 },
   group: { border: "none", margin: 0, padding: 0, minWidth: 0 },
   legend: {
@@ -125,12 +118,14 @@ export function Form({
   submitWords,
   onSubmit,
   onCancel,
+  cancelWords = "Cancel",
   children,
 }: {
   readonly refused: Refused | null;
   readonly submitWords: string;
   readonly onSubmit: () => void;
-  readonly onCancel?: () => void;
+  readonly onCancel?: (() => void) | undefined;
+  readonly cancelWords?: string | undefined;
   readonly children: ReactNode;
 }) {
   const styles = useStyles();
@@ -159,7 +154,7 @@ export function Form({
           <Button type="submit" appearance="primary">
             {submitWords}
           </Button>
-          {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+          {onCancel !== undefined && <Button onClick={onCancel}>{cancelWords}</Button>}
         </div>
       </form>
     </FaultsContext.Provider>
@@ -169,6 +164,8 @@ export function Form({
 /** What is wrong may be far above the button that was pressed. */
 function showFault(form: HTMLFormElement | null): void {
   const found = form?.querySelector<HTMLElement>("[aria-invalid=true], [data-fault]");
+  const fold = found?.closest("details");
+  if (fold) fold.open = true;
   found?.scrollIntoView({ block: "center" });
   found?.focus({ preventScroll: true });
 }
@@ -193,84 +190,11 @@ export function Fields({
   );
 }
 
-export function FormDialog({
-  title,
-  isOpen,
-  onClose,
-  ...form
-}: {
-  readonly title: string;
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
-  readonly refused: Refused | null;
-  readonly submitWords: string;
-  readonly onSubmit: () => void;
-  readonly children: ReactNode;
-}) {
-  const styles = useStyles();
-  return (
-    <Dialog open={isOpen} onOpenChange={(_, { open }) => !open && onClose()}>
-      <DialogSurface className={styles.surface}>
-        <DialogBody>
-          <DialogTitle>{title}</DialogTitle>
-          <DialogContent>
-            <Form {...form} onCancel={onClose} />
-          </DialogContent>
-        </DialogBody>
-      </DialogSurface>
-    </Dialog>
-  );
-}
-
-/** For actions that cannot be undone. */
-export function Confirm({
-  title,
-  isOpen,
-  words,
-  onYes,
-  onClose,
-  children,
-}: {
-  readonly title: string;
-  readonly isOpen: boolean;
-  /** On the button: `Delete it`. */
-  readonly words: string;
-  readonly onYes: () => Promise<void>;
-  readonly onClose: () => void;
-  readonly children: ReactNode;
-}) {
-  const { refused, run } = useOrder();
-  const yes = () =>
-    void run(async () => {
-      await onYes();
-      onClose();
-    });
-  return (
-    <Dialog modalType="alert" open={isOpen} onOpenChange={(_, { open }) => !open && onClose()}>
-      <DialogSurface>
-        <DialogBody>
-          <DialogTitle>{title}</DialogTitle>
-          <DialogContent>
-            {children}
-            {refused !== null && <Refusal refused={refused} />}
-          </DialogContent>
-          <DialogActions>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button appearance="primary" onClick={yes}>
-              {words}
-            </Button>
-          </DialogActions>
-        </DialogBody>
-      </DialogSurface>
-    </Dialog>
-  );
-}
-
 interface FieldProps {
   readonly label: string;
   /** As the broker names it in a refusal. */
-  readonly path?: string;
-  readonly hint?: string;
+  readonly path?: string | undefined;
+  readonly hint?: string | undefined;
   readonly isRequired?: boolean;
 }
 

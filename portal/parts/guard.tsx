@@ -40,7 +40,7 @@ const triesApartMs = 30_000;
 
 /** Loads the page again as soon as the broker answers. */
 function Reloading() {
-  const { overviewAt } = useLive();
+  const overviewAt = useLive("overviewAt");
   const [failedAt] = useState(() => Date.now());
   useEffect(() => {
     const triedAt = Number(sessionStorage.getItem(triedKey) ?? 0);

@@ -8,7 +8,7 @@ import { Button, makeStyles, Switch, Tab, TabList, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { EyeRegular } from "../icons/drawings.tsx";
 import { snippetsOf } from "../snippets.ts";
-import { Confirm } from "./form.tsx";
+import { Confirm } from "./dialogs.tsx";
 import { Card, Refusal } from "./page.tsx";
 import { Code, CopyButton, Mono } from "./texts.tsx";
 

@@ -40,11 +40,12 @@ const useStyles = makeStyles({
   card: {
     backgroundColor: tokens.colorNeutralBackground1,
     borderRadius: tokens.borderRadiusLarge,
-    boxShadow: tokens.shadow2,
+    border: `1px solid ${tokens.colorNeutralStroke2}`,
     padding: tokens.spacingHorizontalL,
     marginBottom: tokens.spacingVerticalL,
     minWidth: 0,
   },
+  flush: { padding: 0 },
   cardHead: {
     display: "flex",
     flexWrap: "wrap",
@@ -105,18 +106,27 @@ export function PageHead({
 
 export function Card({
   title,
+  label = title,
+  isFlush = false,
   actions,
   children,
   className,
 }: {
   readonly title?: string;
+  /** For screen readers, where there is no title. */
+  readonly label?: string | undefined;
+  /** Without room at its edges. */
+  readonly isFlush?: boolean;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
   readonly className?: string;
 }) {
   const styles = useStyles();
   return (
-    <section className={mergeClasses(styles.card, className)} aria-label={title}>
+    <section
+      className={mergeClasses(styles.card, isFlush && styles.flush, className)}
+      aria-label={label}
+    >
       {title !== undefined && (
         <div className={styles.cardHead}>
           <h2 className={styles.cardTitle}>{title}</h2>

@@ -1,6 +1,9 @@
 // Subscriptions as a table, those with problems first.
 
-import type { SubscriptionView } from "../../src/core/api/views.ts";
+import { useMemo } from "react";
+import type { FigureSeries, SubscriptionView } from "../../src/core/api/views.ts";
+import { sparkKey } from "../figures/figures.ts";
+import { Sparkline, Success } from "../figures/sparkline.tsx";
 import { Badge } from "../fluent.ts";
 import { subscriptionPath, topicPath } from "../route.ts";
 import { sayShort } from "../words.ts";
@@ -41,13 +44,23 @@ export function byHealth(one: SubscriptionView, other: SubscriptionView): number
   );
 }
 
+type Sparks = ReadonlyMap<string, FigureSeries> | null;
+
 export function SubscriptionRows({
   subscriptions,
   showsTopic,
+  sparks,
 }: {
   readonly subscriptions: readonly SubscriptionView[];
   readonly showsTopic: boolean;
+  readonly sparks: Sparks;
 }) {
+  const columns = useMemo(() => columnsWith(sparks, showsTopic), [sparks, showsTopic]);
+  const rows = useMemo(() => subscriptions.toSorted(byHealth), [subscriptions]);
+  return <Rows label="Subscriptions" rows={rows} keyOf={({ armId }) => armId} columns={columns} />;
+}
+
+function columnsWith(sparks: Sparks, showsTopic: boolean): readonly Column<SubscriptionView>[] {
   const topic: Column<SubscriptionView> = {
     title: "Topic",
     isWideOnly: true,
@@ -57,49 +70,48 @@ export function SubscriptionRows({
       </To>
     ),
   };
-  return (
-    <Rows
-      label="Subscriptions"
-      rows={subscriptions.toSorted(byHealth)}
-      keyOf={({ armId }) => armId}
-      columns={[
-        {
-          title: "Name",
-          show: (each) => (
-            <To to={subscriptionPath(each)}>
-              <Long>{each.name}</Long>
-            </To>
-          ),
-        },
-        ...(showsTopic ? [topic] : []),
-        {
-          title: "Goes to",
-          isExtra: true,
-          show: ({ destination }) => <Long>{destination.endpoint}</Long>,
-        },
-        { title: "State", width: "150px", show: (each) => <FlowBadge subscription={each} /> },
-        {
-          title: "Endpoint",
-          width: "105px",
-          isWideOnly: true,
-          show: (each) => <OwnHealth subscription={each} />,
-        },
-        {
-          title: "Waiting",
-          width: "75px",
-          align: "right",
-          show: ({ waiting }) => sayShort(waiting),
-        },
-        {
-          title: "Oldest",
-          width: "110px",
-          align: "right",
-          isWideOnly: true,
-          show: ({ oldestAt }) => <Age at={oldestAt} />,
-        },
-      ]}
-    />
-  );
+  return [
+    {
+      title: "Name",
+      show: (each) => (
+        <To to={subscriptionPath(each)}>
+          <Long>{each.name}</Long>
+        </To>
+      ),
+    },
+    ...(showsTopic ? [topic] : []),
+    {
+      title: "Goes to",
+      isExtra: true,
+      show: ({ destination }) => <Long>{destination.endpoint}</Long>,
+    },
+    { title: "State", width: "150px", show: (each) => <FlowBadge subscription={each} /> },
+    {
+      title: "Attempts",
+      width: "100px",
+      isWideOnly: true,
+      show: (each) => <Sparkline of={sparks?.get(sparkKey(each))} />,
+    },
+    {
+      title: "Success",
+      width: "75px",
+      align: "right",
+      show: (each) => <Success of={sparks?.get(sparkKey(each))} />,
+    },
+    {
+      title: "Waiting",
+      width: "75px",
+      align: "right",
+      show: ({ waiting }) => sayShort(waiting),
+    },
+    {
+      title: "Oldest",
+      width: "100px",
+      align: "right",
+      isWideOnly: true,
+      show: ({ oldestAt }) => <Age at={oldestAt} />,
+    },
+  ];
 }
 
 /** Nothing is known of an endpoint that has not agreed to get events. */

@@ -2,7 +2,7 @@
 // phone every row becomes a small card: its main columns over the whole width, the others beside
 // each other with their names.
 
-import { type ReactNode, useState } from "react";
+import { memo, type ReactNode, useState } from "react";
 import { Button, makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { sayCount } from "../words.ts";
 
@@ -19,7 +19,7 @@ export interface Column<T> {
 }
 
 /** More than anybody reads; the rest is shown on request. */
-const rowsMax = 200;
+const rowsMax = 100;
 
 const phone = "@media (max-width: 640px)";
 
@@ -113,13 +113,6 @@ export function Rows<T>({
   const styles = useStyles();
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? rows : rows.slice(0, rowsMax);
-  const classOf = ({ width, align, isWideOnly, isExtra }: Column<T>) =>
-    mergeClasses(
-      width === undefined ? styles.main : styles.named,
-      align && styles.right,
-      (isWideOnly || isExtra) && styles.wideOnly,
-      isExtra && styles.extra,
-    );
   return (
     <div className={styles.scroll}>
       <table className={styles.table} aria-label={label}>
@@ -129,7 +122,7 @@ export function Rows<T>({
               <th
                 key={column.title}
                 scope="col"
-                className={mergeClasses(styles.head, classOf(column))}
+                className={mergeClasses(styles.head, classOf(column, styles))}
                 style={{ width: column.width }}
               >
                 {column.title}
@@ -139,17 +132,11 @@ export function Rows<T>({
         </thead>
         <tbody className={styles.body}>
           {shown.map((row, index) => (
-            <tr key={keyOf(row, index)} className={styles.row}>
-              {columns.map((column) => (
-                <td
-                  key={column.title}
-                  data-title={column.title}
-                  className={mergeClasses(styles.cell, classOf(column))}
-                >
-                  {column.show(row)}
-                </td>
-              ))}
-            </tr>
+            <Row
+              key={keyOf(row, index)}
+              row={row}
+              columns={columns as readonly Column<unknown>[]}
+            />
           ))}
         </tbody>
       </table>
@@ -161,3 +148,39 @@ export function Rows<T>({
     </div>
   );
 }
+
+function classOf<T>(
+  { width, align, isWideOnly, isExtra }: Column<T>,
+  styles: ReturnType<typeof useStyles>,
+): string {
+  return mergeClasses(
+    width === undefined ? styles.main : styles.named,
+    align && styles.right,
+    (isWideOnly || isExtra) && styles.wideOnly,
+    isExtra && styles.extra,
+  );
+}
+
+/** Drawn again only when it has changed: columns of long tables are made once, outside. */
+const Row = memo(function Row({
+  row,
+  columns,
+}: {
+  readonly row: unknown;
+  readonly columns: readonly Column<unknown>[];
+}) {
+  const styles = useStyles();
+  return (
+    <tr className={styles.row}>
+      {columns.map((column) => (
+        <td
+          key={column.title}
+          data-title={column.title}
+          className={mergeClasses(styles.cell, classOf(column, styles))}
+        >
+          {column.show(row)}
+        </td>
+      ))}
+    </tr>
+  );
+});

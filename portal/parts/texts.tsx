@@ -5,7 +5,8 @@ import type { DeliveryState, HealthView } from "../../src/core/api/views.ts";
 import { Badge, Button, makeStyles, mergeClasses, Tooltip, tokens } from "../fluent.ts";
 import { CheckmarkRegular, CopyRegular } from "../icons/drawings.tsx";
 import { useNow } from "../live.ts";
-import { sayAge, sayFull, sayInstant, sayState } from "../words.ts";
+import { sayAge, sayState } from "../words.ts";
+import { sayFull, sayInstant, useZone, withInstants } from "../zone.ts";
 
 const useStyles = makeStyles({
   long: {
@@ -76,12 +77,20 @@ export function Mono({ children }: { readonly children: ReactNode }) {
 export function When({ at, none = "–" }: { readonly at: string | null; readonly none?: string }) {
   const styles = useStyles();
   const now = useNow(60_000);
+  useZone();
   if (at === null) return <span>{none}</span>;
   return (
     <time dateTime={at} title={sayFull(at)} className={styles.when}>
       {sayInstant(at, now)}
     </time>
   );
+}
+
+/** A sentence of the broker, with its instants as everywhere else. */
+export function Words({ children }: { readonly children: string }) {
+  const now = useNow(60_000);
+  useZone();
+  return withInstants(children, now);
 }
 
 /** An age that grows. */
@@ -175,7 +184,7 @@ export function CopyButton({
         size="small"
         appearance="subtle"
         icon={isCopied ? <CheckmarkRegular /> : <CopyRegular />}
-        onClick={() => void copy(text).then(setCopied)}
+        onClick={() => void copyText(text).then(setCopied)}
       >
         {children}
       </Button>
@@ -184,7 +193,7 @@ export function CopyButton({
 }
 
 /** The clipboard works over TLS and on this machine; elsewhere the old way is used. */
-async function copy(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -49,6 +49,21 @@ const ticksMs = [
 ];
 const bendMs = 8_000;
 
+/** How far along the line an instant is, from 0 to 1. */
+export function shareOf(ms: number, furthestMs: number): number {
+  const scale = (each: number) => Math.log1p(Math.max(0, each) / bendMs);
+  return scale(ms) / scale(Math.max(1_000, furthestMs));
+}
+
+/** Ticks that leave room for their words: `apart` is a share of the line. */
+export function ticksTo(furthestMs: number, apart: number): readonly number[] {
+  return ticksMs.filter((ms, index) => {
+    const before = ticksMs[index - 1];
+    if (ms > furthestMs) return false;
+    return before === undefined || shareOf(ms, furthestMs) - shareOf(before, furthestMs) > apart;
+  });
+}
+
 export function Timeline({
   label,
   marks,
@@ -66,13 +81,9 @@ export function Timeline({
   const styles = useStyles();
   const [place, width] = useWidth<HTMLElement>(600);
   const furthest = Math.max(1_000, untilMs, ...marks.map(({ atMs }) => atMs), nowMs ?? 0);
-  const scale = (ms: number) => Math.log1p(Math.max(0, ms) / bendMs);
-  const x = (ms: number) => side + (scale(ms) / scale(furthest)) * (width - 2 * side);
+  const x = (ms: number) => side + shareOf(ms, furthest) * (width - 2 * side);
   const reached = nowMs ?? Math.max(0, ...marks.map(({ atMs }) => atMs));
-  const ticks = ticksMs.filter((ms, index) => {
-    const before = ticksMs[index - 1];
-    return ms <= furthest && (before === undefined || x(ms) - x(before) > 34);
-  });
+  const ticks = ticksTo(furthest, 34 / (width - 2 * side));
   return (
     <figure className={styles.figure} ref={place}>
       <svg role="img" aria-label={label} width={width} height={height} className={styles.svg}>

@@ -10,7 +10,7 @@ export function useWidth<T extends Element>(
   useEffect(() => {
     if (place.current === null) return;
     const observer = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) setWidth(Math.max(200, Math.floor(entry.contentRect.width)));
+      if (entry !== undefined) setWidth(Math.max(120, Math.floor(entry.contentRect.width)));
     });
     observer.observe(place.current);
     return () => observer.disconnect();

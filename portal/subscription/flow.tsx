@@ -9,7 +9,8 @@ import { numberOr } from "../forms/draft.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { MoreVerticalRegular, PauseRegular, PlayRegular } from "../icons/drawings.tsx";
 import { refreshOverview } from "../live.ts";
-import { Confirm, FormDialog, TextField, useOrder } from "../parts/form.tsx";
+import { Confirm, FormDialog } from "../parts/dialogs.tsx";
+import { TextField, useOrder } from "../parts/form.tsx";
 import { go } from "../route.ts";
 import { sayMany } from "../words.ts";
 

@@ -1,6 +1,7 @@
-// Pictures of every page, light, dark and narrow, with little in the broker and with much: 10,000
-// deliveries and names as long as they may be. `npm run screenshots [folder]`; without a folder
-// they go to `screenshots/`, and what looks ugly in them should be fixed.
+// Pictures of every page, light, dark and narrow, with little in the broker, with much (10,000
+// deliveries and names as long as they may be), and with trouble of every kind.
+// `npm run screenshots [folder]`; without a folder they go to `screenshots/`, and what looks ugly
+// in them should be fixed.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -49,9 +50,12 @@ function shotsOf({
     { name: "filter", path: `${own}?tab=filter` },
     { name: "signing", path: `${own}?tab=signing` },
     { name: "deliveries", path: "/portal/deliveries" },
+    { name: "tail", path: "/portal/deliveries?tail=on" },
     { name: "story", path: `/portal/deliveries/${event}` },
     { name: "deadletters", path: "/portal/dead-letters" },
     { name: "endpoints", path: "/portal/endpoints" },
+    { name: "inboxes", path: "/portal/inboxes" },
+    { name: "inbox", path: "/portal/inboxes/show-me" },
     { name: "whatif", path: "/portal/what-if", until: "The first event" },
     { name: "settings", path: "/portal/settings" },
   ];
@@ -61,6 +65,8 @@ function shotsOf({
 async function take(page: Page, stage: Stage, shot: Shot, file: string): Promise<void> {
   await page.goto(stage.url + shot.path);
   await page.locator("h1").waitFor();
+  // Charts and sparklines come after the page.
+  await page.waitForLoadState("load");
   await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
   if (shot.until !== undefined) await page.getByText(shot.until).first().waitFor();
   await page.screenshot({ path: file, fullPage: true });
@@ -91,11 +97,14 @@ async function withLittle(t: Scope, browser: Browser): Promise<void> {
     prefix: "none",
     shots: [
       { name: "overview", path: "/" },
+      { name: "signin", path: "/signin" },
+      { name: "inboxes", path: "/portal/inboxes" },
       { name: "subscriptions", path: "/portal/subscriptions" },
       { name: "deliveries", path: "/portal/deliveries" },
       { name: "deadletters", path: "/portal/dead-letters" },
     ],
   });
+  await stage.ask("POST", "/api/v1/show-me", {});
   await stage.makeTopic("orders");
   await stage.subscribe("orders", "billing");
   stage.receiver.answer = (_, count) => (count <= 2 ? 503 : 200);
@@ -124,6 +133,7 @@ async function withMuch(t: Scope, browser: Browser): Promise<void> {
     },
     ...over,
   });
+  await stage.ask("POST", "/api/v1/show-me", {});
   await stage.makeTopic("orders");
   await stage.makeTopic("a-topic-with-the-fifty-letters-that-a-name-can-be");
   for (const name of ["payments", "shipping", "returns", "audit", "metering", "sensors", "users"]) {
@@ -160,11 +170,61 @@ async function withMuch(t: Scope, browser: Browser): Promise<void> {
   await takeAll(stage, browser, { prefix: "much", shots: shotsOf(names) });
 }
 
+const alike = 30;
+
+/** Endpoints that fail in every way, many of them alike; a pause; dead letters; dropped events. */
+async function withTrouble(t: Scope, browser: Browser): Promise<void> {
+  const stage = await openStage(t);
+  const statuses = [500, 503, 400, 404, 401, 413, 429];
+  stage.receiver.answer = ({ path }) => Number(path.split("/").at(-1)) || 200;
+  stage.receiver.body = '{"error":"the connection to the database is gone"}';
+  const at = (status: number, over: object = {}) => ({
+    destination: {
+      endpointType: "WebHook",
+      properties: { endpointUrl: `${stage.receiver.url}/${status}` },
+    },
+    ...over,
+  });
+  await stage.makeTopic("orders");
+  await stage.makeTopic("payments");
+  await stage.subscribe("orders", "billing", at(200));
+  for (const status of statuses) {
+    const over = status === 404 ? {} : { deadLetterDestination };
+    await stage.subscribe("orders", `answers-${status}`, at(status, over));
+  }
+  for (let index = 0; index < alike; index++) {
+    const properties = { endpointUrl: `${stage.receiver.url}/of-many-${index}/502` };
+    await stage.subscribe("payments", `of-many-${index}`, {
+      destination: { endpointType: "WebHook", properties },
+    });
+  }
+  await stage.ask("POST", "/api/v1/topics/orders/subscriptions/billing/pause");
+  const events = Array.from({ length: 20 }, (_, index) =>
+    eventWith(index === 0 ? { id: "in-trouble" } : {}),
+  );
+  await stage.publish("orders", events);
+  await stage.publish("payments", events);
+  for (let round = 0; round < 6; round++) await stage.advance({ advance: "PT2M" });
+  const own = "/portal/topics/orders/subscriptions/answers-503";
+  await takeAll(stage, browser, {
+    prefix: "trouble",
+    shots: [
+      { name: "overview", path: "/" },
+      { name: "subscriptions", path: "/portal/subscriptions" },
+      { name: "subscription", path: own },
+      { name: "endpoints", path: "/portal/endpoints" },
+      { name: "deliveries", path: "/portal/deliveries" },
+      { name: "story", path: "/portal/deliveries/in-trouble" },
+      { name: "deadletters", path: "/portal/dead-letters" },
+    ],
+  });
+}
+
 /** The overview while something happens, for the documentation. */
 async function takeLive(stage: Stage, browser: Browser): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     const page = await stage.visit(browser, "/", { colorScheme, reducedMotion: "reduce" });
-    await page.getByText("The last hour").waitFor();
+    await page.getByRole("img", { name: /^Rate/ }).waitFor();
     await publishRound(stage, rounds, 12);
     await page.getByRole("table", { name: "Latest attempts" }).waitFor();
     await page.screenshot({ path: join(folder, `live-overview-${colorScheme}.png`) });
@@ -196,6 +256,7 @@ try {
   mkdirSync(folder, { recursive: true });
   const browser = await openChromium(scope);
   await withLittle(scope, browser);
+  await withTrouble(scope, browser);
   await withMuch(scope, browser);
 } finally {
   for (const end of ends) await end();

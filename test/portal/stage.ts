@@ -132,3 +132,11 @@ export function eventWith(over: object = {}): object {
     ...over,
   };
 }
+
+/** Waits in the page until this is true; the page's own policy forbids Playwright's way to. */
+export async function becomes(page: Page, expression: string): Promise<void> {
+  await page.evaluate(`new Promise((go) => {
+    const look = () => ((${expression}) ? go(null) : requestAnimationFrame(look));
+    look();
+  })`);
+}

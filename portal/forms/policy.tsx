@@ -1,0 +1,206 @@
+// The retry policy of a subscription, with its schedule drawn as it is chosen, and what happens to
+// events that cannot be delivered.
+
+import { useEffect, useRef } from "react";
+import type { Page, TopicView } from "../../src/core/api/views.ts";
+import type { ChosenProfile } from "../../src/core/delivery/profile.ts";
+import { apiPath, useAsked } from "../api.ts";
+import { makeStyles, Text, tokens } from "../fluent.ts";
+import { ChoiceField, FieldRow, TextField } from "../parts/form.tsx";
+import { Note } from "../parts/page.tsx";
+import { Fold } from "../parts/steps.tsx";
+import { Timeline } from "../parts/timeline.tsx";
+import { useSimulation } from "../simulation.ts";
+import { sayLength, sayMany } from "../words.ts";
+import { type Draft, type FieldsProps, isWebHook, numberOr } from "./draft.ts";
+
+const useStyles = makeStyles({
+  words: { color: tokens.colorNeutralForeground2 },
+  // As high before it is drawn as after: what is below must not move under the pointer.
+  schedule: { marginTop: tokens.spacingVerticalS, minHeight: "120px" },
+  wrong: { color: tokens.colorPaletteRedForeground1 },
+});
+
+export function RetryPolicy({ draft, change, topic }: FieldsProps & { readonly topic: TopicView }) {
+  const { maxAttempts, ttlMinutes } = draft;
+  const attempts = maxAttempts.trim() === "" ? "the profile's attempts" : `${maxAttempts} attempts`;
+  const life = ttlMinutes.trim() === "" ? "the profile's time to live" : `${ttlMinutes} minutes`;
+  return (
+    <Fold title="Retry policy" summary={`${attempts}, ${life}`}>
+      <FieldRow>
+        <TextField
+          label="Maximum attempts"
+          path="properties.retryPolicy.maxDeliveryAttempts"
+          hint="1 to 30; empty: the profile's."
+          value={maxAttempts}
+          onChange={(given) => change({ maxAttempts: given })}
+        />
+        <TextField
+          label="Time to live, in minutes"
+          path="properties.retryPolicy.eventTimeToLiveInMinutes"
+          hint="1 to 1440; empty: the profile's."
+          value={ttlMinutes}
+          onChange={(given) => change({ ttlMinutes: given })}
+        />
+      </FieldRow>
+      <Schedule draft={draft} profile={topic.profile} />
+    </Fold>
+  );
+}
+
+/** The attempts of an event if its endpoint always answered 503. */
+export function Schedule({
+  draft,
+  profile,
+}: {
+  readonly draft: Pick<Draft, "maxAttempts" | "ttlMinutes" | "deadLetterId" | "endpointType">;
+  readonly profile: string;
+}) {
+  const styles = useStyles();
+  const { maxAttempts, ttlMinutes, deadLetterId, endpointType } = draft;
+  const attemptsMax = numberOr(maxAttempts);
+  const minutes = numberOr(ttlMinutes);
+  const { played, refused, isWaiting } = useSimulation({
+    profile: profile as ChosenProfile,
+    destination: isWebHook({ endpointType }) ? "webhook" : "resource",
+    outage: [{ fromMs: 0, untilMs: null, does: 503 }],
+    deadLetter: deadLetterId.trim() !== "",
+    // What is not a number is sent as written, so that the broker can say what is wrong.
+    ...(attemptsMax !== null && { maxDeliveryAttempts: attemptsMax as number }),
+    ...(minutes !== null && { eventTimeToLiveInMinutes: minutes as number }),
+  });
+  if (refused !== null || played === null) {
+    return (
+      <div className={styles.schedule}>
+        <Text className={refused === null ? styles.words : styles.wrong}>
+          {refused?.message ?? "The schedule is being drawn …"}
+        </Text>
+      </div>
+    );
+  }
+  const { attempts, attemptsMade, end } = played;
+  return (
+    <div className={styles.schedule} aria-busy={isWaiting}>
+      <Text className={styles.words}>
+        {`Against an endpoint that always answers 503, ${sayMany(attemptsMade, "attempt")} would be ` +
+          `made within ${sayLength(end.atMs)}; then the event is ${end.kind === "dropped" ? "dropped" : "dead-lettered"} ` +
+          `(${end.reason ?? end.kind}).`}
+      </Text>
+      <Timeline
+        label="Attempts under this policy"
+        untilMs={end.atMs}
+        marks={[
+          ...attempts.map(({ number, atMs }) => ({
+            atMs,
+            kind: "bad" as const,
+            words: `attempt ${number} after ${sayLength(atMs)}`,
+          })),
+          {
+            atMs: end.atMs,
+            kind: end.kind === "dropped" ? ("lost" as const) : ("end" as const),
+            words: `${end.kind}: ${end.reason ?? ""}`,
+          },
+        ]}
+      />
+    </div>
+  );
+}
+
+/** A storage account or folder that the broker can write to. */
+interface Store {
+  readonly armId: string;
+  readonly name: string;
+  readonly kind?: "folder" | "azure";
+  readonly place?: string | null;
+  readonly containers?: readonly string[] | null;
+}
+
+const usualContainer = "dead-letters";
+
+/** Those that the broker knows; the names of accounts are topics' names, too. */
+function useStores(): readonly Store[] | undefined {
+  const stores = useAsked<{ readonly value: readonly Store[] }>(apiPath(["dead-letter-stores"]));
+  const isMissing = stores.refused !== null;
+  const topics = useAsked<Page<TopicView>>(isMissing ? apiPath(["topics"]) : null);
+  if (!isMissing) return stores.value?.value;
+  return topics.value?.value.filter(({ kind }) => kind === "storage").map(storeOf);
+}
+
+function storeOf({ armId, name }: TopicView): Store {
+  return { armId, name };
+}
+
+const other = "other";
+
+export function DeadLetters({ draft, change, isNew }: FieldsProps & { readonly isNew: boolean }) {
+  const stores = useStores();
+  const { deadLetterId, deadLetterContainer } = draft;
+  const chosen = stores?.find(({ armId }) => isSameId(armId, deadLetterId));
+  const isOther = deadLetterId !== "" && stores !== undefined && chosen === undefined;
+  const offered = stores?.find(({ kind }) => kind === "folder");
+  const isOffered = useRef(false);
+  useEffect(() => {
+    // Once: who chooses none does not get it again.
+    if (!isNew || offered === undefined || isOffered.current) return;
+    isOffered.current = true;
+    change({ deadLetterId: offered.armId, deadLetterContainer: containerOf(offered) });
+  }, [isNew, offered, change]);
+  const choose = (value: string) => {
+    const store = stores?.find(({ armId }) => armId === value);
+    if (store !== undefined) {
+      change({ deadLetterId: store.armId, deadLetterContainer: containerOf(store) });
+    } else if (value === other) change({ deadLetterId: "/subscriptions/" });
+    else change({ deadLetterId: "", deadLetterContainer: "" });
+  };
+  const summary =
+    deadLetterId === ""
+      ? "none: undeliverable events are dropped"
+      : `kept in ${chosen?.name ?? "another account"} / ${deadLetterContainer || usualContainer}`;
+  return (
+    <Fold title="Dead letters" summary={summary} isOpen={isNew}>
+      <ChoiceField
+        label="Undeliverable events"
+        path={isOther ? undefined : "properties.deadLetterDestination"}
+        value={isOther ? other : (chosen?.armId ?? "")}
+        choices={[
+          ["", "are dropped"],
+          ...(stores ?? []).map((store) => [store.armId, `go to ${wordsOf(store)}`] as const),
+          [other, "go to another storage account, by its resource id"],
+        ]}
+        onChange={choose}
+      />
+      {isOther && (
+        <TextField
+          label="Storage account for dead letters (resource id)"
+          path="properties.deadLetterDestination"
+          value={deadLetterId}
+          onChange={(given) => change({ deadLetterId: given })}
+        />
+      )}
+      {deadLetterId === "" ? (
+        <Note intent="warning">
+          Without dead letters, an event is gone when its attempts are used up or its time is over.
+        </Note>
+      ) : (
+        <TextField
+          label="Container"
+          value={deadLetterContainer}
+          placeholder={usualContainer}
+          onChange={(given) => change({ deadLetterContainer: given })}
+        />
+      )}
+    </Fold>
+  );
+}
+
+function isSameId(one: string, another: string): boolean {
+  return one.toLowerCase() === another.toLowerCase();
+}
+
+function containerOf({ containers }: Store): string {
+  return containers?.[0] ?? usualContainer;
+}
+
+function wordsOf({ name, kind, place }: Store): string {
+  return kind === "folder" ? `the folder ${place ?? name}` : `the storage account ${name}`;
+}

@@ -1,0 +1,149 @@
+// The live tail: attempts as they are made, filtered and paused at will.
+
+import { useMemo, useState } from "react";
+import type { LiveAttempt } from "../../src/core/api/views.ts";
+import { Button, Input, makeStyles, mergeClasses, tokens } from "../fluent.ts";
+import { PauseRegular, PlayRegular, SearchRegular } from "../icons/drawings.tsx";
+import { useLive } from "../live.ts";
+import { eventPath, subscriptionPath } from "../route.ts";
+import { sayCount, sayLength } from "../words.ts";
+import { HeldRows } from "./held.tsx";
+import { To } from "./link.tsx";
+import { Card, Empty } from "./page.tsx";
+import type { Column } from "./table.tsx";
+import { Long, When } from "./texts.tsx";
+
+const useStyles = makeStyles({
+  tools: {
+    display: "flex",
+    flexWrap: "wrap",
+    alignItems: "center",
+    gap: tokens.spacingHorizontalS,
+  },
+  filter: { width: "220px", maxWidth: "100%" },
+  good: { color: tokens.colorPaletteGreenForeground1 },
+  bad: { color: tokens.colorPaletteRedForeground1 },
+  missed: { color: tokens.colorNeutralForeground2, marginBottom: 0 },
+});
+
+export function Tail({
+  shownMax,
+  more,
+}: {
+  readonly shownMax: number;
+  readonly more?: React.ReactNode;
+}) {
+  const styles = useStyles();
+  const attempts = useLive("attempts");
+  const missed = useLive("missed");
+  const [wanted, setWanted] = useState("");
+  const [isPaused, setPaused] = useState(false);
+  const rows = useMemo(
+    () => attempts.filter((each) => isLike(each, wanted)).slice(0, shownMax),
+    [attempts, wanted, shownMax],
+  );
+  return (
+    <Card
+      title="Live"
+      actions={
+        <div className={styles.tools}>
+          <Input
+            className={styles.filter}
+            size="small"
+            aria-label="Filter the live tail"
+            placeholder="Filter"
+            contentBefore={<SearchRegular />}
+            value={wanted}
+            onChange={(_, { value }) => setWanted(value)}
+          />
+          <Button
+            size="small"
+            icon={isPaused ? <PlayRegular /> : <PauseRegular />}
+            aria-pressed={isPaused}
+            onClick={() => setPaused(!isPaused)}
+          >
+            {isPaused ? "Go on" : "Pause"}
+          </Button>
+          {more}
+        </div>
+      }
+    >
+      {attempts.length === 0 ? (
+        <Empty title="No attempt since this page was opened">
+          Attempts appear here as they are made.
+        </Empty>
+      ) : rows.length === 0 ? (
+        <Empty title="No attempt is like that">
+          {`None of the latest ${sayCount(attempts.length)} has “${wanted.trim()}” in it.`}
+        </Empty>
+      ) : (
+        <HeldRows
+          key={wanted}
+          label="Latest attempts"
+          columns={columns}
+          rows={rows}
+          keyOf={keyOf}
+          isPaused={isPaused}
+        />
+      )}
+      {missed > 0 && (
+        <p className={styles.missed}>{sayCount(missed)} more were too many to show.</p>
+      )}
+    </Card>
+  );
+}
+
+function isLike(attempt: LiveAttempt, wanted: string): boolean {
+  if (wanted.trim() === "") return true;
+  const { eventId, topic, subscription, outcome, status, words } = attempt;
+  const text = `${eventId} ${topic} ${subscription} ${outcome} ${status} ${words}`.toLowerCase();
+  return wanted
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+function keyOf({ event, subscription, number, stage }: LiveAttempt): string {
+  return `${event} ${subscription} ${stage} ${number}`;
+}
+
+function Outcome({ attempt }: { readonly attempt: LiveAttempt }) {
+  const styles = useStyles();
+  const { outcome, status, decision } = attempt;
+  return (
+    <span className={mergeClasses(decision === "delivered" ? styles.good : styles.bad)}>
+      {status === null ? outcome : `${status} ${outcome}`}
+    </span>
+  );
+}
+
+const columns: readonly Column<LiveAttempt>[] = [
+  { title: "Time", width: "90px", show: ({ at }) => <When at={at} /> },
+  {
+    title: "Event",
+    show: ({ event, eventId }) => (
+      <To to={eventPath(event)}>
+        <Long>{eventId}</Long>
+      </To>
+    ),
+  },
+  {
+    title: "Subscription",
+    isWideOnly: true,
+    show: ({ subscription: name, ...named }) => (
+      <To to={subscriptionPath({ ...named, name })}>
+        <Long>{name}</Long>
+      </To>
+    ),
+  },
+  { title: "Attempt", width: "70px", align: "right", show: ({ number }) => number },
+  { title: "Outcome", width: "150px", show: (attempt) => <Outcome attempt={attempt} /> },
+  {
+    title: "Took",
+    width: "80px",
+    align: "right",
+    isExtra: true,
+    show: ({ durationMs }) => sayLength(durationMs),
+  },
+  { title: "In words", isWideOnly: true, show: ({ words }) => <Long>{words}</Long> },
+];

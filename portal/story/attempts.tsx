@@ -1,0 +1,190 @@
+// The attempts of one delivery, the latest first: each decision explained, and on a click the
+// request as it was sent and the answer as it came.
+
+import type { AttemptView, DeliveryStory } from "../../src/core/api/views.ts";
+import { makeStyles, mergeClasses, tokens } from "../fluent.ts";
+import { Code, CopyButton, When, Words } from "../parts/texts.tsx";
+import { sayBytes, sayLength } from "../words.ts";
+import {
+  answerText,
+  type CameAnswer,
+  requestAsCurl,
+  requestText,
+  type SentRequest,
+} from "./exchange.ts";
+import { attemptKey, isGood } from "./lanes.tsx";
+
+const useStyles = makeStyles({
+  list: { listStyleType: "none", margin: `${tokens.spacingVerticalM} 0 0`, padding: 0 },
+  attempt: {
+    borderTop: `1px solid ${tokens.colorNeutralStroke2}`,
+    padding: `${tokens.spacingVerticalS} 0`,
+    overflowWrap: "anywhere",
+  },
+  head: {
+    display: "flex",
+    flexWrap: "wrap",
+    columnGap: tokens.spacingHorizontalM,
+    alignItems: "baseline",
+  },
+  toggle: {
+    border: "none",
+    padding: 0,
+    backgroundColor: "transparent",
+    font: "inherit",
+    fontWeight: tokens.fontWeightSemibold,
+    color: tokens.colorBrandForegroundLink,
+    cursor: "pointer",
+    ":hover": { textDecorationLine: "underline" },
+    ":focus-visible": { outline: `2px solid ${tokens.colorStrokeFocus2}` },
+  },
+  good: { color: tokens.colorPaletteGreenForeground1, fontWeight: tokens.fontWeightSemibold },
+  bad: { color: tokens.colorPaletteRedForeground1, fontWeight: tokens.fontWeightSemibold },
+  quiet: { color: tokens.colorNeutralForeground2 },
+  exchange: {
+    display: "grid",
+    gridTemplateColumns: "repeat(2, minmax(0, 1fr))",
+    gap: tokens.spacingHorizontalM,
+    marginTop: tokens.spacingVerticalS,
+    "@media (max-width: 900px)": { gridTemplateColumns: "minmax(0, 1fr)" },
+  },
+  side: {
+    display: "flex",
+    alignItems: "center",
+    justifyContent: "space-between",
+    minHeight: "28px",
+    color: tokens.colorNeutralForeground2,
+    fontSize: tokens.fontSizeBase200,
+  },
+});
+
+const shownMax = 40;
+
+export function Attempts({
+  delivery,
+  open,
+  choose,
+}: {
+  readonly delivery: DeliveryStory;
+  readonly open: string | null;
+  readonly choose: (attempt: string | null) => void;
+}) {
+  const styles = useStyles();
+  const entries = [
+    ...delivery.attempts.map((attempt) => ({ at: attempt.at, attempt })),
+    ...delivery.remarks.map(({ at, words }) => ({ at, words })),
+  ].toSorted((one, other) => Date.parse(other.at) - Date.parse(one.at));
+  return (
+    <ol className={styles.list} aria-label="Attempts, the latest first">
+      {entries.slice(0, shownMax).map((entry, index) =>
+        "attempt" in entry ? (
+          <Attempt
+            key={attemptKey(entry.attempt)}
+            attempt={entry.attempt}
+            isOpen={open === attemptKey(entry.attempt)}
+            choose={choose}
+          />
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two remarks may be of one instant.
+          <li key={`${entry.at} ${index}`} className={styles.attempt}>
+            <span className={styles.quiet}>
+              <When at={entry.at} />
+            </span>{" "}
+            {entry.words}
+          </li>
+        ),
+      )}
+      {entries.length > shownMax && (
+        <li className={styles.attempt}>and {entries.length - shownMax} more before these</li>
+      )}
+    </ol>
+  );
+}
+
+type Kept = AttemptView & {
+  readonly request?: SentRequest | null;
+  readonly answer?: CameAnswer | null;
+};
+
+function Attempt({
+  attempt,
+  isOpen,
+  choose,
+}: {
+  readonly attempt: Kept;
+  readonly isOpen: boolean;
+  readonly choose: (attempt: string | null) => void;
+}) {
+  const styles = useStyles();
+  const { number, stage, outcome, status, durationMs, words, excerpt, detail, batch } = attempt;
+  return (
+    <li className={styles.attempt}>
+      <div className={styles.head}>
+        <button
+          type="button"
+          className={styles.toggle}
+          aria-expanded={isOpen}
+          onClick={() => choose(isOpen ? null : attemptKey(attempt))}
+        >
+          {stage === "deliver" ? `Attempt ${number}` : `Dead letter, attempt ${number}`}
+        </button>
+        <span className={styles.quiet}>
+          <When at={attempt.at} />
+        </span>
+        <span className={mergeClasses(isGood(attempt) ? styles.good : styles.bad)}>
+          {status === null ? outcome : `${status} ${outcome}`}
+        </span>
+        <span className={styles.quiet}>
+          after {sayLength(durationMs)}
+          {batch > 1 && `, with ${batch - 1} others`}
+          {attempt.isLate && ", late"}; the endpoint was {attempt.health}
+        </span>
+      </div>
+      <div>
+        <Words>{words}</Words>
+      </div>
+      {detail !== null && <div className={styles.quiet}>{detail}</div>}
+      {isOpen ? (
+        <Exchange attempt={attempt} />
+      ) : (
+        excerpt !== null && excerpt !== "" && <Code text={excerpt} what="the answer" wraps />
+      )}
+    </li>
+  );
+}
+
+function Exchange({ attempt }: { readonly attempt: Kept }) {
+  const styles = useStyles();
+  const { request = null, answer = null, excerpt } = attempt;
+  return (
+    <div className={styles.exchange}>
+      <div>
+        <div className={styles.side}>
+          <span>Request{request?.bytes !== undefined && `, ${sayBytes(request.bytes)}`}</span>
+          {request !== null && (
+            <CopyButton text={requestAsCurl(request)} what="the request as curl">
+              curl
+            </CopyButton>
+          )}
+        </div>
+        {request === null ? (
+          <span className={styles.quiet}>The request is not kept.</span>
+        ) : (
+          <Code text={requestText(request)} what="the request" wraps />
+        )}
+      </div>
+      <div>
+        <div className={styles.side}>Answer</div>
+        {answer === null && (excerpt === null || excerpt === "") ? (
+          <span className={styles.quiet}>There was no answer.</span>
+        ) : (
+          <Code
+            text={answer === null ? (excerpt ?? "") : answerText(answer)}
+            what="the answer"
+            wraps
+          />
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,233 @@
+// Ctrl-K, `/`, back to where one was, times in one's own zone, one box to search, rows that stay
+// where they are, forms that lose nothing.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { becomes, eventWith, openStage, startAt } from "./stage.ts";
+
+async function sees(page: Page, words: string | RegExp): Promise<void> {
+  await page.getByText(words).first().waitFor();
+}
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 });
+
+export function finish(browser: () => Browser): void {
+  test("Ctrl-K goes to topics, subscriptions, events and pages by their names", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    await stage.publish("orders", [eventWith({ id: "8f3c-the-one" })]);
+    const page = await stage.visit(browser(), "/");
+    const find = async (text: string, option: RegExp) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: /Topic, subscription/ }).fill(text);
+      await page.getByRole("option", { name: option }).first().waitFor();
+      await page.keyboard.press("Enter");
+    };
+    await heading(page, "Overview").waitFor();
+    await find("bill", /^billing/);
+    await heading(page, "billing").waitFor();
+    await find("ord", /^orders/);
+    await heading(page, "orders").waitFor();
+    await find("8f3c-the-one", /8f3c-the-one.*Shop\.Ordered/);
+    await heading(page, "8f3c-the-one").waitFor();
+    await find("what", /^What-if/);
+    await heading(page, "What-if").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  test("a slash puts the cursor into the search of the page", async (t) => {
+    const stage = await openStage(t);
+    const page = await stage.visit(browser(), "/portal/deliveries");
+    const box = page.getByRole("textbox", { name: "Search events" });
+    await box.waitFor();
+    await page.keyboard.press("/");
+    await becomes(page, 'document.activeElement?.hasAttribute("data-search")');
+    await page.keyboard.type("a/b");
+    assert.equal(await box.inputValue(), "a/b", "while typing it is a letter like any other");
+  });
+
+  test("back leads to where the page was left", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.publish(
+      "orders",
+      Array.from({ length: 60 }, (_, index) => eventWith({ id: `old-${index}` })),
+    );
+    const page = await stage.visit(browser(), "/portal/deliveries");
+    const link = page.getByRole("link", { name: "old-20", exact: true });
+    await link.scrollIntoViewIfNeeded();
+    await becomes(page, "scrollY > 200");
+    const left: number = await page.evaluate("scrollY");
+    await link.click();
+    await heading(page, "old-20").waitFor();
+    assert.equal(await page.evaluate("scrollY"), 0, "another page begins at its top");
+    await page.goBack();
+    await link.waitFor();
+    await becomes(page, `Math.abs(scrollY - ${left}) < 5`);
+  });
+
+  test("what deletes is red", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    const page = await stage.visit(browser(), "/portal/topics/orders");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    const yes = page.getByRole("button", { name: "Delete it" });
+    await yes.waitFor();
+    await yes.focus();
+    const color: string = await page.evaluate(
+      "getComputedStyle(document.activeElement).backgroundColor",
+    );
+    const [red = 0, green = 0, blue = 0] = (color.match(/\d+/g) ?? []).map(Number);
+    assert.ok(red > 150 && green < 90 && blue < 90, color);
+  });
+
+  test("times are in the zone that the bar names", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.publish("orders", [eventWith({ id: "timed" })]);
+    const page = await stage.visit(browser(), "/portal/deliveries", {
+      timezoneId: "Europe/Berlin",
+    });
+    const time = page.getByRole("table", { name: "Events" }).locator("time").first();
+    assert.equal(await time.textContent(), "09:00:00", "an hour after UTC in winter");
+    await page.getByRole("button", { name: "Times are in local time, UTC+01:00" }).click();
+    await page.getByRole("menuitemradio", { name: "UTC", exact: true }).click();
+    await page.getByRole("button", { name: "Times are in UTC" }).waitFor();
+    assert.equal(await time.textContent(), startAt.slice(11, 19));
+  });
+
+  test("a range of time is chosen or typed, and stands in the address", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.publish("orders", [eventWith({ id: "early" })]);
+    await stage.advance({ advance: "PT3H" });
+    await stage.publish("orders", [eventWith({ id: "late" })]);
+    const page = await stage.visit(browser(), "/portal/deliveries");
+    const [early, late] = ["early", "late"].map((name) => page.getByRole("link", { name }));
+    const choose = async (from: string) => {
+      await page.getByRole("button", { name: /^Time range/ }).click();
+      await page.getByRole("textbox", { name: "From" }).fill(from);
+      await page.getByRole("button", { name: "Apply" }).click();
+    };
+    await early?.waitFor();
+    await page.getByRole("button", { name: "Time range: Any time" }).click();
+    await page.getByRole("button", { name: "1 h", exact: true }).click();
+    await early?.waitFor({ state: "detached" });
+    await late?.waitFor();
+    assert.match(page.url(), /range=1h/);
+    await choose("2030-01-01");
+    await early?.waitFor();
+    await choose("10:00");
+    await early?.waitFor({ state: "detached" });
+    await choose("4h");
+    await early?.waitFor();
+    await page.reload();
+    await early?.waitFor();
+    // It goes along to other pages.
+    await page.getByRole("link", { name: "Subscriptions" }).first().click();
+    await page.getByRole("button", { name: "Time range: Last hour" }).waitFor();
+  });
+
+  test("rows stay under the pointer, and new ones are counted above them", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.publish("orders", [eventWith({ id: "first-of-all" })]);
+    const page = await stage.visit(browser(), "/portal/deliveries");
+    const link = page.getByRole("link", { name: "first-of-all" });
+    await link.hover();
+    const before = await link.boundingBox();
+    await stage.publish("orders", [eventWith({ id: "second" }), eventWith({ id: "third" })]);
+    const fresh = page.getByRole("button", { name: "2 new" });
+    await fresh.waitFor();
+    assert.deepEqual(await link.boundingBox(), before, "it has not moved");
+    await fresh.click();
+    await page.getByRole("link", { name: "third" }).waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.mouse.move(5, 5);
+    await stage.publish("orders", [eventWith({ id: "fourth" })]);
+    await page.getByRole("button", { name: "1 new" }).waitFor();
+    assert.equal(await page.getByRole("link", { name: "fourth" }).count(), 0);
+  });
+
+  test("the live tail is filtered and paused, and says who still waits", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    stage.receiver.answer = ({ path }) => (path.includes("bad") ? 503 : 200);
+    await stage.subscribe("orders", "billing");
+    const endpointUrl = `${stage.receiver.url}/bad`;
+    await stage.subscribe("orders", "broken", {
+      destination: { endpointType: "WebHook", properties: { endpointUrl } },
+    });
+    const page = await stage.visit(browser(), "/portal/deliveries?tail=on");
+    await sees(page, "No attempt since this page was opened");
+    await stage.publish("orders", [eventWith({ id: "tailed" })]);
+    const tail = page.getByRole("table", { name: "Latest attempts" });
+    await tail.getByText("billing").waitFor();
+    await tail.getByText("broken").waitFor();
+    await page.getByRole("textbox", { name: "Filter the live tail" }).fill("tailed broken");
+    await tail.getByText("billing").waitFor({ state: "detached" });
+    await tail.getByText("broken").waitFor();
+    await page.getByRole("button", { name: "Search", exact: true }).click();
+    const row = page.getByRole("row").filter({ hasText: "tailed" });
+    await row.locator("[data-title='Still waits']").getByText("broken").waitFor();
+  });
+
+  test("what is typed in a form is not lost without a question", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    const page = await stage.visit(browser(), "/portal/topics/orders/subscriptions/billing");
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByRole("textbox", { name: "Subject begins with" }).fill("/orders/");
+    const asked = page.waitForEvent("dialog");
+    const click = page.getByRole("link", { name: "Endpoints" }).first().click();
+    const dialog = await asked;
+    assert.match(dialog.message(), /not saved/);
+    await dialog.dismiss();
+    await click;
+    await page.getByRole("textbox", { name: "Subject begins with" }).waitFor();
+    assert.match(page.url(), /subscriptions\/billing/);
+    await page.getByRole("button", { name: "Reset" }).click();
+    await page.getByRole("link", { name: "Endpoints" }).first().click();
+    await heading(page, "Endpoints").waitFor();
+  });
+
+  test("a change is shown beside what it was, before it is saved", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    const own = "/portal/topics/orders/subscriptions/billing?tab=settings";
+    const page = await stage.visit(browser(), own);
+    await page.getByText("Retry policy").click();
+    await page.getByRole("textbox", { name: "Maximum attempts" }).fill("7");
+    const changes = page.getByRole("region", { name: "Changes" });
+    await changes.getByText("1 change to be saved").waitFor();
+    assert.match((await changes.textContent()) ?? "", /Maximum attempts30 → 7/);
+    await page.getByRole("button", { name: "Save" }).click();
+    await sees(page, "Saved");
+    await changes.waitFor({ state: "detached" });
+  });
+
+  test("settings that are folded say how they are, and open at a fault", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    const page = await stage.visit(browser(), "/portal/subscriptions/new?topic=orders");
+    await page.getByRole("textbox", { name: "Name" }).first().fill("billing");
+    await page.getByRole("textbox", { name: "URL" }).fill("https://example.com");
+    const policy = page.locator("details").filter({ hasText: "Retry policy" });
+    const attempts = page.getByRole("textbox", { name: "Maximum attempts" });
+    await policy.locator("summary").click();
+    await attempts.fill("99");
+    await policy.locator("summary").click();
+    await policy.getByText("99 attempts").waitFor();
+    await page.getByRole("button", { name: "Create", exact: true }).click();
+    await sees(page, /maxDeliveryAttempts must be a whole number from 1 to 30/);
+    await becomes(page, 'document.activeElement.getAttribute("aria-invalid") === "true"');
+    assert.ok(await attempts.isVisible(), "it was folded away");
+  });
+}

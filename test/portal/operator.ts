@@ -1,0 +1,218 @@
+// Problems, charts and stories as an operator uses them, and how many clicks the usual tasks take.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { becomes, deadLetterDestination, eventWith, openStage, type Stage } from "./stage.ts";
+
+async function sees(page: Page, words: string | RegExp): Promise<void> {
+  await page.getByText(words).first().waitFor();
+}
+
+const webhook = (stage: Stage, path: string) => ({
+  destination: {
+    endpointType: "WebHook",
+    properties: { endpointUrl: `${stage.receiver.url}/${path}` },
+  },
+});
+
+/** `billing` is fine; `warehouse` answers 503 and `legacy-erp` 400, with words of their own. */
+async function fill(stage: Stage): Promise<void> {
+  stage.receiver.answer = ({ path }) => {
+    if (path.includes("bad")) return 503;
+    return path.includes("wrong") ? 400 : 200;
+  };
+  stage.receiver.body = "the database is full";
+  await stage.makeTopic("orders");
+  await stage.subscribe("orders", "billing", webhook(stage, "good"));
+  await stage.subscribe("orders", "warehouse", {
+    ...webhook(stage, "bad"),
+    deadLetterDestination,
+  });
+  await stage.subscribe("orders", "legacy-erp", {
+    ...webhook(stage, "wrong"),
+    deadLetterDestination,
+  });
+  await stage.publish("orders", [
+    eventWith({ id: "told" }),
+    ...Array.from({ length: 14 }, () => eventWith()),
+  ]);
+  await stage.advance({ to: "next" });
+}
+
+/** Clicks, counted. Typing is not a click. */
+function counting() {
+  let clicks = 0;
+  return {
+    click: async (where: Locator) => {
+      clicks += 1;
+      await where.click();
+    },
+    count: () => clicks,
+  };
+}
+
+export function operator(browser: () => Browser): void {
+  test("what is wrong comes first, with what the endpoint said and what helps", async (t) => {
+    const stage = await openStage(t);
+    await fill(stage);
+    const page = await stage.visit(browser(), "/");
+    const problems = page.getByRole("region", { name: "Problems" });
+    const card = problems.getByRole("listitem").filter({ hasText: "warehouse" }).first();
+    await card.getByText("Answers 503").waitFor();
+    await card.getByText("the database is full").waitFor();
+    await card.getByText(/\d+ failures/).waitFor();
+    await card.getByText(/\d+ waiting/).waitFor();
+    await card.getByText(/^next try/).waitFor();
+    const figures = await page.getByRole("region", { name: "Now" }).boundingBox();
+    const place = await problems.boundingBox();
+    assert.ok((place?.y ?? 0) < (figures?.y ?? 0), "above everything else");
+    stage.receiver.answer = () => 200;
+    await card.getByRole("button", { name: /^Try now/ }).click();
+    await sees(page, "Tried now: what waits is on its way");
+    for (const path of ["/portal/endpoints", "/portal/subscriptions"]) {
+      await page.goto(stage.url + path);
+      await page.locator("h1").waitFor();
+    }
+  });
+
+  test("a pause is a problem until it is ended", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    const page = await stage.visit(browser(), "/portal/subscriptions");
+    await page.getByRole("table", { name: "Subscriptions" }).waitFor();
+    await stage.ask("POST", "/api/v1/topics/orders/subscriptions/billing/pause");
+    const problems = page.getByRole("region", { name: "Problems" });
+    await problems.getByText("billing").waitFor();
+    await problems.getByRole("button", { name: "Resume" }).click();
+    await sees(page, "Resumed");
+    await problems.waitFor({ state: "detached" });
+  });
+
+  test("charts have units, ticks and a range, and lead to the deliveries of a span", async (t) => {
+    const stage = await openStage(t);
+    await fill(stage);
+    const page = await stage.visit(browser(), "/portal/topics/orders");
+    for (const name of ["Success, % of attempts", "Backlog, events"]) {
+      await page.getByRole("img", { name }).waitFor();
+    }
+    const chart = page.getByRole("img", { name: /^Rate, a (second|minute)$/ });
+    await page.getByRole("img", { name: /^Latency, m?s$/ }).waitFor();
+    const ticks = await chart.locator("text").allTextContents();
+    assert.ok(
+      ticks.some((words) => /^\d\d:\d\d$/.test(words)),
+      `times below it: ${ticks}`,
+    );
+    await page.getByRole("button", { name: "Time range: Last hour" }).click();
+    await page.getByRole("button", { name: "6 h", exact: true }).click();
+    await page.waitForURL(/range=6h/);
+    await page.getByRole("button", { name: "Time range: Last 6 h" }).waitFor();
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
+    assert.ok(box !== null);
+    const y = box.y + 40;
+    await page.mouse.move(box.x + box.width * 0.5, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.8, y, { steps: 4 });
+    await page.mouse.move(box.x + box.width + 5, y, { steps: 4 });
+    await page.mouse.up();
+    await page.getByRole("heading", { name: "Deliveries", level: 1 }).waitFor();
+    const { searchParams } = new URL(page.url());
+    const span =
+      Date.parse(searchParams.get("to") ?? "") - Date.parse(searchParams.get("from") ?? "");
+    assert.ok(span > 2 * 3_600_000 && span < 4 * 3_600_000, `${span} ms`);
+    assert.equal(searchParams.get("q"), "topic:orders");
+    await page.getByRole("link", { name: "told", exact: true }).waitFor();
+  });
+
+  test("the story is one picture, and an attempt opens with request and answer", async (t) => {
+    const stage = await openStage(t);
+    await fill(stage);
+    const page = await stage.visit(browser(), "/portal/deliveries/told");
+    await page.getByRole("heading", { name: /^1 of 3 delivered/ }).waitFor();
+    const lanes = page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
+    const names = await lanes.allTextContents();
+    assert.match(names.at(-1) ?? "", /billing/, "what is fine comes last");
+    await page.getByRole("button", { name: /^attempt 1 to warehouse/ }).click();
+    await page.getByRole("heading", { name: "To warehouse" }).waitFor();
+    const open = page.getByRole("listitem").filter({ hasText: "Attempt 1" });
+    await open.getByText("Request", { exact: true }).waitFor();
+    await open.getByText("the database is full").waitFor();
+  });
+
+  test("an event is sent again after success, copied as curl, and published edited", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    await stage.publish("orders", [eventWith({ id: "once-more", data: { amount: 7 } })]);
+    const page = await stage.visit(browser(), "/portal/deliveries/once-more", {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    await sees(page, "200: delivered with attempt 1");
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    await sees(page, "Copied as curl");
+    const copied: string = await page.evaluate("navigator.clipboard.readText()");
+    assert.match(copied, /^curl -X POST .*api\/events/);
+    assert.match(copied, /"id": "once-more"/);
+    await page.getByRole("button", { name: "Send again" }).first().click();
+    await sees(page, "Sent again");
+    await sees(page, "200: delivered with attempt 1");
+    assert.equal(stage.receiver.received.length, 2);
+    await page.getByRole("button", { name: "Publish an edited copy" }).click();
+    const editor = page.getByRole("textbox", { name: /An event, or a list/ });
+    await becomes(page, `document.querySelector("textarea")?.value.includes('"amount": 7')`);
+    const text = (await editor.inputValue()).replace('"amount": 7', '"amount": 8');
+    assert.doesNotMatch(text, /once-more/, "it is another event");
+    await editor.fill(text);
+    await page.getByRole("button", { name: "Publish", exact: true }).click();
+    await sees(page, "Accepted.");
+    await sees(page, "200: delivered with attempt 1");
+    assert.match(stage.receiver.received.at(-1)?.body ?? "", /"amount": ?8/);
+  });
+
+  test("why has it not arrived: at most 2 clicks", async (t) => {
+    const stage = await openStage(t);
+    await fill(stage);
+    const page = await stage.visit(browser(), "/");
+    const clicks = counting();
+    await clicks.click(page.getByRole("link", { name: "Deliveries", exact: true }).first());
+    await clicks.click(page.getByRole("link", { name: "told", exact: true }));
+    await sees(page, /MaxDeliveryAttempts|never retried|503: at least/);
+    assert.ok(clicks.count() <= 2, `${clicks.count()} clicks`);
+  });
+
+  test("the last hour of one error is sent again: at most 3 clicks", async (t) => {
+    const stage = await openStage(t);
+    await fill(stage);
+    await stage.advance({ advance: "PT10M" });
+    stage.receiver.answer = () => 200;
+    const page = await stage.visit(browser(), "/");
+    const clicks = counting();
+    await clicks.click(page.getByRole("link", { name: "Dead letters", exact: true }).first());
+    await clicks.click(page.getByRole("button", { name: /^Redrive BadRequest of legacy-erp/ }));
+    await sees(page, "15 letters, BadRequest, legacy-erp, last hour");
+    await clicks.click(page.getByRole("button", { name: "Send 15 letters" }));
+    await sees(page, "The dead letters are being sent again");
+    // Ten a second, by the broker's clock.
+    await stage.advance({ advance: "PT5S" });
+    await sees(page, "15 dead letters sent again");
+    assert.ok(clicks.count() <= 3, `${clicks.count()} clicks`);
+  });
+
+  test("two subscriptions' success over a day is compared: at most 3 clicks", async (t) => {
+    const stage = await openStage(t);
+    await fill(stage);
+    const page = await stage.visit(browser(), "/");
+    const clicks = counting();
+    await clicks.click(page.getByRole("link", { name: "Subscriptions", exact: true }).first());
+    await clicks.click(page.getByRole("button", { name: /^Time range/ }));
+    await clicks.click(page.getByRole("button", { name: "24 h", exact: true }));
+    const table = page.getByRole("table", { name: "Subscriptions" });
+    const success = (name: string) =>
+      table.getByRole("row").filter({ hasText: name }).locator("[data-title=Success]");
+    await success("billing").getByText("100 %").waitFor();
+    await success("warehouse").getByText("0 %", { exact: true }).waitFor();
+    assert.ok(clicks.count() <= 3, `${clicks.count()} clicks`);
+  });
+}
