@@ -18,6 +18,7 @@ import type { Catalog, Clock, Instant, Ledger, Seen } from "../../core/ports.ts"
 import { Refusal } from "../../core/refusal.ts";
 import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/story/chronicle.ts";
 import { isOpen, readCursor, sayRetention } from "../../core/story/chronicle.ts";
+import { readSearchWords } from "../../core/story/search-words.ts";
 import { type Live, type LiveStates, storyOf, summaryOfListed } from "../../core/story/story.ts";
 import type { Subscription, SubscriptionId } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
@@ -47,8 +48,9 @@ export function eventHandlers(deps: EventsDeps): Pick<Handlers, "findEvents" | "
   };
 }
 
-function queryOf({ from, to, limit, ...words }: Infer<typeof eventQuery>): EventQuery {
+function queryOf({ q, from, to, limit, ...words }: Infer<typeof eventQuery>): EventQuery {
   return {
+    ...(q !== undefined && readSearchWords(q)),
     ...words,
     ...(from !== undefined && { from: parseInstant(from, "from") }),
     ...(to !== undefined && { to: parseInstant(to, "to") }),
@@ -57,11 +59,12 @@ function queryOf({ from, to, limit, ...words }: Infer<typeof eventQuery>): Event
 }
 
 async function search(deps: EventsDeps, query: EventQuery): Promise<SearchPage<EventSummary>> {
-  const { found, next } = await deps.chronicle.search(query);
+  const { found, next } = await seek(deps, query);
   const states = await liveOf(deps, found);
   const value: EventSummary[] = [];
   for (const [index, listed] of found.entries()) {
     const live = states[index] ?? nothingLive;
+    if (query.isFailing === true && !hasBeenTried(live)) continue;
     if (!hasVanished(listed, live)) value.push(summaryOfListed(listed, live));
     else {
       const again = await look(deps, listed.event);
@@ -72,6 +75,34 @@ async function search(deps: EventsDeps, query: EventQuery): Promise<SearchPage<E
   }
   const searchedTo = next === null ? null : isoInstant(readCursor(next).at);
   return { value, next, searchedTo };
+}
+
+/** A look at a time goes so far; an empty one is followed by another, so many times. */
+const looksMax = 8;
+
+async function seek({ chronicle }: EventsDeps, query: EventQuery) {
+  const whole = query.after === undefined ? wholeIdIn(query) : null;
+  if (whole !== null) {
+    const named = await chronicle.search(whole);
+    if (named.found.length > 0) return named;
+  }
+  let page = await chronicle.search(query);
+  for (let looks = 1; looks < looksMax && page.found.length === 0; looks += 1) {
+    if (page.next === null) break;
+    page = await chronicle.search({ ...query, after: page.next });
+  }
+  return page;
+}
+
+/** If the words are one word: it may be an id, and those are found at once. */
+function wholeIdIn({ words = [], idPart, ...rest }: EventQuery): EventQuery | null {
+  const [word, ...others] = idPart === undefined ? words : [idPart, ...words];
+  return word === undefined || others.length > 0 ? null : { ...rest, id: word };
+}
+
+/** Whether an attempt has failed of something that waits. */
+function hasBeenTried(live: LiveStates): boolean {
+  return [...live.values()].some(({ waiting }) => waiting !== null && waiting.attempts > 0);
 }
 
 /** Refusal: NotFound. */

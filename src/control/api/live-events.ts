@@ -1,8 +1,9 @@
 // Notes of an event's story, as live events.
 
-import type { DeliveryState, LiveEvent } from "../../core/api/views.ts";
+import type { AttemptView, DeliveryState, EventSummary, LiveEvent } from "../../core/api/views.ts";
 import type { Event } from "../../core/event.ts";
-import type { Instant } from "../../core/ports.ts";
+import type { Instant, Stage } from "../../core/ports.ts";
+import { type EventQuery, isFound, type Listed } from "../../core/story/chronicle.ts";
 import type { AttemptedNote, EndedNote, StoryNote } from "../../core/story/note.ts";
 import { attemptOfNote, summaryOfNote } from "../../core/story/story.ts";
 import { findMembers } from "../../core/text/json.ts";
@@ -28,7 +29,7 @@ function attemptOf(note: AttemptedNote): LiveEvent {
     attempt: {
       ...attemptOfNote(note),
       event: delivery.event.systemId,
-      eventId: idIn(delivery.event),
+      ...headIn(delivery.event),
       topic: subscription.topic,
       domainTopic: subscription.domainTopic,
       subscription: subscription.name,
@@ -64,6 +65,7 @@ function endOf(
     kind: "ended",
     ended: {
       event: delivery.event.systemId,
+      ...headIn(delivery.event),
       topic: subscription.topic,
       domainTopic: subscription.domainTopic,
       subscription: subscription.name,
@@ -74,9 +76,63 @@ function endOf(
   };
 }
 
-/** The publisher's id, from the event. */
-function idIn({ envelope, text }: Event): string {
+/** What the publisher calls it, found in its text. */
+function headIn({ envelope, text, schema }: Event) {
   const source = envelope ?? text;
-  const found = findMembers(source, 0)?.members.find(({ name }) => name === "id");
-  return found === undefined ? "" : String(JSON.parse(source.slice(found.start, found.end)));
+  const { members = [] } = findMembers(source, 0) ?? {};
+  const find = (name: string) => {
+    const found = members.find((member) => member.name === name);
+    return found === undefined ? "" : String(JSON.parse(source.slice(found.start, found.end)));
+  };
+  const type = schema === "CloudEventSchemaV1_0" ? "type" : "eventType";
+  return { eventId: find("id"), subject: find("subject"), type: find(type) };
+}
+
+/** Whether a live event is about what a search asks for; what is about no event is not. */
+export function isAsked(query: Omit<EventQuery, "limit">): (event: LiveEvent) => boolean {
+  const isWanted = isFound({ ...query, limit: 1 });
+  return (event) => {
+    switch (event.kind) {
+      case "published":
+        return isWanted(listedOf(event.event, event.event.deliveries));
+      case "attempt": {
+        const { stage, decision, subscription, eventId: id } = event.attempt;
+        if (query.isFailing === true && decision !== "retry") return false;
+        const state = stateOf(stage, decision);
+        return isWanted(listedOf({ ...event.attempt, id }, [{ subscription, state }]));
+      }
+      case "ended": {
+        const { eventId: id, ...ended } = event.ended;
+        return query.isFailing !== true && isWanted(listedOf({ ...ended, id }, [ended]));
+      }
+      default:
+        return false;
+    }
+  };
+}
+
+function stateOf(stage: Stage, decision: AttemptView["decision"]): DeliveryState {
+  switch (decision) {
+    case "delivered":
+      return stage === "deliver" ? "delivered" : "deadLettered";
+    case "retry":
+      return stage === "deliver" ? "waiting" : "deadLettering";
+    case "deadLetter":
+    case "drop":
+      return stateAfter(decision);
+    default:
+      return decision satisfies never;
+  }
+}
+
+function listedOf(
+  head: Pick<EventSummary, "event" | "id" | "subject" | "type" | "topic">,
+  deliveries: EventSummary["deliveries"],
+): Listed {
+  const fates = deliveries.map(({ subscription: name, state }) => ({
+    subscription: 0,
+    name,
+    state,
+  }));
+  return { ...head, domainTopic: null, acceptedAt: 0, number: null, fates };
 }

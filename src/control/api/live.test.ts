@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRequest } from "../../../test/fixtures/request.ts";
+import { attempted, busy } from "../../../test/fixtures/story-notes.ts";
 import type { LiveEnd, LiveEvent } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { attemptOfNote } from "../../core/story/story.ts";
 import { Live } from "./live.ts";
 import { apiRoutes } from "./serve.ts";
 
 const end: LiveEnd = {
   event: "e1",
+  eventId: "own-1",
+  subject: "/shop/red",
+  type: "Shop.Sold",
   topic: "orders",
   domainTopic: null,
   subscription: "billing",
@@ -114,4 +119,35 @@ test("there are not more watchers than a broker can serve", async () => {
   const live = new Live();
   for (let count = 0; count < 100; count++) await watch(live);
   await assert.rejects(watch(live), Refusal);
+});
+
+test("a search narrows down what is about events, and nothing else", async () => {
+  const live = new Live();
+  const table: [q: string, isTold: boolean][] = [
+    ["type:shop", true],
+    ["type:order", false],
+    ["own-1", true],
+    ["state:dropped red", true],
+    ["state:failed", true],
+    ["state:failing", false],
+    ["subscription:bill", true],
+    ["subscription:audit", false],
+  ];
+  for (const [q, isTold] of table) {
+    const { told, stop } = await watch(live, { q });
+    const before = told.length;
+    live.tell(ended);
+    assert.equal(told.length - before, isTold ? 1 : 0, q);
+    live.tell({ kind: "catalog" });
+    assert.match(told.at(-1) ?? "", /event: catalog/);
+    stop();
+  }
+  const { told } = await watch(live, { q: "state:failing" });
+  const failed = attemptOfNote(attempted("a", busy));
+  const names = { event: "e", eventId: "i", subject: "s", type: "t", domainTopic: null };
+  const attempt = { ...failed, ...names, topic: "orders", subscription: "billing" };
+  live.tell({ kind: "attempt", attempt });
+  live.tell({ kind: "attempt", attempt: { ...attempt, decision: "delivered" } });
+  assert.equal(told.filter((text) => text.includes("event: attempt")).length, 1);
+  await assert.rejects(watch(live, { q: "state:lost" }), Refusal);
 });

@@ -3,14 +3,16 @@
 //
 // A watcher must never slow deliveries. Every watcher has a budget of events a second; what exceeds
 // it, and what a slow reader does not take, is left out and counted, and nothing is buffered. The
-// query selects: `kinds`, `topic`, `subscription`.
+// query selects: `kinds`, `topic`, `subscription`, and `q` as in a search.
 
 import type { liveQuery } from "../../core/api/orders.ts";
 import type { Infer } from "../../core/api/schema.ts";
 import type { LiveEvent } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Stream } from "../../core/request.ts";
+import { readSearchWords } from "../../core/story/search-words.ts";
 import { isSameName } from "../../core/text/compare.ts";
+import { isAsked } from "./live-events.ts";
 import type { Handlers } from "./serve.ts";
 
 const watchersMax = 100;
@@ -109,6 +111,9 @@ export class Live {
   }
 }
 
+/** What a search narrows down; the rest comes as before. */
+const aboutEvents: readonly LiveEvent["kind"][] = ["published", "attempt", "ended"];
+
 function textOf({ kind, ...rest }: LiveEvent): string {
   return `event: ${kind}\ndata: ${JSON.stringify(rest)}\n\n`;
 }
@@ -117,7 +122,9 @@ function wishOf({
   kinds,
   topic,
   subscription,
+  q,
 }: Infer<typeof liveQuery>): (event: LiveEvent) => boolean {
+  const isSought = q === undefined ? null : isAsked(readSearchWords(q));
   const isAbout = (about: { readonly topic: string; readonly subscription?: string }) =>
     (topic === undefined || isSameName(about.topic, topic)) &&
     (subscription === undefined ||
@@ -126,6 +133,7 @@ function wishOf({
   return (event) => {
     if (event.kind === "missed") return true;
     if (kinds !== undefined && !kinds.includes(event.kind)) return false;
+    if (isSought !== null && aboutEvents.includes(event.kind) && !isSought(event)) return false;
     switch (event.kind) {
       case "published":
         return isAbout({ topic: event.event.topic });

@@ -81,13 +81,23 @@ export const inboxAnswerOrder = object({
   ),
 });
 
+/** As people type it. */
+const searchWords = about(
+  textOf({ min: 1, max: 1_024 }),
+  "`type:Shop.Paid state:failing 8f3c`: parts of `type:`, `subject:`, `topic:`, `subscription:` and " +
+    "`id:`; `state:` is waiting, failing (tried before), delivered, deadLettering, deadLettered, " +
+    "dropped, failed (one of these three) or unknown; other words are looked for in all of them.",
+);
+
 export const liveQuery = object({
   kinds: optional(about(list(liveKinds), "Parted by commas; default: all.")),
   topic: optional(name),
   subscription: optional(name),
+  q: optional(searchWords),
 });
 
 export const eventQuery = object({
+  q: optional(searchWords),
   id: optional(word),
   subject: optional(word),
   type: optional(word),

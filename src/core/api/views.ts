@@ -713,6 +713,8 @@ const LiveAttempt = object({
   ...AttemptView.members,
   event: text,
   eventId: text,
+  subject: text,
+  type: text,
   topic: text,
   domainTopic: orNull(text),
   subscription: text,
@@ -721,6 +723,9 @@ export type LiveAttempt = Infer<typeof LiveAttempt>;
 
 const LiveEnd = object({
   event: text,
+  eventId: text,
+  subject: text,
+  type: text,
   topic: text,
   domainTopic: orNull(text),
   subscription: text,

@@ -48,10 +48,19 @@ export interface EventQuery {
   readonly subject?: string;
   /** The whole type; `*` is a wildcard. */
   readonly type?: string;
+  /** Of topic and subscription the whole name; `*` is a wildcard. */
   readonly topic?: string;
   readonly subscription?: string;
   /** Of the delivery to that subscription, or to any. */
   readonly state?: DeliveryState;
+  /** One of them. */
+  readonly states?: readonly DeliveryState[];
+  /** Has been tried; the chronicle does not know, and finds all that wait. */
+  readonly isFailing?: boolean;
+  /** Each is a part of an id, of the subject, type or topic, or of a subscription's name. */
+  readonly words?: readonly string[];
+  /** A part of an id, ours or the publisher's. */
+  readonly idPart?: string;
   readonly from?: Instant;
   readonly to?: Instant;
   readonly after?: string;
@@ -246,23 +255,36 @@ export function readCursor(text: string): Cursor {
 export function isFound(query: EventQuery): (listed: Listed) => boolean {
   const subject = query.subject === undefined ? null : wordTest(query.subject, "within");
   const type = query.type === undefined ? null : wordTest(query.type, "whole");
-  const topic = query.topic === undefined ? null : foldCase(query.topic);
-  const name = query.subscription === undefined ? null : foldCase(query.subscription);
-  const { id, state, from, to } = query;
+  const topic = query.topic === undefined ? null : wordTest(query.topic, "whole");
+  const name = query.subscription === undefined ? null : wordTest(query.subscription, "whole");
+  const states = statesOf(query);
+  const words = (query.words ?? []).map((word) => wordTest(word, "within"));
+  const idPart = query.idPart === undefined ? null : wordTest(query.idPart, "within");
+  const { id, from, to } = query;
   return (listed) => {
     if (id !== undefined && listed.id !== id && listed.event !== id) return false;
-    if (topic !== null && foldCase(listed.topic) !== topic) return false;
+    if (idPart !== null && !idPart(listed.id) && !idPart(listed.event)) return false;
+    if (topic !== null && !topic(listed.topic)) return false;
     if (from !== undefined && listed.acceptedAt < from) return false;
     if (to !== undefined && listed.acceptedAt > to) return false;
     if (type !== null && !type(listed.type)) return false;
     if (subject !== null && !subject(listed.subject)) return false;
-    if (name === null && state === undefined) return true;
+    if (words.some((isIn) => !textsOf(listed).some(isIn))) return false;
+    if (name === null && states === null) return true;
     return listed.fates.some(
       (fate) =>
-        (name === null || foldCase(fate.name) === name) &&
-        (state === undefined || fate.state === state),
+        (name === null || name(fate.name)) && (states === null || states.includes(fate.state)),
     );
   };
+}
+
+/** Null: any. */
+export function statesOf({ state, states }: EventQuery): readonly DeliveryState[] | null {
+  return state === undefined ? (states ?? null) : [state];
+}
+
+function textsOf({ id, event, subject, type, topic, fates }: Listed): readonly string[] {
+  return [id, event, subject, type, topic, ...fates.map(({ name }) => name)];
 }
 
 /** Case-insensitive. With the wildcard `*` the whole must match. */

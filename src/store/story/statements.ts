@@ -4,7 +4,7 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import type { DeliveryState } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
-import type { EventQuery } from "../../core/story/chronicle.ts";
+import { type EventQuery, statesOf } from "../../core/story/chronicle.ts";
 import { foldCase } from "../../core/text/compare.ts";
 import { makePrivateFile } from "../private-files.ts";
 import { migrate } from "../sqlite/database.ts";
@@ -95,10 +95,13 @@ export function planSearch(query: EventQuery, letterOf: (state: DeliveryState) =
     where.push(condition);
     values[name] = value;
   };
-  const { topic, type, subject, subscription, state, from, to } = query;
+  const { topic, type, subject, subscription, from, to } = query;
+  const states = statesOf(query);
   if (from !== undefined) add("accepted_at >= :from", "from", from);
   if (to !== undefined) add("accepted_at <= :to", "to", to);
-  if (topic !== undefined) add("topic = :topic COLLATE NOCASE", "topic", topic);
+  if (topic !== undefined && isAscii(topic)) {
+    add("topic LIKE :topic ESCAPE '!'", "topic", likeOf(topic));
+  }
   if (type !== undefined && isAscii(type)) {
     add("type LIKE :type ESCAPE '!'", "type", likeOf(type));
   }
@@ -106,11 +109,23 @@ export function planSearch(query: EventQuery, letterOf: (state: DeliveryState) =
     const pattern = subject.includes("*") ? likeOf(subject) : `%${likeOf(subject)}%`;
     add("subject LIKE :subject ESCAPE '!'", "subject", pattern);
   }
-  if (subscription !== undefined) {
+  for (const [place, word] of (query.words ?? []).entries()) {
+    if (!isAscii(word)) continue;
+    const columns = ["id", "event", "subject", "type", "topic", "states"];
+    const any = columns.map((column) => `${column} LIKE :word${place} ESCAPE '!'`);
+    add(`(${any.join(" OR ")})`, `word${place}`, `%${likeOf(word)}%`);
+  }
+  if (query.idPart !== undefined && isAscii(query.idPart)) {
+    const either = "(id LIKE :idPart ESCAPE '!' OR event LIKE :idPart ESCAPE '!')";
+    add(either, "idPart", `%${likeOf(query.idPart)}%`);
+  }
+  if (subscription !== undefined && !subscription.includes("*")) {
     add("instr(upper(states), :subscription) > 0", "subscription", `:${foldCase(subscription)}|`);
   }
-  if (state !== undefined) add("instr(states, :state) > 0", "state", `:${letterOf(state)}:`);
-  const isSettled = state === undefined || state === "delivered" || state === "unknown";
+  for (const [place, state] of (states?.length === 1 ? states : []).entries()) {
+    add(`instr(states, :state${place}) > 0`, `state${place}`, `:${letterOf(state)}:`);
+  }
+  const isSettled = states?.every((state) => state !== "delivered" && state !== "unknown") !== true;
   const index = isSettled ? "entries_time" : "entries_unsettled";
   if (!isSettled) where.push("rank > 0");
   return { index, where, values } satisfies SearchPlan;
