@@ -18,6 +18,7 @@ import { givenCertificates, keptCertificates } from "./runtime/access/certificat
 import { writeKept } from "./runtime/access/kept-file.ts";
 import { openListeners } from "./runtime/http/listeners.ts";
 import { makeKey } from "./runtime/ids.ts";
+import type { OpenStore } from "./stores.ts";
 import { assemble, type Rooms } from "./wiring.ts";
 
 export interface Broker {
@@ -102,7 +103,11 @@ async function openDoors(
 ): Promise<Doors> {
   const { environment, rooms, stack } = site;
   const { openLog: log, ids } = environment;
-  const certificates = certificatesOf(config, (name) => rooms.catalog().topic(name) !== undefined);
+  const certificates = certificatesOf(
+    config,
+    environment.store,
+    (name) => rooms.catalog().topic(name) !== undefined,
+  );
   const listeners = stack.adopt(
     await openListeners({
       ...{ http: config.http, https: config.https, certificates, routes, log, ids },
@@ -147,7 +152,8 @@ async function welcome(
   logUnusedSettings(rooms.catalog(), config.profile, log);
   await rooms.resume({ baseUrl });
   const { dataFolder: data, store, profile, clock, auth } = config;
-  const started = { ...doors, data, store, profile, clock, auth, portal: control.link(baseUrl) };
+  const portal = await control.link(baseUrl);
+  const started = { ...doors, data, store, profile, clock, auth, portal };
   const topics = rooms.catalog().topics.length;
   log.announce(
     "broker.started",
@@ -163,6 +169,7 @@ async function welcome(
 
 function certificatesOf(
   { tlsCertFile, tlsKeyFile, tlsNames, dataFolder, https }: Config,
+  store: OpenStore,
   isTopic: (name: string) => boolean,
 ) {
   if (tlsCertFile !== null && tlsKeyFile !== null) {
@@ -175,5 +182,6 @@ function certificatesOf(
     ...(isHostName(machine) ? [machine] : []),
     ...(tlsNames ?? []),
   ];
-  return keptCertificates({ folder: resolve(dataFolder), hosts, isTopic });
+  const shared = store.isShared === true ? store : undefined;
+  return keptCertificates({ folder: resolve(dataFolder), hosts, isTopic, shared });
 }

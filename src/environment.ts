@@ -18,7 +18,7 @@ import { openAsk } from "./egress/http/ask.ts";
 import { openWebhook } from "./egress/http/webhook.ts";
 import { egressPolicyOf, entraOf, sendsMaxOf, trustOf, versionOf } from "./room-options.ts";
 import { trustAlso } from "./runtime/access/certificate.ts";
-import { keepSecret } from "./runtime/access/kept-file.ts";
+import { keepSecret, shareSecret } from "./runtime/access/kept-file.ts";
 import { openKeys } from "./runtime/access/keys.ts";
 import { openToOthers } from "./runtime/access/open-to-others.ts";
 import { openTokens, type Tokens } from "./runtime/access/tokens.ts";
@@ -143,7 +143,11 @@ export async function openEnvironment(
   const azure = parseAzure(config);
   const ownUrl = { http: null };
   const ways = openSinks(config, { clock, activity, ids, azure, ownUrl }, hands);
-  const tokens = openTokens({ adminKey: adminKeyOf(config), entra: entraOf(config), log });
+  const tokens = openTokens({
+    adminKey: await adminKeyOf(config, store),
+    entra: entraOf(config),
+    log,
+  });
   const failures = openFailures(config, { log, clock, catalog: hands.catalog });
   if (failures !== null) {
     stack.defer(chronicle.listen((note) => failures.note(note)));
@@ -251,9 +255,15 @@ function openSinks(
 }
 
 /** Without authentication it need not be stored. */
-function adminKeyOf({ adminKey, auth, dataFolder }: Config): string {
+async function adminKeyOf(
+  { adminKey, auth, dataFolder }: Config,
+  store: OpenStore,
+): Promise<string> {
   if (adminKey !== null || !auth) return adminKey ?? makeKey();
-  return keepSecret(join(dataFolder, "admin.key"), makeKey);
+  const path = join(dataFolder, "admin.key");
+  return store.isShared === true
+    ? await shareSecret(store, path, makeKey)
+    : keepSecret(path, makeKey);
 }
 
 function openFailures(

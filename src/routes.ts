@@ -35,6 +35,7 @@ import {
   settingsOf,
   versionOf,
 } from "./room-options.ts";
+import { openClusterSessions } from "./runtime/access/cluster-sessions.ts";
 import { openSessions, sessionLifeMs } from "./runtime/access/sessions.ts";
 import { tokenLifeMs } from "./runtime/access/tokens.ts";
 import { startBeat } from "./runtime/clock/real.ts";
@@ -52,7 +53,7 @@ const portalFolder = join(import.meta.dirname, "../portal/dist");
 export interface OpenRoutes {
   readonly routes: readonly Route[];
   /** A link that signs a browser in to the portal, once. */
-  link(baseUrl: string): string;
+  link(baseUrl: string): Promise<string>;
 }
 
 interface Site {
@@ -74,6 +75,7 @@ export function openRoutes(site: Site, stop: AbortSignal): OpenRoutes {
     check: config.auth ? tokens.whyNoAdmin : null,
     isSignedIn: (request) => isSignedIn(door, request),
     isLocal: door.isLocal,
+    catchUp: rooms.catchUp,
   };
   const arm = armGroundOf(site);
   const quiet = virtual && (() => virtual.nextDueAt());
@@ -193,13 +195,16 @@ function armGroundOf({ config, environment, rooms }: Site): ArmDeps {
   };
 }
 
-/** Sessions last as long as the data folder, whatever the store. */
+/** Sessions last as long as the data folder; those of a cluster are in its database. */
 function doorOf({ config, environment }: Site): SessionDeps {
   const { auth, dataFolder, http, https } = config;
+  const { store } = environment;
   const path = auth ? join(dataFolder, "sessions.json") : null;
+  const isShared = store.isShared === true;
+  const sessions = isShared ? openClusterSessions({ memos: store }) : openSessions({ path });
   const isLocal = [http, https].every((address) => address === null || isLoopback(address.host));
   return {
-    ...{ sessions: openSessions({ path }), lifeMs: sessionLifeMs, auth, isLocal },
+    ...{ sessions, lifeMs: sessionLifeMs, auth, isLocal },
     ...{ isAdminKey: environment.tokens.isAdminKey, log: environment.openLog },
   };
 }

@@ -104,6 +104,8 @@ export interface Rooms {
   resume(called: CallerUrl): Promise<void>;
   /** Resolves when every change of topics and subscriptions made before the call is in effect. */
   refresh(): Promise<void>;
+  /** The same with the changes of other brokers; without them while the store is away. */
+  catchUp(): Promise<void>;
   /** How many dispatchers a bug of ours has stopped. */
   stoppedDispatchers(): number;
   /** Null, or why publishes are not accepted. */
@@ -267,6 +269,12 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     evaluations,
     resume: (called) => handshakes.resume(called),
     refresh,
+    async catchUp() {
+      await store
+        .catchUp?.()
+        .then(refresh)
+        .catch(() => {});
+    },
     stoppedDispatchers: () => roster.broken,
     whyNotReady() {
       if (isClosing) return "The broker is stopping.";

@@ -29,7 +29,7 @@ async function visit(path: string, { isSignedIn = true, isBuilt = true }: Visit 
       },
     },
     makeNonce: () => `nonce${++nonces}`,
-    isSignedIn: () => isSignedIn,
+    isSignedIn: async () => isSignedIn,
   });
   const below = path.startsWith("/portal/");
   const route = routes.find((each) => each.path === (below ? "/portal/*" : path));

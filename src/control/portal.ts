@@ -15,7 +15,7 @@ export interface PortalDeps {
   };
   /** Never the same twice. */
   readonly makeNonce: () => string;
-  readonly isSignedIn: (request: Request) => boolean;
+  readonly isSignedIn: (request: Request) => Promise<boolean>;
 }
 
 interface PortalAsset {
@@ -43,8 +43,8 @@ export function portalRoutes(deps: PortalDeps): Route[] {
   ];
 }
 
-function servePage(deps: PortalDeps, request: Request): Reply {
-  if (!deps.isSignedIn(request)) {
+async function servePage(deps: PortalDeps, request: Request): Promise<Reply> {
+  if (!(await deps.isSignedIn(request))) {
     const location = signinPath(addressOf(request));
     return { status: 303, headers: { location, "cache-control": "no-store" } };
   }
@@ -93,8 +93,8 @@ function policyWith(nonce: string): string {
 }
 
 /** Their names contain a hash of their content: it never changes under one name. */
-function serveFile(deps: PortalDeps, request: Request, name: string): Reply {
-  if (!deps.isSignedIn(request)) {
+async function serveFile(deps: PortalDeps, request: Request, name: string): Promise<Reply> {
+  if (!(await deps.isSignedIn(request))) {
     throw new Refusal("Unauthorized", "Sign in first, with a link from the broker.");
   }
   const accepts = (request.headers["accept-encoding"] ?? "").toString();

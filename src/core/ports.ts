@@ -346,6 +346,11 @@ export interface Registry {
    */
   onChange(listener: (changed: RecordNames | null) => void): void;
   /**
+   * Resolves when every change made before the call, by whomever, has been reported. Absent: only
+   * this process writes.
+   */
+  catchUp?(): Promise<void>;
+  /**
    * Called when the last of what waited for a removed subscription has been dropped: in the process
    * that dropped it, and again if an append that was under way has brought more.
    */

@@ -56,7 +56,7 @@ export interface ApiDeps
   readonly calls: Calls;
   readonly broker: string;
   /** A link that signs a browser in, once. */
-  readonly link: (request: Request) => string;
+  readonly link: (request: Request) => Promise<string>;
 }
 
 export interface Api {
@@ -97,7 +97,7 @@ export function openApi(deps: ApiDeps): Api {
     ...simulateHandlers(deps),
     ...settingHandlers(deps.settings),
     ...backupHandlers(deps),
-    makeLink: ({ request }) => ({ url: deps.link(request) }),
+    makeLink: async ({ request }) => ({ url: await deps.link(request) }),
   };
   return {
     routes: apiRoutes(handlers),

@@ -43,7 +43,7 @@ test("where nothing is asked for, everybody is answered", async () => {
   assert.equal(await ask(undefined, false), "all of them");
 });
 
-const local = { isLocal: true, isSignedIn: () => true };
+const local = { isLocal: true, isSignedIn: async () => true };
 
 async function browse(request: Partial<Request>, lock: Partial<AdminLock> = local) {
   const [route] = requireAdmin([open], { check: async () => "The token is not good.", ...lock });
@@ -57,7 +57,7 @@ async function browse(request: Partial<Request>, lock: Partial<AdminLock> = loca
 
 test("a browser that has signed in is answered without a token", async () => {
   assert.equal(await browse({ headers: { host: "localhost:5888" } }), "all of them");
-  assert.equal(await browse({}, { isSignedIn: () => false }), "Unauthorized");
+  assert.equal(await browse({}, { isSignedIn: async () => false }), "Unauthorized");
 });
 
 test("a wrong token is not made good by a session", async () => {

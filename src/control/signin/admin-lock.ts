@@ -15,9 +15,11 @@ export interface AdminLock {
   /** Null: no key is required. */
   readonly check: AdminCheck | null;
   /** Whether the request comes from a browser that has signed in. */
-  readonly isSignedIn?: (head: RequestHead) => boolean;
+  readonly isSignedIn?: (head: RequestHead) => Promise<boolean>;
   /** Whether we listen on loopback only. */
   readonly isLocal?: boolean;
+  /** Before a request is carried out: what was done at other brokers is known here, too. */
+  readonly catchUp?: () => Promise<void>;
 }
 
 /** The same routes, for admins only. */
@@ -55,8 +57,13 @@ export async function hasAdminToken(head: RequestHead, { check }: AdminLock): Pr
 }
 
 async function checkAdmin(request: RequestHead, lock: AdminLock): Promise<void> {
+  await checkEntry(request, lock);
+  await lock.catchUp?.();
+}
+
+async function checkEntry(request: RequestHead, lock: AdminLock): Promise<void> {
   if (await hasAdminToken(request, lock)) return;
-  const isIn = lock.check === null || lock.isSignedIn?.(request) === true;
+  const isIn = lock.check === null || (await lock.isSignedIn?.(request)) === true;
   if (!isIn) {
     const words = "Send the admin key, or a token issued for it, as `Authorization: Bearer …`.";
     throw new Refusal("Unauthorized", words);

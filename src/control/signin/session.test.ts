@@ -41,7 +41,7 @@ function tokenOf(link: string): string {
 
 test("the printed link signs a browser in, once", async () => {
   const { deps, ask, facts } = openDoor();
-  const token = tokenOf(linkOf(deps, base));
+  const token = tokenOf(await linkOf(deps, base));
   const first = await ask("GET", "/signin", { query: { token } });
   assert.equal(first.status, 200);
   assert.match(first.body ?? "", /http-equiv="refresh" content="0;url=\/"/);
@@ -50,7 +50,7 @@ test("the printed link signs a browser in, once", async () => {
     /^posthorn_5888=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=604800$/,
   );
   const cookie = cookieOf(first);
-  assert.equal(isSignedIn(deps, { ...plainRequest, headers: { host, cookie } }), true);
+  assert.equal(await isSignedIn(deps, { ...plainRequest, headers: { host, cookie } }), true);
   const again = await ask("GET", "/signin", { query: { token } });
   assert.equal(again.status, 401);
   assert.match(again.body ?? "", /This link has been used, or is too old\./);
@@ -60,7 +60,7 @@ test("the printed link signs a browser in, once", async () => {
 
 test("over TLS the cookie never goes out in the clear", async () => {
   const { deps, ask } = openDoor();
-  const token = tokenOf(linkOf(deps, base));
+  const token = tokenOf(await linkOf(deps, base));
   const { headers } = await ask("GET", "/signin", { query: { token }, scheme: "https" });
   assert.match(headers["set-cookie"] ?? "", /; Secure$/);
 });
@@ -75,7 +75,7 @@ test("the admin key signs in as well, and another does not", async () => {
   const right = await give(" the key\n");
   assert.deepEqual([right.status, right.headers.location], [303, "/"]);
   const cookie = `other=1; ${cookieOf(right)}`;
-  assert.equal(isSignedIn(deps, { ...plainRequest, headers: { host, cookie } }), true);
+  assert.equal(await isSignedIn(deps, { ...plainRequest, headers: { host, cookie } }), true);
   await assert.rejects(give("the key", { origin: "https://evil.example" }), Refusal);
 });
 
@@ -104,12 +104,12 @@ test("signing in leads on to where one was going, and nowhere else", async () =>
 
 test("whoever signs out is out, whatever their cookie says", async () => {
   const { deps, ask } = openDoor();
-  const token = tokenOf(linkOf(deps, base));
+  const token = tokenOf(await linkOf(deps, base));
   const cookie = cookieOf(await ask("GET", "/signin", { query: { token } }));
   const left = await ask("POST", "/signout", { headers: { cookie } });
   assert.deepEqual([left.status, left.headers.location], [303, "/signin"]);
   assert.match(left.headers["set-cookie"] ?? "", /^posthorn_5888=; .*Max-Age=0$/);
-  assert.equal(isSignedIn(deps, { ...plainRequest, headers: { host, cookie } }), false);
+  assert.equal(await isSignedIn(deps, { ...plainRequest, headers: { host, cookie } }), false);
   const elsewhere = { origin: "https://evil.example" };
   await assert.rejects(ask("POST", "/signout", { headers: elsewhere }), Refusal);
 });
@@ -117,10 +117,10 @@ test("whoever signs out is out, whatever their cookie says", async () => {
 test("a cookie is good for the broker that gave it, not for its neighbour", async () => {
   const { deps, ask } = openDoor();
   const cookie = cookieOf(
-    await ask("GET", "/signin", { query: { token: tokenOf(linkOf(deps, base)) } }),
+    await ask("GET", "/signin", { query: { token: tokenOf(await linkOf(deps, base)) } }),
   );
   const neighbour = { host: "localhost:5999", cookie };
-  assert.equal(isSignedIn(deps, { ...plainRequest, headers: neighbour }), false);
+  assert.equal(await isSignedIn(deps, { ...plainRequest, headers: neighbour }), false);
 });
 
 test("the sign-in page runs nothing and is nobody's frame", async () => {
@@ -137,13 +137,13 @@ test("the sign-in page runs nothing and is nobody's frame", async () => {
 
 test("an admin can have a new link", async () => {
   const { ask, deps } = openDoor();
-  const url = linkOf(deps, base);
+  const url = await linkOf(deps, base);
   assert.equal((await ask("GET", "/signin", { query: { token: tokenOf(url) } })).status, 200);
 });
 
 test("where nobody is asked for a key, there is nothing to sign in to", async () => {
   const { deps, ask } = openDoor({ auth: false });
-  assert.equal(linkOf(deps, base), `${base}/`);
-  assert.equal(isSignedIn(deps, plainRequest), true);
+  assert.equal(await linkOf(deps, base), `${base}/`);
+  assert.equal(await isSignedIn(deps, plainRequest), true);
   assert.equal((await ask("GET", "/signin")).headers.location, "/");
 });

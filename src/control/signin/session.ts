@@ -12,11 +12,11 @@ import type { Reply, Request, RequestHead, Route } from "../../core/request.ts";
 
 /** Who is signed in; see runtime/access/sessions.ts. */
 export interface SessionKeeper {
-  invite(): string;
-  enter(token: string): string | null;
-  open(): string;
-  isOpen(name: string): boolean;
-  end(name: string): void;
+  invite(): Promise<string>;
+  enter(token: string): Promise<string | null>;
+  open(): Promise<string>;
+  isOpen(name: string): Promise<boolean>;
+  end(name: string): Promise<void>;
 }
 
 export interface SessionDeps {
@@ -30,14 +30,14 @@ export interface SessionDeps {
 }
 
 /** The target of a link that the broker prints. */
-export function linkOf({ sessions, auth }: SessionDeps, baseUrl: string): string {
-  return auth ? `${baseUrl}/signin?token=${sessions.invite()}` : `${baseUrl}/`;
+export async function linkOf({ sessions, auth }: SessionDeps, baseUrl: string): Promise<string> {
+  return auth ? `${baseUrl}/signin?token=${await sessions.invite()}` : `${baseUrl}/`;
 }
 
-export function isSignedIn(deps: SessionDeps, request: RequestHead): boolean {
+export async function isSignedIn(deps: SessionDeps, request: RequestHead): Promise<boolean> {
   if (!deps.auth) return true;
   const name = cookieIn(request);
-  return name !== null && deps.sessions.isOpen(name);
+  return name !== null && (await deps.sessions.isOpen(name));
 }
 
 export function sessionRoutes(deps: SessionDeps): Route[] {
@@ -49,12 +49,12 @@ export function sessionRoutes(deps: SessionDeps): Route[] {
   ];
 }
 
-function enterByLink(deps: SessionDeps, asked: Request): Reply {
+async function enterByLink(deps: SessionDeps, asked: Request): Promise<Reply> {
   const { token } = asked.query;
   const to = wayOn(asked.query.to);
-  if (!deps.auth || (token === undefined && isSignedIn(deps, asked))) return lead(to);
+  if (!deps.auth || (token === undefined && (await isSignedIn(deps, asked)))) return lead(to);
   if (token === undefined) return page(200, signinPage(null, to));
-  const name = deps.sessions.enter(token);
+  const name = await deps.sessions.enter(token);
   if (name === null) {
     deps.log.fact("warn", "session.refused", { with: "link", remote: asked.remote });
     return page(401, signinPage("This link has been used, or is too old.", to));
@@ -63,7 +63,7 @@ function enterByLink(deps: SessionDeps, asked: Request): Reply {
   return page(200, leadingPage, cookie(asked, name, deps.lifeMs));
 }
 
-function enterByKey(deps: SessionDeps, asked: Request): Reply {
+async function enterByKey(deps: SessionDeps, asked: Request): Promise<Reply> {
   refuseAstray(deps, asked);
   const form = new URLSearchParams(Buffer.from(asked.body).toString("utf8"));
   const to = wayOn(form.get("to") ?? undefined);
@@ -74,13 +74,13 @@ function enterByKey(deps: SessionDeps, asked: Request): Reply {
     return page(401, signinPage("That is not the admin key of this broker.", to));
   }
   deps.log.fact("info", "session.opened", { with: "key", remote: asked.remote });
-  return lead(to, cookie(asked, deps.sessions.open(), deps.lifeMs));
+  return lead(to, cookie(asked, await deps.sessions.open(), deps.lifeMs));
 }
 
-function leave(deps: SessionDeps, asked: Request): Reply {
+async function leave(deps: SessionDeps, asked: Request): Promise<Reply> {
   refuseAstray(deps, asked);
   const name = cookieIn(asked);
-  if (name !== null) deps.sessions.end(name);
+  if (name !== null) await deps.sessions.end(name);
   deps.log.fact("info", "session.ended", { remote: asked.remote });
   return lead("/signin", cookie(asked, "", 0));
 }

@@ -9,8 +9,10 @@ import { type TestContext, test } from "node:test";
 import { connect, createServer, type TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { Refusal } from "../../core/refusal.ts";
+import { MemoryStore } from "../../store/memory.ts";
 import type { Identity } from "../http/connections.ts";
 import { givenCertificates, keptCertificates, renewDaily } from "./certificate.ts";
+import { shareSecret } from "./kept-file.ts";
 
 function openFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-"));
@@ -257,4 +259,25 @@ test("a running broker looks again, shows what is new, and survives what is wron
   t.after(stop);
   await Promise.all(heard.map(({ promise }) => promise));
   assert.deepEqual(told.slice(0, 2), answers);
+});
+
+test("brokers of a cluster have one authority, and one admin key in their files", async (t) => {
+  const folders = [openFolder(t), openFolder(t)];
+  const shared = new MemoryStore();
+  const identities = await Promise.all(
+    folders.map((folder) => keptCertificates({ folder, shared }).identity()),
+  );
+  const [authority] = folders.map(
+    (folder) => new X509Certificate(readFileSync(join(folder, "ca.pem"))),
+  );
+  assert.ok(authority);
+  for (const { cert } of identities) {
+    assert.ok(new X509Certificate(cert).verify(authority.publicKey));
+  }
+  let made = 0;
+  const keys = await Promise.all(
+    folders.map((folder) => shareSecret(shared, join(folder, "admin.key"), () => `key ${++made}`)),
+  );
+  assert.equal(keys[0], keys[1]);
+  assert.equal(readFileSync(join(folders[1] ?? "", "admin.key"), "utf8").trim(), keys[0]);
 });

@@ -20,8 +20,9 @@ import { join } from "node:path";
 import { createSecureContext, getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { Extension } from "@peculiar/x509";
 import { Refusal } from "../../core/refusal.ts";
+import type { Memos } from "../../core/steering.ts";
 import type { Identity } from "../http/connections.ts";
-import { keepSecret, keepText, readKept } from "./kept-file.ts";
+import { keepSecret, keepText, readKept, shareSecret } from "./kept-file.ts";
 
 export interface Certificates {
   /** The authority to trust, as a path; null if the operator has their own. */
@@ -81,14 +82,18 @@ export function keptCertificates(options: {
   /** Whether a topic has this name; others get no certificate of their own. Default: all do. */
   readonly isTopic?: (name: string) => boolean;
   readonly now?: () => number;
+  /** Where brokers of a cluster keep the authority's key; without it the folder does. */
+  readonly shared?: Memos | undefined;
 }): Certificates {
   const { folder, isTopic = () => true, now = Date.now } = options;
   const hosts = [...new Set([...ownHosts, ...(options.hosts ?? [])])];
   const caFile = join(folder, "ca.pem");
+  const caKeyFile = join(folder, "ca.key");
   return {
     caFile,
     async identity() {
-      const authority = await keepAuthority(caFile, keepKey(join(folder, "ca.key")), now());
+      if (options.shared !== undefined) await shareSecret(options.shared, caKeyFile, makeKeyText);
+      const authority = await keepAuthority(caFile, keepKey(caKeyFile), now());
       const key = keepKey(join(folder, "server.key"));
       const path = join(folder, "server.pem");
       const kept = parsed(readKept(path));
@@ -123,9 +128,7 @@ interface Authority {
 
 /** Never renewed by itself: clients trust it. */
 function keepKey(path: string): KeyObject {
-  const make = () =>
-    generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export(pem).toString();
-  const kept = keepSecret(path, make);
+  const kept = keepSecret(path, makeKeyText);
   try {
     return createPrivateKey(kept);
   } catch (cause) {
@@ -135,6 +138,10 @@ function keepKey(path: string): KeyObject {
 }
 
 const pem = { type: "pkcs8", format: "pem" } as const;
+
+function makeKeyText(): string {
+  return generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export(pem).toString();
+}
 
 function identityOf(cert: string, key: KeyObject): Identity {
   return { cert, key: key.export(pem).toString() };

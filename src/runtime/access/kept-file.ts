@@ -11,7 +11,8 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
+import type { Memos } from "../../core/steering.ts";
 
 /** Readable only by the broker's own user, whatever the umask. */
 const fileMode = 0o600;
@@ -39,6 +40,20 @@ export function keepSecret(path: string, make: () => string): string {
     return winner;
   }
 }
+
+/**
+ * The secret of a cluster: made once by whichever broker comes first, from its file if it has one,
+ * and kept in the database; every broker's file holds it.
+ */
+export async function shareSecret(memos: Memos, path: string, make: () => string): Promise<string> {
+  const own = readKept(path);
+  const kept = await memos.keepMemo(secretMemo, basename(path), { text: own ?? make() });
+  const { text } = kept as { readonly text: string };
+  if (own !== text.trim()) keepText(path, text);
+  return text.trim();
+}
+
+const secretMemo = "cluster.secret";
 
 /** Replaces the text of the file. */
 export function keepText(path: string, text: string): void {

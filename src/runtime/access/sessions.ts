@@ -9,13 +9,13 @@ import { keepText, readKept } from "./kept-file.ts";
 
 export interface Sessions {
   /** A token for a link; works once, for a limited time. */
-  invite(): string;
+  invite(): Promise<string>;
   /** The name of a new session, if the token is valid; it is not valid again. */
-  enter(token: string): string | null;
+  enter(token: string): Promise<string | null>;
   /** A new session, after the admin key was given. */
-  open(): string;
-  isOpen(name: string): boolean;
-  end(name: string): void;
+  open(): Promise<string>;
+  isOpen(name: string): Promise<boolean>;
+  end(name: string): Promise<void>;
 }
 
 export const sessionLifeMs = 7 * 24 * 3_600_000;
@@ -51,20 +51,20 @@ export function openSessions({
     return name;
   };
   return {
-    invite() {
+    async invite() {
       const token = makeName();
       forget(invites, { at: now(), max: invitesMax - 1 });
       invites.set(digest(token), now() + inviteLifeMs);
       return token;
     },
-    enter(token) {
+    async enter(token) {
       const until = invites.get(digest(token)) ?? 0;
       invites.delete(digest(token));
       return until > now() ? open() : null;
     },
-    open,
-    isOpen: (name) => (sessions.get(digest(name)) ?? 0) > now(),
-    end(name) {
+    open: async () => open(),
+    isOpen: async (name) => (sessions.get(digest(name)) ?? 0) > now(),
+    async end(name) {
       if (sessions.delete(digest(name))) keep();
     },
   };
@@ -92,10 +92,10 @@ function readSessions(path: string): [string, number][] {
   }
 }
 
-function makeName(): string {
+export function makeName(): string {
   return randomBytes(32).toString("base64url");
 }
 
-function digest(name: string): string {
+export function digest(name: string): string {
   return hash("sha256", name, "base64url");
 }
