@@ -126,7 +126,7 @@ function lookOf(site: Site) {
   const { store: ledger, clock } = environment;
   const endpoints = endpointsOf(site);
   return async () => {
-    const gauges = await readGauges({ ...rooms, ledger, endpoints, clock });
+    const gauges = await readGauges({ ...rooms, ledger, pull: ledger, endpoints, clock });
     return environment.openMeter.read([...gauges, ...environment.vitals.samples()]);
   };
 }

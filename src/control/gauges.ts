@@ -5,7 +5,8 @@
 // secret: the metrics are for everybody who reaches the port.
 
 import type { EndpointView } from "../core/api/views.ts";
-import type { Catalog, Clock, Instant, Ledger, QueueCount, Sample } from "../core/ports.ts";
+import type { Catalog, Clock, Instant, Ledger, Pull, QueueCount, Sample } from "../core/ports.ts";
+import type { Receivers } from "../core/pull/receivers.ts";
 import type { Subscription, SubscriptionId } from "../core/subscription.ts";
 
 export interface GaugeDeps {
@@ -16,6 +17,9 @@ export interface GaugeDeps {
   readonly evaluations: ReadonlyMap<SubscriptionId, { readonly count: number }>;
   readonly clock: Clock;
   readonly whyNotReady: () => string | null;
+  /** Of pull queues: what is locked, and who waits. */
+  readonly pull?: Pick<Pull, "locked">;
+  readonly receivers?: Pick<Receivers, "waiting">;
 }
 
 const stages = ["deliver", "deadLetter"] as const;
@@ -32,6 +36,7 @@ export async function readGauges(deps: GaugeDeps): Promise<readonly Sample[]> {
     one("posthorn_topics", topics.length),
     one("posthorn_subscriptions", subscriptions.length),
     ...(queues === null ? [] : ofQueues(queues, subscriptions, deps.clock.now())),
+    ...(await ofPull(deps, subscriptions)),
     ...ofFilters(deps.evaluations, subscriptions),
     ...endpoints.flatMap(ofEndpoint),
     one(
@@ -65,6 +70,26 @@ function ofQueues(
       ];
     }),
   );
+}
+
+async function ofPull(
+  { pull, receivers, clock }: GaugeDeps,
+  subscriptions: readonly Subscription[],
+): Promise<readonly Sample[]> {
+  const fetched = subscriptions.filter(({ destination }) => destination.kind === "pull");
+  if (fetched.length === 0 || pull === undefined) return [];
+  const ids = fetched.map(({ id }) => id);
+  const locked = await pull.locked(ids, clock.now()).catch(() => []);
+  const waiting = receivers?.waiting();
+  return fetched.flatMap((subscription, index) => {
+    const labels = labelsOf(subscription);
+    const wait = { name: "posthorn_waiting_receivers", labels };
+    const count = locked[index];
+    return [
+      { ...wait, value: waiting?.get(subscription.id) ?? 0 },
+      ...(count === undefined ? [] : [{ name: "posthorn_locked_events", labels, value: count }]),
+    ];
+  });
 }
 
 function ofFilters(

@@ -211,8 +211,9 @@ export interface Store {
  */
 export interface Pull {
   /**
-   * Hands out what is available, the earliest due first, and counts it as an attempt. What is
-   * handed out for the last time gets `lastReason`. What has expired, or was handed out as often
+   * Hands out what is available, the earliest due first, and counts it as an attempt: each with
+   * the new count, and with `dueAt` and `last` as they were before. What is handed out for the last
+   * time gets `lastReason`. What has expired, or was handed out as often
    * as is allowed, is left to `takeEnded`.
    */
   receive(subscription: SubscriptionId, want: Receive): Promise<Received>;

@@ -1,7 +1,13 @@
 // What is logged, counted and noted of deliveries that clients fetch. Nothing is decided here.
 
 import type { Delivery, Instant, Seen } from "../core/ports.ts";
-import { explainFate, type Fate, type PullRules } from "../core/pull/pull-rules.ts";
+import {
+  acknowledgedOutcome,
+  explainFate,
+  type Fate,
+  hasLapsed,
+  type PullRules,
+} from "../core/pull/pull-rules.ts";
 import type { LockOrder } from "../core/pull/receivers.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { isoInstant } from "../core/text/time.ts";
@@ -22,18 +28,26 @@ export class PullReport {
     this.#names = { topic: subscription.topic, subscription: subscription.name };
   }
 
-  received(deliveries: readonly Delivery[], by: string, rules: PullRules): void {
+  /** `deliveries`: as the store handed them out. */
+  received(
+    deliveries: readonly Delivery[],
+    { by, at, rules }: { readonly by: string; readonly at: Instant; readonly rules: PullRules },
+  ): void {
     const { meter, log, chronicle } = this.#deps;
     meter.count("posthorn_received_events_total", this.#names, deliveries.length);
     for (const delivery of deliveries) {
-      const { attempts, leasedUntil, last } = delivery;
+      const { attempts, leasedUntil, dueAt } = delivery;
       if (log.tells?.("debug") !== false) {
         const what = { event: delivery.event.systemId, count: attempts, by };
         const until = isoInstant(leasedUntil);
         log.fact("debug", "event.received", { ...this.#names, ...what, lockedUntil: until });
       }
+      if (hasLapsed(delivery)) {
+        const words = `the lock of delivery ${attempts - 1} lapsed; available again`;
+        this.#note(chronicle, delivery, { at: dueAt, words, nextDueAt: dueAt });
+      }
       this.#note(chronicle, delivery, {
-        at: last?.at ?? 0,
+        at,
         words: `received by ${by} (delivery ${attempts} of ${rules.countMax}), locked until ${isoInstant(leasedUntil)}`,
         nextDueAt: leasedUntil,
       });
@@ -91,7 +105,7 @@ export class PullReport {
       startedAt: last?.at ?? now,
       endedAt: now,
       outcome: { kind: "answered", status: 200 } as const,
-      outcomeName: "Acknowledged",
+      outcomeName: acknowledgedOutcome,
       isLate: false,
       batch: 1,
       health: "",

@@ -25,6 +25,7 @@ import {
   expiredSince,
   type Fate,
   type Handed,
+  handOut,
   lastReason,
   type PullRules,
   pullRulesOf,
@@ -281,8 +282,8 @@ export class PullReceivers implements Receivers {
     }
     const { deliveries, nextDueAt } = received;
     if (deliveries.length > 0) {
-      for (const delivery of deliveries) this.#remember(delivery);
-      report.received(deliveries, waiter.by, rules);
+      for (const delivery of deliveries) this.#remember(handOut(delivery, now));
+      report.received(deliveries, { by: waiter.by, at: now, rules });
       line.waiters.delete(waiter);
       waiter.answer(deliveries);
     }

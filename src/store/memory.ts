@@ -206,18 +206,20 @@ export class MemoryStore implements WholeStore {
       chars += size;
       handed.push(row);
     }
-    for (const row of handed) {
+    const deliveries = handed.map((row): Delivery => {
+      const { dueAt, last } = row;
       const number = row.attempts + 1;
       row.attempts = number;
       row.last = { at: now, number, outcome: receivedOutcome, status: null };
       row.reason = number >= attemptsMax ? lastReason : null;
       this.#lock(row, now + lockMs);
-    }
+      return { ...leased(row), dueAt, last };
+    });
     if (handed.length > 0) this.#wake(queue, now + lockMs);
     const next = this.#line(queue).find(
       ({ reason, since }) => reason === null && since > want.expiredSince,
     );
-    return { deliveries: handed.map(handedOut), nextDueAt: next?.dueAt ?? null };
+    return { deliveries, nextDueAt: next?.dueAt ?? null };
   }
 
   async takeEnded(subscription: SubscriptionId, want: Ending): Promise<Ended> {
@@ -229,7 +231,7 @@ export class MemoryStore implements WholeStore {
     const next = line.find((row) => isToEnd(row) && !taken.includes(row));
     const lives = line.filter((row) => !isToEnd(row)).map(({ since }) => since);
     return {
-      deliveries: taken.map(handedOut),
+      deliveries: taken.map(leased),
       nextDueAt: next?.dueAt ?? null,
       oldestAt: lives.length === 0 ? null : Math.min(...lives),
     };
@@ -490,7 +492,7 @@ export class MemoryStore implements WholeStore {
   }
 }
 
-function handedOut(row: Row): Delivery {
+function leased(row: Row): Delivery {
   return { ...look(row), lease: row.lease, leasedUntil: row.dueAt };
 }
 

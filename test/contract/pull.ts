@@ -44,7 +44,10 @@ export const pullCases: Cases = (on) => {
     assert.equal(a.attempts, 1);
     assert.equal(a.leasedUntil, startAt + lockMs);
     assert.equal(a.stage, "deliver");
-    assert.deepEqual(a.last, { at: startAt, number: 1, outcome: "Received", status: null });
+    assert.deepEqual([a.last, a.dueAt], [null, startAt]);
+    const [seen] = await store.look([a.id]);
+    const last = { at: startAt, number: 1, outcome: "Received", status: null };
+    assert.deepEqual([seen?.last, seen?.dueAt], [last, startAt + lockMs]);
     const second = await store.receive(id, want());
     assert.deepEqual(namesOf(second.deliveries), ["c"]);
     const third = await store.receive(id, want({ now: startAt + lockMs - 1 }));
@@ -71,6 +74,7 @@ export const pullCases: Cases = (on) => {
     assert.deepEqual(await store.settle([locked(gone(first), end)]), [false]);
     const [second] = (await store.receive(id, want({ now: end }))).deliveries as [Delivery];
     assert.equal(second.attempts, 2);
+    assert.deepEqual([second.last?.outcome, second.dueAt], ["Received", end]);
     assert.ok(second.lease > first.lease);
     assert.deepEqual(await store.settle([locked(gone(first), end)]), [false]);
     assert.deepEqual(await store.settle([locked(gone(second), end)]), [true]);

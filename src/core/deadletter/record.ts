@@ -9,7 +9,7 @@
 
 import type { DeliverySchema, Event } from "../event.ts";
 import type { Delivery, Instant, Parcel } from "../ports.ts";
-import { receivedOutcome } from "../pull/pull-rules.ts";
+import { isHandOut } from "../pull/pull-rules.ts";
 import { renderEvent } from "../schema/convert.ts";
 import { findMembers } from "../text/json.ts";
 import { longInstant } from "../text/time.ts";
@@ -89,7 +89,7 @@ function namespaceLetterOf(
 ): string {
   const isFetched = destination.kind === "pull";
   const outcome = last?.outcome ?? (isFetched ? "None" : neverSent);
-  const isForgotten = isFetched && outcome === receivedOutcome;
+  const isForgotten = last !== null && isHandOut(last);
   const remarks: Remark[] = [
     [
       "deadletterreason",

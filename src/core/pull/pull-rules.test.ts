@@ -177,7 +177,10 @@ test("each fate as the store gets it", () => {
     ],
     [
       { kind: "available", at: now + 5 },
-      { ...named, ...kept, at: now + 5, stage: "deliver", reason: null },
+      {
+        ...{ ...named, ...kept, at: now + 5, stage: "deliver", reason: null },
+        last: { ...one.last, outcome: "Released" },
+      },
     ],
     [
       { kind: "renewed", until: now + 9, isLast: false },

@@ -39,6 +39,24 @@ export const lastReason: PullReason = "MaxDeliveryAttemptsExceeded";
 
 /** What is kept of a delivery that was handed out; dead letters and stories show it. */
 export const receivedOutcome = "Received";
+export const releasedOutcome = "Released";
+export const acknowledgedOutcome = "Acknowledged";
+
+/** Whether it was handed out, and not sent. */
+export function isHandOut({ outcome }: LastAttempt): boolean {
+  return outcome === receivedOutcome || outcome === releasedOutcome;
+}
+
+/** What is kept of a delivery that is handed out now. */
+export function handOut(delivery: Delivery, at: Instant): Delivery {
+  const { attempts: number } = delivery;
+  return { ...delivery, last: { at, number, outcome: receivedOutcome, status: null } };
+}
+
+/** Whether the receiver who had it before has let its lock lapse. */
+export function hasLapsed({ last }: Pick<Delivery, "last">): boolean {
+  return last?.outcome === receivedOutcome;
+}
 
 /** What counts for one queue. */
 export interface PullRules {
@@ -174,8 +192,10 @@ export function settlementOf(
       return { ...named, kind: "gone" };
     case "renewed":
       return { ...kept, at: fate.until, stage: "deliver", reason: fate.isLast ? lastReason : null };
-    case "available":
-      return { ...kept, at: fate.at, stage: "deliver", reason: null };
+    case "available": {
+      const released = last && { ...last, outcome: releasedOutcome };
+      return { ...kept, at: fate.at, stage: "deliver", last: released, reason: null };
+    }
     case "deadLetter": {
       const begun = { stage: "deadLetter", since: now, attempts: 0 } as const;
       return {

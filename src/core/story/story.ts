@@ -9,6 +9,7 @@ import type {
   Story,
 } from "../api/views.ts";
 import type { Instant, LastAttempt, Seen } from "../ports.ts";
+import { acknowledgedOutcome, isHandOut } from "../pull/pull-rules.ts";
 import { explainFilter } from "../routing/filter/explain.ts";
 import type { SubscriptionId } from "../subscription.ts";
 import { isoInstant } from "../text/time.ts";
@@ -138,7 +139,8 @@ function attemptsOf({ notes }: DeliveryNotes, last: LastAttempt | null): Attempt
   const kept = notes.filter((note) => note.kind === "attempted");
   const views = kept.map(describeAttempt);
   const isKnown = kept.some(({ stage, number }) => stage === "deliver" && number === last?.number);
-  return last === null || isKnown ? views : [...views, describeLast(last)];
+  if (last === null || isKnown || isHandOut(last)) return views;
+  return [...views, describeLast(last)];
 }
 
 function describeAttempt(kept: KeptAttempt): AttemptView {
@@ -152,7 +154,8 @@ function describeAttempt(kept: KeptAttempt): AttemptView {
   };
 }
 
-function sayDelivered({ stage, status, number }: KeptAttempt): string {
+function sayDelivered({ stage, status, number, outcome }: KeptAttempt): string {
+  if (outcome === acknowledgedOutcome) return `acknowledged (delivery ${number})`;
   const what = stage === "deliver" ? "delivered" : "dead letter written";
   return `${status}: ${what} with attempt ${number}`;
 }

@@ -122,6 +122,11 @@ export const families: readonly Family[] = [
     "posthorn_dropped_events_total",
     "Undeliverable events without a dead letter, by reason.",
   ),
+  counter("posthorn_received_events_total", "Events handed out to receivers of pull queues."),
+  counter(
+    "posthorn_lock_orders_total",
+    "Locks that receivers asked to acknowledge, release, reject or renew, by order and result.",
+  ),
   counter("posthorn_halved_batches_total", "Batches sent again in halves to find a bad event."),
   counter("posthorn_redriven_events_total", "Dead letters sent again, by whose they are."),
   counter("posthorn_lost_notices_total", "Notices of dead-letter blobs that could not be kept."),
@@ -138,6 +143,11 @@ export const families: readonly Family[] = [
     "How long the one that has waited longest has been in its stage.",
     "max",
   ),
+  gauge(
+    "posthorn_locked_events",
+    "Events of a pull queue that are locked, or released until later.",
+  ),
+  gauge("posthorn_waiting_receivers", "Requests that wait for events of a pull queue."),
   gauge("posthorn_endpoint_state", "1 for the state that a subscription's endpoint is in.", "max"),
   gauge("posthorn_sends_under_way", "Requests to endpoints that are not answered yet."),
   gauge("posthorn_topics", "Topics, domains and storage accounts."),

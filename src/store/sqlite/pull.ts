@@ -43,9 +43,7 @@ export class SqlitePull {
       const reason = number >= attemptsMax ? lastReason : null;
       const kept = { until, number, lease, now, outcome: receivedOutcome, reason };
       hand.run({ ...kept, event, subscription });
-      const last = { at: now, number, outcome: receivedOutcome, status: null };
-      const changed = { dueAt: until, attempts: number, last, reason, lease, leasedUntil: until };
-      return { ...deliveryOf(row), ...changed };
+      return { ...deliveryOf(row), attempts: number, reason, lease, leasedUntil: until };
     });
     if (rows.length > 0) this.#deps.tell.wake({ subscription, stage: "deliver" }, until);
     const next = nextAvailable.get({ subscription, from, expiredSince })?.due_at;
