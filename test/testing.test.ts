@@ -96,9 +96,12 @@ test("a wait that lasts too long says what is known", async () => {
   const [placed = ""] = await grid.publish("orders", { eventType: "Order.Placed" });
   const [other = ""] = await grid.publish("orders", { eventType: "Other" });
   await grid.attempted(placed, 1);
-  await assert.rejects(grid.delivered(placed), /billing: waiting after 1 attempt$/);
-  await assert.rejects(grid.delivered(other), /no subscription wanted it$/);
-  await assert.rejects(grid.delivered("nothing"), /it was not accepted$/);
+  await assert.rejects(
+    grid.delivered(placed),
+    /billing: waiting after 1 attempt \(waited 50 ms of real time\)$/,
+  );
+  await assert.rejects(grid.delivered(other), /no subscription wanted it \(/);
+  await assert.rejects(grid.delivered("nothing"), /it was not accepted \(/);
 });
 
 test("an endpoint that does not agree gets no events, and its words are told", async () => {
@@ -144,4 +147,139 @@ test("after close no timer keeps the test's process alive", async () => {
   ]);
   const alive = JSON.parse(stdout) as string[];
   assert.ok(!alive.includes("Timeout"), `still there: ${alive.join(", ")}`);
+});
+
+test("what came is waited for without ids, and nothing else may have come", async () => {
+  await using grid = await startPosthorn({ patienceMs: 300 });
+  const [billing, audit] = [await grid.endpoint(), await grid.endpoint()];
+  await grid.topic("orders");
+  await grid.subscribe("orders", "billing", billing);
+  await grid.subscribe("orders", "audit", audit, {
+    properties: { filter: { includedEventTypes: ["Order.Paid"] } },
+  });
+  await grid.publish("orders", { eventType: "Order.Placed", subject: "/orders/1" });
+  await grid.publish("orders", { eventType: "Order.Paid", data: { amount: 7 } }, {});
+  const placed = await grid.published({ type: "Order.Paid" });
+  assert.deepEqual([placed.topic, placed.data], ["orders", { amount: 7 }]);
+  const [first] = await billing.received({ type: "Order.Placed" });
+  assert.equal(first?.subject, "/orders/1");
+  const some = await billing.received({
+    where: ({ eventType }) => eventType !== "Order.Placed",
+    count: 2,
+  });
+  assert.equal(some.length, 2);
+  await assert.rejects(
+    grid.nothingElse(),
+    /^Error: unexpected events came: Order\.Paid \([-0-9a-f]{36}\)$/,
+    "that of the audit",
+  );
+  await audit.received();
+  await grid.nothingElse();
+  await assert.rejects(
+    billing.received({ type: "Order.Lost", count: 2 }),
+    /^Error: 0 of 2 events with type Order\.Lost came; accepted: Order\.Placed \(/,
+  );
+  await assert.rejects(
+    grid.published({ type: "Order.Lost" }),
+    /published were Order\.Placed, Order\.P/,
+  );
+});
+
+test("all is settled when each event has ended or waits for a later time", async () => {
+  await using grid = await startPosthorn();
+  const endpoint = await grid.endpoint();
+  endpoint.otherwise(503);
+  await grid.topic("orders");
+  await grid.subscribe("orders", "billing", endpoint);
+  await grid.publish("orders", {}, {}, {});
+  await grid.settled();
+  assert.equal(endpoint.arrivals.length, 3);
+  endpoint.otherwise(200);
+  const { attempts } = await grid.advance("1h");
+  assert.equal(attempts, 3);
+  await endpoint.received({ count: 3 });
+});
+
+test("a grid is used for many tests, and none sees another's", async () => {
+  await using grid = await startPosthorn({ patienceMs: 300 });
+  const endpoint = await grid.endpoint();
+  for (const type of ["First", "Second"]) {
+    await grid.topic("orders");
+    await grid.subscribe("orders", "billing", endpoint, { deadLetter: true });
+    endpoint.answers(400);
+    const [bad = ""] = await grid.publish("orders", { eventType: type });
+    await grid.attempted(bad, 1);
+    await grid.publish("orders", { eventType: type });
+    await endpoint.received({ type });
+    await grid.nothingElse();
+    await grid.advance("10m");
+    assert.equal((await grid.deadLetters()).length, 1);
+    await grid.reset();
+    assert.deepEqual(await grid.subscriptions(), []);
+    assert.deepEqual([endpoint.events, await grid.deadLetters()], [[], []]);
+    await assert.rejects(grid.published(), /nothing was/);
+  }
+});
+
+test("a topic of CloudEvents is published to in CloudEvents", async () => {
+  await using grid = await startPosthorn();
+  const endpoint = await grid.endpoint();
+  await grid.topic("orders", { inputSchema: "CloudEventSchemaV1_0" });
+  await grid.subscribe("orders", "billing", endpoint);
+  await grid.publish("orders", { type: "Order.Placed", source: "/shop", tenant: "a", data: [1] });
+  const [event] = await endpoint.received({ type: "Order.Placed" });
+  assert.deepEqual(
+    [event?.specversion, event?.source, event?.tenant, event?.data],
+    ["1.0", "/shop", "a", [1]],
+  );
+});
+
+const template = {
+  $schema: "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
+  contentVersion: "1.0.0.0",
+  parameters: { hook: { type: "string" } },
+  resources: [
+    {
+      ...{ type: "Microsoft.EventGrid/topics", apiVersion: "2022-06-15", name: "orders" },
+      location: "local",
+    },
+    {
+      type: "Microsoft.EventGrid/topics/eventSubscriptions",
+      ...{ apiVersion: "2022-06-15", name: "orders/billing", dependsOn: ["orders"] },
+      properties: {
+        destination: {
+          endpointType: "WebHook",
+          properties: { endpointUrl: "[parameters('hook')]" },
+        },
+      },
+    },
+  ],
+  outputs: { name: { type: "string", value: "orders" } },
+};
+
+test("resources come from a template or a file, at the start or later", async () => {
+  await using grid = await startPosthorn();
+  const endpoint = await grid.endpoint();
+  assert.deepEqual(await grid.deploy(template, { hook: endpoint.url }), { name: "orders" });
+  await grid.publish("orders", {});
+  await endpoint.received();
+  const resources = join(import.meta.dirname, "../examples/first.json");
+  await using other = await startPosthorn({ resources });
+  assert.deepEqual(
+    (await other.subscriptions()).map(({ topic }) => topic),
+    ["orders"],
+  );
+  const parameters = { hook: endpoint.url };
+  await using third = await startPosthorn({ resources: template, parameters });
+  await third.publish("orders", { eventType: "Third" });
+  await endpoint.received({ type: "Third" });
+});
+
+test("a refusal is in the broker's words, without resource paths", async () => {
+  await using grid = await startPosthorn();
+  await assert.rejects(
+    grid.topic("no spaces here"),
+    (error: Error) => !error.message.includes("/subscriptions/") && /topics\//.test(error.message),
+  );
+  await assert.rejects(grid.publish("nothing", {}), /^Error: GET topics\/nothing: .*404/);
 });

@@ -23,123 +23,25 @@ import type {
 } from "../core/api/views.ts";
 import { realClock } from "../runtime/clock/real.ts";
 import { makeKey, realIds } from "../runtime/ids.ts";
-import { openEndpoint, type ScriptedEndpoint } from "./endpoint.ts";
+import {
+  type Call,
+  callerOf,
+  deploy,
+  group,
+  readDeadLetters,
+  readJson,
+  topicPath,
+} from "./calls.ts";
+import { nameOf, openEndpoint, type ScriptedEndpoint } from "./endpoint.ts";
 import { Facts } from "./facts.ts";
+import type { Advanced, GridOptions, Posthorn, TestTopic } from "./kit.ts";
+import { Waits } from "./waits.ts";
 
-export type { Arrival, ScriptedEndpoint, Step } from "./endpoint.ts";
+export type { Arrival, DeliveredEvent, EventQuery, ScriptedEndpoint, Step } from "./endpoint.ts";
+export type { PublishedEvent, PublishedQuery } from "./facts.ts";
 
-export interface GridOptions {
-  /** `memory`, which is fastest, or `disk`: the embedded store in a folder of its own. */
-  readonly store?: "memory" | "disk";
-  /** `virtual`: time stands still until it is advanced. */
-  readonly clock?: "virtual" | "real";
-  /** The start of the virtual clock, ISO 8601. Default: now. */
-  readonly startAt?: string;
-  /** Makes the random additions to waits repeatable, so that times can be compared. */
-  readonly seed?: number;
-  /** Which version of the service to behave like. */
-  readonly profile?: string;
-  /** Also listens with TLS, which clients require for bearer tokens. */
-  readonly https?: boolean;
-  /** Any other setting of `posthorn serve`, by its name. */
-  readonly settings?: Readonly<Record<string, string>>;
-  /** How long a wait may take, in real time. Default: 5,000. */
-  readonly patienceMs?: number;
-}
+export type * from "./kit.ts";
 
-/** An event for `publish`; what is left out is filled in. */
-export interface TestEvent {
-  readonly id?: string;
-  readonly subject?: string;
-  readonly eventType?: string;
-  readonly eventTime?: string;
-  readonly dataVersion?: string;
-  readonly data?: unknown;
-}
-
-export interface TestTopic {
-  readonly name: string;
-  /** The URL to publish to. */
-  readonly endpoint: string;
-  readonly key: string;
-}
-
-/** What ARM calls `properties` of an event subscription, without its destination. */
-export type SubscriptionTerms = Readonly<Record<string, unknown>>;
-
-export interface SubscribeOptions {
-  /** `filter`, `retryPolicy`, `eventDeliverySchema`, … as in ARM. */
-  readonly properties?: SubscriptionTerms;
-  /** `maxEventsPerBatch`, `deliveryAttributeMappings`, … as in ARM. */
-  readonly destination?: Readonly<Record<string, unknown>>;
-  /** Whether undeliverable events are kept, to be read with `deadLetters`. */
-  readonly deadLetter?: boolean;
-}
-
-/** A record as in a blob. */
-export type DeadLetter = Readonly<Record<string, unknown>>;
-
-export interface WaitOptions {
-  /** One subscription. Default: every one that matched the event. */
-  readonly to?: string;
-}
-
-/** What happened while time moved. */
-export interface Advanced {
-  readonly now: string;
-  readonly attempts: number;
-  readonly delivered: number;
-  readonly deadLettered: number;
-  readonly dropped: number;
-}
-
-export interface Posthorn extends AsyncDisposable {
-  readonly url: string;
-  /** Null unless it was asked for. */
-  readonly httpsUrl: string | null;
-  readonly adminKey: string;
-  /** A real endpoint on this machine, with scripted answers. Closed with the grid. */
-  endpoint(): Promise<ScriptedEndpoint>;
-  /** Creates a topic; `properties` as in ARM, such as `inputSchema`. */
-  topic(name: string, properties?: Readonly<Record<string, unknown>>): Promise<TestTopic>;
-  /** Creates an event subscription, and resolves when it is active. */
-  subscribe(
-    topic: string,
-    name: string,
-    endpoint: ScriptedEndpoint | { readonly url: string },
-    options?: SubscribeOptions,
-  ): Promise<void>;
-  /** Publishes in the Event Grid schema and returns the ids, in order. */
-  publish(topic: string, ...events: readonly TestEvent[]): Promise<string[]>;
-  /**
-   * Moves the virtual clock: an ISO 8601 duration, or `next` for the next moment at which something
-   * is due.
-   */
-  advance(by: string): Promise<Advanced>;
-  /** The broker's time, as in events. */
-  now(): Promise<string>;
-  accepted(id: string): Promise<void>;
-  delivered(id: string, options?: WaitOptions): Promise<void>;
-  deadLettered(id: string, options?: WaitOptions): Promise<void>;
-  dropped(id: string, options?: WaitOptions): Promise<void>;
-  /** Resolves when this many sends have been made and decided on. */
-  attempted(id: string, attempts: number, options?: WaitOptions): Promise<void>;
-  /** Everything known about one event. */
-  story(id: string): Promise<Story>;
-  /** All dead letters, as records. */
-  deadLetters(): Promise<DeadLetter[]>;
-  overview(): Promise<Overview>;
-  subscriptions(): Promise<readonly SubscriptionView[]>;
-  endpoints(): Promise<readonly EndpointView[]>;
-  /** A request to the broker with the admin key: ARM's routes, or those of `/api/v1`. */
-  call(method: string, path: string, body?: unknown): Promise<unknown>;
-  /** Stops the broker and starts it again on the same folder; only `disk` keeps its events. */
-  restart(): Promise<void>;
-  close(): Promise<void>;
-}
-
-const group = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn";
-const version = "api-version=2025-02-15";
 const account = `${group}/providers/Microsoft.Storage/storageAccounts/letters`;
 const container = "dead-letters";
 const deadLetterDestination = {
@@ -154,6 +56,13 @@ const usualEvent = {
   dataVersion: "1.0",
   data: {},
 };
+const usualCloudEvent = {
+  specversion: "1.0",
+  source: "/test",
+  type: "Test.Happened",
+  time: "2030-01-01T00:00:00Z",
+  data: {},
+};
 const patienceMsDefault = 5_000;
 const stopMs = 2_000;
 /** The interval between two checks of a handshake. */
@@ -165,17 +74,22 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
   const adminKey = makeKey();
   const ids = realIds();
   const real = realClock();
-  const facts = new Facts(real.after);
+  const patienceMs = options.patienceMs ?? patienceMsDefault;
+  const waits = new Waits(real.after, patienceMs);
+  const facts = new Facts(waits);
   const endpoints: ScriptedEndpoint[] = [];
-  const keys = new Map<string, TestTopic>();
+  const keys = new Map<string, TestTopic & { readonly schema: string }>();
+  const given = resourcesOf(options);
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  const open = async (given = options) =>
-    await openBroker(configOf(given, { folder, adminKey }), outsideOf(facts));
+  const open = async (startAt = options.startAt) => {
+    const chosen = { ...options, ...(startAt !== undefined && { startAt }) };
+    const config = configOf(chosen, { folder, adminKey, sections: given.sections });
+    return await openBroker(config, outsideOf(facts));
+  };
   let broker = await open().catch((error) => {
     remove();
     throw error;
   });
-  const patienceMs = options.patienceMs ?? patienceMsDefault;
 
   const call = callerOf(() => urlOf(broker), adminKey);
   const stop = async () => {
@@ -185,10 +99,22 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
     callOff();
   };
   const wait = (id: string, fate: Parameters<Facts["wait"]>[0]["fate"], to?: string) =>
-    facts.wait({ id, fate, to }, patienceMs);
-  const find = (name: string): TestTopic => {
-    const topic = keys.get(name);
-    if (topic === undefined) throw new Error(`there is no topic ${name}; make it with topic()`);
+    facts.wait({ id, fate, to });
+  const turn = () => new Promise<void>((resolve) => void real.after(lookMs, resolve));
+  const find = async (name: string) => {
+    const known = keys.get(name);
+    if (known !== undefined) return known;
+    const { properties } = (await call("GET", topicPath(name))) as {
+      properties: { inputSchema: string };
+    };
+    const { key1 } = (await call("POST", topicPath(name, "/listKeys"))) as { key1: string };
+    const topic = {
+      ...{ name, key: key1, schema: properties.inputSchema },
+      get endpoint() {
+        return `${urlOf(broker)}/topics/${name}/api/events`;
+      },
+    };
+    keys.set(name, topic);
     return topic;
   };
 
@@ -201,35 +127,26 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
     },
     adminKey,
     async endpoint() {
-      const endpoint = await openEndpoint();
+      const endpoint = await openEndpoint(waits);
       endpoints.push(endpoint);
       return endpoint;
     },
     async topic(name, properties = {}) {
-      const path = `${group}/providers/Microsoft.EventGrid/topics/${name}`;
-      await call("PUT", `${path}?${version}`, { location: "local", properties });
-      const { key1 } = (await call("POST", `${path}/listKeys?${version}`)) as { key1: string };
-      const topic = {
-        name,
-        get endpoint() {
-          return `${urlOf(broker)}/topics/${name}/api/events`;
-        },
-        key: key1,
-      };
-      keys.set(name, topic);
-      return topic;
+      await call("PUT", topicPath(name), { location: "local", properties });
+      keys.delete(name);
+      return await find(name);
     },
     async subscribe(topic, name, { url }, { properties, destination, deadLetter } = {}) {
-      const path = `${group}/providers/Microsoft.EventGrid/topics/${topic}/eventSubscriptions/${name}`;
+      const path = topicPath(topic, `/eventSubscriptions/${name}`);
       const webhook = { endpointType: "WebHook", properties: { ...destination, endpointUrl: url } };
       const whole = { ...properties, destination: webhook };
-      await call("PUT", `${path}?${version}`, {
+      await call("PUT", path, {
         properties: { ...whole, ...(deadLetter && { deadLetterDestination }) },
       });
       const until = real.now() + patienceMs;
-      const state = await untilDecided(() => call("GET", `${path}?${version}`), {
+      const state = await untilDecided(() => call("GET", path), {
         isOver: () => real.now() >= until,
-        turn: () => new Promise((resolve) => void real.after(lookMs, resolve)),
+        turn,
       });
       if (state !== "Succeeded") {
         const own = `/api/v1/topics/${topic}/subscriptions/${name}/handshake`;
@@ -237,15 +154,38 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
       }
     },
     async publish(topic, ...events) {
-      const { endpoint, key } = find(topic);
-      const whole = events.map((event) => ({ id: ids.next(), ...usualEvent, ...event }));
-      const headers = { "aeg-sas-key": key, "content-type": "application/json" };
+      const { endpoint, key, schema } = await find(topic);
+      const isCloud = schema === "CloudEventSchemaV1_0";
+      const usual = isCloud ? usualCloudEvent : schema === "EventGridSchema" ? usualEvent : {};
+      const whole = events.map((event) => ({ id: ids.next(), ...usual, ...event }));
+      const type = isCloud ? "application/cloudevents-batch+json" : "application/json";
+      const headers = { "aeg-sas-key": key, "content-type": type };
       const body = JSON.stringify(whole);
       const response = await fetch(endpoint, { method: "POST", headers, body });
       if (!response.ok) {
         throw new Error(`the publish was refused: ${response.status} ${await response.text()}`);
       }
       return whole.map(({ id }) => id);
+    },
+    deploy: (template, parameters = {}) => deploy(call, template, parameters, turn),
+    published: (query = {}) => facts.published(query),
+    async settled() {
+      await facts.tried();
+      // A virtual clock knows when nothing goes on any more.
+      if (options.clock !== "real") await call("GET", "/clock");
+    },
+    async nothingElse() {
+      await grid.settled();
+      const extra = endpoints.flatMap((endpoint) => endpoint.unexpected());
+      if (extra.length > 0)
+        throw new Error(`unexpected events came: ${extra.map(nameOf).join(", ")}`);
+    },
+    async reset() {
+      await removeAll(call);
+      for (const endpoint of endpoints) endpoint.reset();
+      rmSync(join(folder, "letters"), { recursive: true, force: true });
+      facts.forget();
+      keys.clear();
     },
     async advance(by) {
       const order = by === "next" ? { to: "next" } : { advance: by };
@@ -262,7 +202,7 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
     async story(id) {
       return (await call("GET", `/api/v1/events/${encodeURIComponent(id)}`)) as Story;
     },
-    deadLetters: () => readDeadLetters(call),
+    deadLetters: () => readDeadLetters(call, container),
     async overview() {
       return (await call("GET", "/api/v1/overview")) as Overview;
     },
@@ -277,7 +217,7 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
     async restart() {
       const startAt = options.clock === "real" ? undefined : await grid.now();
       await stop();
-      broker = await open({ ...options, ...(startAt !== undefined && { startAt }) });
+      broker = await open(startAt);
     },
     async close() {
       await stop();
@@ -286,38 +226,30 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
     },
     [Symbol.asyncDispose]: () => grid.close(),
   };
+  if (given.template !== null) {
+    await grid.deploy(given.template, options.parameters).catch(async (error) => {
+      await grid.close();
+      throw error;
+    });
+  }
   return grid;
 }
 
-function callerOf(url: () => string, key: string): Posthorn["call"] {
-  return async (method, path, body) => {
-    const response = await fetch(`${url()}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return text === "" ? null : JSON.parse(text);
-  };
+/** A template is deployed; anything else is a part of the configuration file. */
+function resourcesOf({ resources = {} }: GridOptions) {
+  const value = typeof resources === "string" ? readJson(resources) : resources;
+  const isTemplate = Array.isArray(value.resources) || "$schema" in value;
+  return isTemplate ? { template: value, sections: {} } : { template: null, sections: value };
 }
 
-async function readDeadLetters(call: Posthorn["call"]): Promise<DeadLetter[]> {
-  const records: DeadLetter[] = [];
-  let after: string | null = null;
-  do {
-    const query: string = after === null ? "" : `&after=${encodeURIComponent(after)}`;
-    const page = (await call(
-      "GET",
-      `/api/v1/dead-letters?account=letters&container=${container}${query}`,
-    )) as { value: { id: string }[]; next: string | null };
-    for (const { id } of page.value) {
-      const letter = (await call("GET", `/api/v1/dead-letters/${id}`)) as { record: string };
-      records.push(JSON.parse(letter.record) as DeadLetter);
-    }
-    after = page.next;
-  } while (after !== null);
-  return records;
+/** Topics and domains, with their subscriptions. */
+async function removeAll(call: Call): Promise<void> {
+  const { value } = (await call("GET", "/api/v1/topics")) as {
+    value: { armId: string; kind: string }[];
+  };
+  for (const { armId, kind } of value) {
+    if (kind !== "storage") await call("DELETE", `${armId}?api-version=2025-02-15`);
+  }
 }
 
 function urlOf({ http }: { readonly http: string | null }): string {
@@ -327,7 +259,11 @@ function urlOf({ http }: { readonly http: string | null }): string {
 
 function configOf(
   options: GridOptions,
-  { folder, adminKey }: { readonly folder: string; readonly adminKey: string },
+  {
+    folder,
+    adminKey,
+    sections,
+  }: { readonly folder: string; readonly adminKey: string; readonly sections: object },
 ) {
   const { clock = "virtual", seed, profile, startAt } = options;
   const chosen: Readonly<Record<string, string | undefined>> = {
@@ -348,6 +284,7 @@ function configOf(
   );
   const file = JSON.stringify({
     storageAccounts: { letters: { folder: join(folder, "letters") } },
+    ...sections,
   });
   return parseConfig({ args: [...args, "--config", "test.json"], env: {}, readFile: () => file });
 }
