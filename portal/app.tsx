@@ -52,6 +52,7 @@ const pages: readonly (readonly [pattern: string, page: ComponentType<PageProps>
   ["/portal/inboxes", page(() => import("./pages/inboxes.tsx"), "InboxesPage")],
   ["/portal/inboxes/:inbox", page(() => import("./pages/inbox.tsx"), "InboxPage")],
   ["/portal/endpoints", page(() => import("./pages/endpoints.tsx"), "EndpointsPage")],
+  ["/portal/brokers", page(() => import("./pages/brokers.tsx"), "BrokersPage")],
   ["/portal/what-if", page(() => import("./pages/whatif.tsx"), "WhatIfPage")],
   ["/portal/settings", page(() => import("./pages/settings.tsx"), "SettingsPage")],
 ];

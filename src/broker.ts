@@ -13,7 +13,7 @@ import { isHostName } from "./core/text/setting-kinds.ts";
 import { type Ending, type Outside, openEnvironment, type RealEnvironment } from "./environment.ts";
 import { greet } from "./greeting.ts";
 import { batchDefaultsOf, portsIn, rulesOf, versionOf } from "./room-options.ts";
-import { type OpenRoutes, openRoutes } from "./routes.ts";
+import { type OpenRoutes, openRoutes, type Self } from "./routes.ts";
 import { givenCertificates, keptCertificates } from "./runtime/access/certificate.ts";
 import { writeKept } from "./runtime/access/kept-file.ts";
 import { openListeners } from "./runtime/http/listeners.ts";
@@ -43,7 +43,8 @@ export async function openBroker(config: Config, outside: Outside): Promise<Brok
   const rooms = await assemble(environment, rulesOf(config));
   stack.defer(() => rooms.close(ending.signal));
   recollectMissing(environment, rooms, stopping.signal);
-  const control = openRoutes({ config, environment, rooms, stack }, stopping.signal);
+  const self: Self = { host: hostname(), http: null, https: null };
+  const control = openRoutes({ config, environment, rooms, stack, self }, stopping.signal);
   const doors = await openDoors(config, { environment, rooms, stack }, [
     ...rooms.routes,
     ...control.routes,
@@ -51,6 +52,7 @@ export async function openBroker(config: Config, outside: Outside): Promise<Brok
   await welcome(config, { environment, rooms, control, doors });
   const opened = stack.move();
   const { http, https } = doors;
+  Object.assign(self, { http, https });
   return {
     http,
     https,

@@ -61,6 +61,14 @@ interface Site {
   readonly environment: RealEnvironment;
   readonly rooms: Rooms;
   readonly stack: AsyncDisposableStack;
+  readonly self: Self;
+}
+
+/** This machine, and where the broker listens, once it does. */
+export interface Self {
+  readonly host: string;
+  http: string | null;
+  https: string | null;
 }
 
 /** `stop`: delayed answers are sent when it aborts. */
@@ -160,6 +168,8 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
     link: (request) => linkOf(door, baseUrlOf(request)),
     sums: () => countsOf(environment.tally()),
     endpoints: endpointsOf(site),
+    ...{ broker: store.ownership.broker, peers: store.peers },
+    self: () => ({ ...site.self, version: versionOf() }),
     disk: () => (config.store === "memory" ? null : roomOnDisk(config.dataFolder)),
     storeFailure: () => environment.storeFailure?.() ?? null,
     stoppedDispatchers: rooms.stoppedDispatchers,

@@ -10,6 +10,7 @@ import {
   MailAlertRegular,
   PulseRegular,
   SendRegular,
+  ServerRegular,
   SettingsRegular,
 } from "../icons/drawings.tsx";
 
@@ -28,5 +29,6 @@ export const ways: readonly Way[] = [
   { title: "Dead letters", to: "/portal/dead-letters", icon: <MailAlertRegular /> },
   { title: "Test inboxes", to: "/portal/inboxes", icon: <InboxRegular /> },
   { title: "What-if", to: "/portal/what-if", icon: <BeakerRegular /> },
+  { title: "Brokers", to: "/portal/brokers", icon: <ServerRegular /> },
   { title: "Settings", to: "/portal/settings", icon: <SettingsRegular /> },
 ];

@@ -89,6 +89,9 @@ export const PlayRegular = lines("M6 4.5v11l9.5-5.5Z");
 export const PulseRegular = lines("M2.5 10.5H6L8.5 5 12 15l2.2-4.5h3.3");
 export const SearchRegular = lines("M13.5 8.5a5 5 0 1 1-10 0 5 5 0 0 1 10 0ZM12.1 12.1 17 17");
 export const SendRegular = lines("M3 4l14.5 6L3 16l1.8-6ZM4.8 10H11");
+export const ServerRegular = lines(
+  "M4 3.5h12v5H4ZM4 11.5h12v5H4ZM6.5 6h.01M6.5 14h.01M10 6h3.5M10 14h3.5",
+);
 export const SettingsRegular = lines(
   "M3 6h7M14 6h3M3 14h3M10 14h7M14 6a2 2 0 1 1-4 0 2 2 0 0 1 4 0ZM10 14a2 2 0 1 1-4 0 2 2 0 0 1 4 0Z",
 );

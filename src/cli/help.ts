@@ -25,6 +25,7 @@ const nouns: Readonly<Record<string, string>> = {
   event: "Events that were published.",
   deadletter: "Undeliverable events that were kept.",
   redrive: "Dead letters that are being sent again.",
+  broker: "The brokers of a cluster.",
   endpoint: "Endpoints and their health.",
   context: "Brokers by name.",
   clock: "The virtual clock of a broker that has one.",

@@ -77,6 +77,7 @@ export const everyPage = [
   "/portal/deliveries/first",
   "/portal/dead-letters",
   "/portal/endpoints",
+  "/portal/brokers",
   "/portal/inboxes",
   "/portal/inboxes/show-me",
   "/portal/what-if",

@@ -54,6 +54,7 @@ function shotsOf({
     { name: "story", path: `/portal/deliveries/${event}` },
     { name: "deadletters", path: "/portal/dead-letters" },
     { name: "endpoints", path: "/portal/endpoints" },
+    { name: "brokers", path: "/portal/brokers" },
     { name: "inboxes", path: "/portal/inboxes" },
     { name: "inbox", path: "/portal/inboxes/show-me" },
     { name: "whatif", path: "/portal/what-if", until: "The first event" },

@@ -1,7 +1,7 @@
 // Endpoints: their health, and closing, opening and resetting them. And the state of the broker as
-// a whole.
+// a whole, and of all brokers of its cluster.
 
-import type { EndpointView, FilterVerdict, Overview } from "../../core/api/views.ts";
+import type { BrokerView, EndpointView, FilterVerdict, Overview } from "../../core/api/views.ts";
 import { namesOf, sourceIn } from "../az/resource-names.ts";
 import { filterIn } from "../az/subscription-body.ts";
 import { openClient } from "../client.ts";
@@ -27,6 +27,26 @@ function rowOf({ endpoint, health, waiting, sendsUnderWay, subscriptions }: Endp
     Words: health.words,
   };
 }
+
+export const listBrokers: Run = async (given, outside) => {
+  const { value } = await openClient(given, outside).get("/api/v1/brokers");
+  const all = (Array.isArray(value) ? value : []) as BrokerView[];
+  const rows = all.map(
+    (broker): Row => ({
+      Broker: broker.isSelf ? `${broker.id} *` : broker.id,
+      Address: broker.http ?? broker.https ?? "",
+      Host: broker.host,
+      Version: broker.version,
+      Since: broker.startedAt,
+      Share: `${Math.round((broker.slots * 100) / 256)} %`,
+      Endpoints: broker.endpoints,
+      Waiting: broker.waiting,
+      PerSecond: broker.rates.delivered,
+      OverdueMs: broker.overdueMs,
+    }),
+  );
+  return { value: all, rows };
+};
 
 function steering(verb: "open" | "close" | "reset"): Run {
   return async (given, outside) => {

@@ -283,6 +283,14 @@ const endpoint = {
 
 const endpointCommands: readonly Command[] = [
   {
+    words: "broker list",
+    about: "List the brokers of the cluster: where they are, what they own, and how busy they are.",
+    options: {},
+    examples: ["posthorn broker list -o table"],
+    prints: "value",
+    load: endpoints(({ listBrokers }) => listBrokers),
+  },
+  {
     words: "endpoint list",
     about: "List endpoints: their health, and how many events wait for them.",
     options: {},

@@ -5,6 +5,12 @@ import type { SettingView } from "../../core/api/views.ts";
 import type { Request, Route } from "../../core/request.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
+import {
+  type AboutBroker,
+  type BrokersDeps,
+  brokerHandlers,
+  clusterSums,
+} from "../cluster/brokers.ts";
 import type { Calls } from "../cluster/calls.ts";
 import { openLiveRelay } from "../cluster/live-relay.ts";
 import { Redrives, type RedrivesDeps } from "../deadletters/redrives.ts";
@@ -47,7 +53,10 @@ export interface ApiDeps
     ResendDeps,
     SigningDeps,
     SimulateDeps,
-    Omit<OverviewDeps, "pulse" | "profile"> {
+    Omit<OverviewDeps, "pulse" | "profile" | "cluster">,
+    Omit<BrokersDeps, "about"> {
+  /** This broker, besides its counts. */
+  readonly self: () => Omit<AboutBroker, "rates" | "counts">;
   readonly catalog: () => LiveCatalog;
   readonly chronicle: Pick<Chronicle, "find" | "search" | "listen" | "note">;
   readonly settings: readonly SettingView[];
@@ -74,13 +83,21 @@ export function openApi(deps: ApiDeps): Api {
   const inboxes = new Inboxes(deps, ({ name: inbox }, request) =>
     live.sendMany(() => [{ kind: "inbox", inbox, request: requestView(request) }]),
   );
-  const seen = { ...deps, pulse };
+  const brokers: BrokersDeps = {
+    ...deps,
+    about: () => ({ ...deps.self(), rates: pulse.rates(), counts: deps.sums() }),
+  };
+  const seen = { ...deps, pulse, cluster: () => clusterSums(brokers) };
   const deafen = deps.chronicle.listen((note) => live.sendMany(() => liveEventsOf(note)));
-  const stop = startHeartbeat({ ...seen, live, every: deps.every });
+  const stop = startHeartbeat({
+    ...{ ...seen, live, every: deps.every },
+    tell: () => deps.peers.tell(brokers.about()),
+  });
   const unrelay = openLiveRelay({ ...deps, live });
   const handlers: Handlers = {
     ...overviewHandlers(seen),
     ...figureHandlers(deps),
+    ...brokerHandlers(brokers),
     ...problemHandlers(deps),
     ...live.handlers,
     ...catalogHandlers(deps),

@@ -17,6 +17,8 @@ function begin(over: Partial<HeartbeatDeps> = {}) {
     ...{ version: "1", startedAt: 0, profile: "azure", store: "memory", clockKind: "real" },
     ...{ live, pulse, sums: () => counts, whyNotReady: () => null, endpoints: async () => [] },
     clock: { now: () => 0, after: () => () => {} },
+    cluster: async () => ({ brokers: 1, counts, rates: pulse.rates() }),
+    tell: () => {},
     log: { fact: () => {} },
     catalog: () => ({ topics: [], subscriptions: [] }),
     ledger: { counts: async () => [], waiting: async () => [], look: async () => [] },

@@ -10,6 +10,8 @@ import { type OverviewDeps, overviewOf } from "./overview.ts";
 export interface HeartbeatDeps extends OverviewDeps {
   readonly live: Live;
   readonly log: Log;
+  /** Has other brokers told how this one is. */
+  readonly tell: () => void;
   /** Calls at an interval of real time; the result ends it. */
   readonly every: (ms: number, ring: () => void) => () => void;
 }
@@ -31,6 +33,7 @@ export function startHeartbeat(deps: HeartbeatDeps): () => void {
   };
   return deps.every(beatMs, () => {
     pulse.beat({ at: clock.now(), sums: deps.sums(), waiting });
+    deps.tell();
     live.beat();
     // Waiting deliveries are counted only for live watchers, and for the points of the charts.
     if (isLooking || !(live.isWatched || pulse.isPointNext)) return;

@@ -16,8 +16,10 @@ export interface OverviewDeps {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly catalog: () => Catalog;
-  /** What has been counted since the start. */
+  /** What this broker has counted since the start. */
   readonly sums: () => Counts;
+  /** Of all brokers. */
+  readonly cluster: () => Promise<Pick<Overview, "brokers" | "rates" | "counts">>;
   readonly pulse: RateHistory;
   readonly endpoints: () => Promise<readonly EndpointView[]>;
   readonly whyNotReady: () => string | null;
@@ -54,8 +56,7 @@ export async function overviewOf(deps: OverviewDeps): Promise<Overview> {
     waiting: waitingIn("deliver"),
     waitingDeadLetters: waitingIn("deadLetter"),
     oldestAt: oldestAt === Infinity ? null : isoInstant(oldestAt),
-    rates: deps.pulse.rates(),
-    counts: deps.sums(),
+    ...(await deps.cluster()),
     sick: endpoints
       .filter(({ health }) => health.kind !== "healthy")
       .toSorted((one, other) => other.waiting - one.waiting)

@@ -37,6 +37,7 @@ import {
 } from "./schema.ts";
 import {
   BackupView,
+  BrokerView,
   changesPage,
   DeadLetterGroup,
   DeadLetterPage,
@@ -87,6 +88,12 @@ export const operations = {
     path: "/overview",
     summary: "How things are now",
     answer: Overview,
+  },
+  listBrokers: {
+    method: "GET",
+    path: "/brokers",
+    summary: "The brokers of the cluster that are alive",
+    answer: page(BrokerView),
   },
   listProblems: {
     method: "GET",

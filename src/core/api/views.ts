@@ -144,6 +144,33 @@ export const Counts = named(
 );
 export type Counts = Infer<typeof Counts>;
 
+const Rates = object({ published: number, delivered: number, failed: number });
+
+export const BrokerView = named(
+  "Broker",
+  object({
+    id: about(text, "A new one with every start."),
+    host: about(text, "The name of its machine."),
+    http: about(orNull(text), "Where it listens, as it sees it itself; null: it does not."),
+    https: orNull(text),
+    version: text,
+    startedAt: instant,
+    seenAt: about(instant, "Its last heartbeat, by the database's clock."),
+    isSelf: about(truth, "Whether it is the one that answers."),
+    slots: about(whole, "Of 256: its share of all endpoints."),
+    subscriptions: about(whole, "That it serves."),
+    endpoints: about(whole, "That it sends to."),
+    waiting: about(whole, "Deliveries that wait for it."),
+    overdueMs: about(
+      number,
+      "How long the earliest of these has been due; long if its endpoint is down.",
+    ),
+    rates: about(Rates, "Events a second, over the last ten seconds."),
+    counts: about(Counts, "Since its start."),
+  }),
+);
+export type BrokerView = Infer<typeof BrokerView>;
+
 export const Overview = named(
   "Overview",
   object({
@@ -161,11 +188,9 @@ export const Overview = named(
       orNull(instant),
       "When the oldest event that still waits was accepted; null: nothing waits.",
     ),
-    rates: about(
-      object({ published: number, delivered: number, failed: number }),
-      "Events a second, over the last ten seconds.",
-    ),
-    counts: about(Counts, "Since the start."),
+    brokers: about(whole, "How many there are in the cluster; one, if it is alone."),
+    rates: about(Rates, "Events a second, over the last ten seconds, of all brokers together."),
+    counts: about(Counts, "Since the start of each broker, of all of them together."),
     sick: about(list(EndpointView), "Those that are not healthy, the worst first; at most fifty."),
     whyNotReady: about(orNull(text), "Null: ready to accept publishes."),
   }),
