@@ -110,6 +110,19 @@ function take(event: LiveEvent): void {
   for (const listener of kindListeners) listener(event.kind);
 }
 
+/** Only attempts and publishes that are like this are sent by the broker; empty: all. */
+let liveWords = "";
+
+/** The live tail's filter: what does not match is left out by the broker, however much there is. */
+export function filterLive(words: string): void {
+  if (words === liveWords) return;
+  liveWords = words;
+  change({ missed: 0 });
+  if (source === null) return;
+  source.close();
+  connect();
+}
+
 let source: EventSource | null = null;
 let letGo: ReturnType<typeof setTimeout> | null = null;
 
@@ -134,13 +147,16 @@ function disconnect(): void {
 }
 
 function connect(): void {
-  const opened = new EventSource("/api/v1/live");
+  const query = liveWords === "" ? "" : `?q=${encodeURIComponent(liveWords)}`;
+  const opened = new EventSource(`/api/v1/live${query}`);
   source = opened;
   opened.addEventListener("open", () => change({ connection: "open" }));
   opened.addEventListener("error", () => {
     change({ connection: "lost" });
     // A browser reconnects by itself, except after an answer that it takes as final.
     if (opened.readyState !== EventSource.CLOSED) return;
+    // Words that the broker refuses leave the tail as it is without them.
+    liveWords = "";
     setTimeout(() => source === opened && connect(), reconnectMs);
   });
   for (const kind of kinds) {

@@ -1,5 +1,6 @@
 // The current page: its address, changed without reloading. Pages are matched by patterns such as
-// `/portal/topics/:topic`; names in them are percent-encoded.
+// `/portal/topics/:topic`; names in them are percent-encoded. *Back* leads to where a page was
+// left, the range of time goes along, and what was typed is not left without a question.
 
 import { useMemo, useSyncExternalStore } from "react";
 
@@ -20,16 +21,10 @@ function watch(listener: () => void): () => void {
 }
 
 let isFollowed = false;
-let isReturned = false;
 
 /** Whether the user has navigated: the first page is read from its top. */
 export function hasFollowed(): boolean {
   return isFollowed;
-}
-
-/** Whether the page was reached by *back* or *forward*: it is shown as it was left. */
-export function hasReturned(): boolean {
-  return isReturned;
 }
 
 /** What is typed and not saved, in words; see `useUnsaved`. */
@@ -82,7 +77,6 @@ export function go(to: string, { replace = false }: { readonly replace?: boolean
   const isSamePage = new URL(target, location.origin).pathname === location.pathname;
   if (!isSamePage && !mayLeave()) return;
   isFollowed = true;
-  isReturned = false;
   keepTop();
   if (replace) history.replaceState(history.state, "", target);
   else history.pushState({ entry: `${Date.now()} ${++entriesMade}` } satisfies Entry, "", target);
@@ -105,7 +99,6 @@ window.addEventListener("popstate", () => {
   }
   addressNow = location.href;
   isFollowed = true;
-  isReturned = true;
   tell();
   restoreTop(tops.get(entryNow()) ?? 0);
 });

@@ -47,13 +47,3 @@ export function scopeIn(text: string): Scope {
   if (name === undefined) return { kind: "topic", name: topic };
   return { kind: "subscription", topic, domainTopic: null, name };
 }
-
-/** What the broker is asked for: each word by its name, and what has none as a part of the id. */
-export function paramsOf(text: string): Readonly<Record<string, string>> {
-  const named = names.flatMap((name) => {
-    const [value] = valuesOf(text, name);
-    return value === undefined ? [] : [[name, value]];
-  });
-  const rest = text.replace(word, "").trim();
-  return { ...Object.fromEntries(named), ...(rest !== "" && { id: rest }) };
-}

@@ -3,6 +3,7 @@
 
 import type { FigureSeries } from "../../src/core/api/views.ts";
 import { makeStyles, mergeClasses, tokens } from "../fluent.ts";
+import type { Column } from "../parts/table.tsx";
 import { sayMany } from "../words.ts";
 import { successOf } from "./figures.ts";
 
@@ -19,7 +20,7 @@ const useStyles = makeStyles({
   none: { color: tokens.colorNeutralForeground3 },
 });
 
-export function Sparkline({ of: series }: { readonly of: FigureSeries | undefined }) {
+function Sparkline({ of: series }: { readonly of: FigureSeries | undefined }) {
   const styles = useStyles();
   const delivered = series?.delivered ?? [];
   const failed = series?.failed ?? [];
@@ -57,7 +58,7 @@ export function Sparkline({ of: series }: { readonly of: FigureSeries | undefine
 }
 
 /** `99.5 %`; red where a tenth or more failed. */
-export function Success({ of: series }: { readonly of: FigureSeries | undefined }) {
+function Success({ of: series }: { readonly of: FigureSeries | undefined }) {
   const styles = useStyles();
   const share = series === undefined ? null : successOf(series.totals);
   if (share === null) return <span className={styles.none}>–</span>;
@@ -66,4 +67,24 @@ export function Success({ of: series }: { readonly of: FigureSeries | undefined 
   return (
     <span className={mergeClasses(styles.share, share <= 0.9 && styles.low)}>{percent} %</span>
   );
+}
+
+/** How it went with each row of a list, and beside each other. */
+export function sparkColumns<T>(
+  own: (row: T) => FigureSeries | undefined,
+): readonly [Column<T>, Column<T>] {
+  return [
+    {
+      title: "Attempts",
+      width: "100px",
+      isWideOnly: true,
+      show: (row) => <Sparkline of={own(row)} />,
+    },
+    {
+      title: "Success",
+      width: "75px",
+      align: "right",
+      show: (row) => <Success of={own(row)} />,
+    },
+  ];
 }

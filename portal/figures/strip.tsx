@@ -69,7 +69,7 @@ export function FigureStrip({
       {refused !== null && value === undefined ? (
         <Refusal refused={refused} />
       ) : (
-        <div className={styles.charts}>
+        <div className={styles.charts} aria-busy={value === undefined}>
           {value !== undefined && <Charts figures={value} own={own} scope={scope} span={span} />}
         </div>
       )}

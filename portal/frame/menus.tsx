@@ -10,7 +10,7 @@ import {
   makeStyles,
   tokens,
 } from "../fluent.ts";
-import { ClockRegular, DarkThemeRegular } from "../icons/drawings.tsx";
+import { DarkThemeRegular, GlobeRegular } from "../icons/drawings.tsx";
 import { useNow } from "../live.ts";
 import { chooseZone, offsetWords, useZone, type Zone } from "../zone.ts";
 import type { Look } from "./look.ts";
@@ -41,7 +41,7 @@ export function ZoneMenu() {
         <Button
           appearance="subtle"
           className={styles.zone}
-          icon={<ClockRegular />}
+          icon={<GlobeRegular />}
           aria-label={`Times are in ${zone === "utc" ? "UTC" : `local time, ${words}`}`}
         >
           <span className={styles.words}>

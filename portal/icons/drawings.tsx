@@ -64,6 +64,9 @@ export const EyeRegular = lines(
     "M12.5 10a2.5 2.5 0 1 1-5 0 2.5 2.5 0 0 1 5 0Z",
 );
 export const FastForwardRegular = lines("M3 5v10l6.5-5ZM10.5 5v10l6.5-5Z");
+export const GlobeRegular = lines(
+  `${ring}M3 10h14M10 3c2.2 2 3.2 4.3 3.2 7s-1 5-3.2 7c-2.2-2-3.2-4.3-3.2-7s1-5 3.2-7Z`,
+);
 export const HeartPulseRegular = lines(
   "M10 16.5l-5.8-5.8a3.7 3.7 0 0 1 5.2-5.2l.6.6.6-.6a3.7 3.7 0 0 1 5.2 5.2Z" +
     "M6.2 10.2H8l1.2-2 1.7 4 1.2-2h1.7",

@@ -8,16 +8,16 @@ import { RangePicker } from "../figures/picker.tsx";
 import { boundsOf, type Range, rangeIn } from "../figures/range.ts";
 import { FigureStrip } from "../figures/strip.tsx";
 import { Button, Input, makeStyles, tokens } from "../fluent.ts";
-import { PauseRegular, PlayRegular, SearchRegular } from "../icons/drawings.tsx";
+import { PlayRegular, SearchRegular } from "../icons/drawings.tsx";
 import { useTick } from "../live.ts";
-import { HeldRows } from "../parts/held.tsx";
+import { HeldRows, PauseButton } from "../parts/held.tsx";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Tail } from "../parts/tail.tsx";
 import { Long, StateBadge, When } from "../parts/texts.tsx";
 import { eventPath, go, pathTo, topicPath } from "../route.ts";
-import { hasWord, paramsOf, scopeIn, withWord, wordsIn } from "../search.ts";
+import { hasWord, scopeIn, withWord, wordsIn } from "../search.ts";
 
 const pageSize = 50;
 const searchHint = "type:Shop.Paid  state:failing  or a part of an id, subject or name";
@@ -76,18 +76,7 @@ export function DeliveriesPage({ query }: PageProps) {
           <FigureStrip scope={scopeIn(text)} hasPicker={false} />
           <Card
             title="Events"
-            actions={
-              after === null && (
-                <Button
-                  size="small"
-                  icon={isPaused ? <PlayRegular /> : <PauseRegular />}
-                  aria-pressed={isPaused}
-                  onClick={() => setPaused(!isPaused)}
-                >
-                  {isPaused ? "Go on" : "Pause"}
-                </Button>
-              )
-            }
+            actions={after === null && <PauseButton isPaused={isPaused} onChange={setPaused} />}
           >
             <Answer asked={asked} what="its events">
               {({ value, next, searchedTo, isSearching }) => (
@@ -145,7 +134,7 @@ function useSearch(wanted: Wanted | null, tick: number): Asked<Found> {
     let [value, from]: [readonly EventSummary[], string | null] = [[], after];
     for (let step = 1; ; step++) {
       const limit = pageSize - value.length;
-      const path = apiPath(["events"], { ...paramsOf(text), ...bounds, after: from, limit });
+      const path = apiPath(["events"], { q: text, ...bounds, after: from, limit });
       const page = await ask<SearchPage<EventSummary>>("GET", path, undefined, signal);
       value = [...value, ...page.value];
       from = page.next;
@@ -219,6 +208,7 @@ function leave(): void {
 const quick = [
   ["any state", null],
   ["waiting", "waiting"],
+  ["failing", "failing"],
   ["delivered", "delivered"],
   ["dead-lettered", "deadLettered"],
   ["dropped", "dropped"],

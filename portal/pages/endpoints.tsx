@@ -6,7 +6,7 @@ import { apiPath, ask } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { sparkKey, useSparks } from "../figures/figures.ts";
 import { useRange } from "../figures/range.ts";
-import { Sparkline, Success } from "../figures/sparkline.tsx";
+import { sparkColumns } from "../figures/sparkline.tsx";
 import { FigureStrip } from "../figures/strip.tsx";
 import { Button, makeStyles, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
@@ -93,19 +93,8 @@ function columnsWith(
       ),
     },
     { title: "Health", width: "110px", show: ({ health }) => <HealthBadge health={health} /> },
-    { title: "In words", isWideOnly: true, show: ({ health }) => <Long>{health.words}</Long> },
-    {
-      title: "Attempts",
-      width: "100px",
-      isWideOnly: true,
-      show: (each) => <Sparkline of={own(each)} />,
-    },
-    {
-      title: "Success",
-      width: "75px",
-      align: "right",
-      show: (each) => <Success of={own(each)} />,
-    },
+    { title: "It says", isWideOnly: true, show: (each) => <Said endpoint={each} /> },
+    ...sparkColumns(own),
     {
       title: "In flight",
       width: "75px",
@@ -120,6 +109,12 @@ function columnsWith(
       show: ({ waiting }) => sayShort(waiting),
     },
   ];
+}
+
+/** What it answers while it fails; otherwise how it is. */
+function Said({ endpoint: { said, health } }: { readonly endpoint: EndpointView }) {
+  if (said === null) return <Long>{health.words}</Long>;
+  return <Long>{[said.status, said.answer].filter((each) => each !== null).join(" ")}</Long>;
 }
 
 function Chosen({
@@ -148,6 +143,17 @@ function Chosen({
           ...(health.until === null
             ? []
             : [["Next probe in", sayAge(Date.parse(health.until) - now)] as const]),
+          ...(view.said === null
+            ? []
+            : [
+                [
+                  "It says",
+                  <span key="said">
+                    {view.said.status} <Mono>{view.said.answer ?? ""}</Mono> since{" "}
+                    <When at={view.said.since} />
+                  </span>,
+                ] as const,
+              ]),
           ["Failures in a row", sayCount(health.failures)],
           ["Requests in flight", sayCount(view.sendsUnderWay)],
           ["Waiting", sayCount(view.waiting)],

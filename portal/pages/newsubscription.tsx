@@ -64,7 +64,9 @@ function NewSubscription({
 }) {
   const say = useSay();
   const { refused, run } = useOrder();
-  const [topicName, setTopicName] = useState(wanted ?? topics[0]?.name ?? "");
+  // Storage accounts have subscriptions, too, but nobody means them who says nothing.
+  const usual = topics.find(({ kind }) => kind !== "storage") ?? topics[0];
+  const [topicName, setTopicName] = useState(wanted ?? usual?.name ?? "");
   const [domainTopic, setDomainTopic] = useState("");
   const [name, setName] = useState(inbox ?? "");
   const [draft, setDraft] = useState<Draft>(() =>

@@ -92,10 +92,14 @@ export function OverviewPage() {
       />
       {overview.subscriptions === 0 && <Welcome />}
       <ProblemCards />
-      {overview.subscriptions > 0 && <NothingWrong />}
-      <Now overview={overview} />
-      <FigureStrip />
-      <Tail shownMax={12} more={<To to="/portal/deliveries">All deliveries</To>} />
+      {(overview.subscriptions > 0 || overview.counts.published > 0) && (
+        <>
+          <NothingWrong />
+          <Now overview={overview} />
+          <FigureStrip />
+          <Tail shownMax={12} more={<To to="/portal/deliveries">All deliveries</To>} />
+        </>
+      )}
     </>
   );
 }

@@ -6,7 +6,7 @@ import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { sparkKey, useSparks } from "../figures/figures.ts";
 import { useRange } from "../figures/range.ts";
-import { Sparkline, Success } from "../figures/sparkline.tsx";
+import { sparkColumns } from "../figures/sparkline.tsx";
 import { FigureStrip } from "../figures/strip.tsx";
 import { Badge, Button, Input, makeStyles, tokens } from "../fluent.ts";
 import { NewTopic } from "../forms/topic.tsx";
@@ -127,18 +127,7 @@ function columnsWith(
       isWideOnly: true,
       show: ({ profile, isOwnProfile }) => (isOwnProfile ? profile : `${profile} (broker's)`),
     },
-    {
-      title: "Attempts",
-      width: "100px",
-      isWideOnly: true,
-      show: (each) => <Sparkline of={own(each)} />,
-    },
-    {
-      title: "Success",
-      width: "75px",
-      align: "right",
-      show: (each) => <Success of={own(each)} />,
-    },
+    ...sparkColumns(own),
     {
       title: "Subscriptions",
       width: "105px",

@@ -202,7 +202,7 @@ export function Chart({
             </text>
           </g>
         ))}
-        {timeTicks(span, inner).map(({ atMs, isDay }) => (
+        {timeTicks(span, inner).map(({ atMs, isDay, anchor }) => (
           <g key={atMs}>
             <line
               className={styles.grid}
@@ -211,7 +211,7 @@ export function Chart({
               y1={height - bottom}
               y2={height - bottom + 4}
             />
-            <text className={styles.axis} x={x(atMs)} y={height - 3} textAnchor="middle">
+            <text className={styles.axis} x={x(atMs)} y={height - 3} textAnchor={anchor}>
               {sayTick(atMs, isDay)}
             </text>
           </g>

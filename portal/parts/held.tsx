@@ -3,6 +3,7 @@
 
 import { useRef, useState } from "react";
 import { Button, makeStyles, tokens } from "../fluent.ts";
+import { PauseRegular, PlayRegular } from "../icons/drawings.tsx";
 import { sayCount } from "../words.ts";
 import { type Column, Rows } from "./table.tsx";
 
@@ -69,6 +70,25 @@ export function HeldRows<T>({
       )}
       <Rows label={label} columns={columns} rows={shown} keyOf={keyOf} />
     </div>
+  );
+}
+
+export function PauseButton({
+  isPaused,
+  onChange,
+}: {
+  readonly isPaused: boolean;
+  readonly onChange: (isPaused: boolean) => void;
+}) {
+  return (
+    <Button
+      size="small"
+      icon={isPaused ? <PlayRegular /> : <PauseRegular />}
+      aria-pressed={isPaused}
+      onClick={() => onChange(!isPaused)}
+    >
+      {isPaused ? "Go on" : "Pause"}
+    </Button>
   );
 }
 

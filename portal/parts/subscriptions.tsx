@@ -3,7 +3,7 @@
 import { useMemo } from "react";
 import type { FigureSeries, SubscriptionView } from "../../src/core/api/views.ts";
 import { sparkKey } from "../figures/figures.ts";
-import { Sparkline, Success } from "../figures/sparkline.tsx";
+import { sparkColumns } from "../figures/sparkline.tsx";
 import { Badge } from "../fluent.ts";
 import { subscriptionPath, topicPath } from "../route.ts";
 import { sayShort } from "../words.ts";
@@ -86,18 +86,7 @@ function columnsWith(sparks: Sparks, showsTopic: boolean): readonly Column<Subsc
       show: ({ destination }) => <Long>{destination.endpoint}</Long>,
     },
     { title: "State", width: "150px", show: (each) => <FlowBadge subscription={each} /> },
-    {
-      title: "Attempts",
-      width: "100px",
-      isWideOnly: true,
-      show: (each) => <Sparkline of={sparks?.get(sparkKey(each))} />,
-    },
-    {
-      title: "Success",
-      width: "75px",
-      align: "right",
-      show: (each) => <Success of={sparks?.get(sparkKey(each))} />,
-    },
+    ...sparkColumns((each: SubscriptionView) => sparks?.get(sparkKey(each))),
     {
       title: "Waiting",
       width: "75px",

@@ -1,13 +1,13 @@
 // The live tail: attempts as they are made, filtered and paused at will.
 
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type { LiveAttempt } from "../../src/core/api/views.ts";
-import { Button, Input, makeStyles, mergeClasses, tokens } from "../fluent.ts";
-import { PauseRegular, PlayRegular, SearchRegular } from "../icons/drawings.tsx";
-import { useLive } from "../live.ts";
+import { Input, makeStyles, mergeClasses, tokens } from "../fluent.ts";
+import { SearchRegular } from "../icons/drawings.tsx";
+import { filterLive, useLive } from "../live.ts";
 import { eventPath, subscriptionPath } from "../route.ts";
 import { sayCount, sayLength } from "../words.ts";
-import { HeldRows } from "./held.tsx";
+import { HeldRows, PauseButton } from "./held.tsx";
 import { To } from "./link.tsx";
 import { Card, Empty } from "./page.tsx";
 import type { Column } from "./table.tsx";
@@ -38,6 +38,11 @@ export function Tail({
   const missed = useLive("missed");
   const [wanted, setWanted] = useState("");
   const [isPaused, setPaused] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => filterLive(wanted.trim()), restMs);
+    return () => clearTimeout(timer);
+  }, [wanted]);
+  useEffect(() => () => filterLive(""), []);
   const rows = useMemo(
     () => attempts.filter((each) => isLike(each, wanted)).slice(0, shownMax),
     [attempts, wanted, shownMax],
@@ -51,19 +56,12 @@ export function Tail({
             className={styles.filter}
             size="small"
             aria-label="Filter the live tail"
-            placeholder="Filter"
+            placeholder="Filter: type:… topic:… or a word"
             contentBefore={<SearchRegular />}
             value={wanted}
             onChange={(_, { value }) => setWanted(value)}
           />
-          <Button
-            size="small"
-            icon={isPaused ? <PlayRegular /> : <PauseRegular />}
-            aria-pressed={isPaused}
-            onClick={() => setPaused(!isPaused)}
-          >
-            {isPaused ? "Go on" : "Pause"}
-          </Button>
+          <PauseButton isPaused={isPaused} onChange={setPaused} />
           {more}
         </div>
       }
@@ -93,15 +91,18 @@ export function Tail({
   );
 }
 
+/** What came before the broker knew the words: those with a name are left to it. */
 function isLike(attempt: LiveAttempt, wanted: string): boolean {
-  if (wanted.trim() === "") return true;
-  const { eventId, topic, subscription, outcome, status, words } = attempt;
-  const text = `${eventId} ${topic} ${subscription} ${outcome} ${status} ${words}`.toLowerCase();
+  const { eventId, topic, subscription, subject, type } = attempt;
+  const text = `${eventId} ${topic} ${subscription} ${subject} ${type}`.toLowerCase();
   return wanted
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => text.includes(word));
+    .every((word) => word.includes(":") || text.includes(word));
 }
+
+/** After the last key. */
+const restMs = 400;
 
 function keyOf({ event, subscription, number, stage }: LiveAttempt): string {
   return `${event} ${subscription} ${stage} ${number}`;

@@ -13,24 +13,32 @@ const steps = [
   2 * day,
   7 * day,
 ];
+export interface Tick {
+  readonly atMs: number;
+  /** The beginning of a day. */
+  readonly isDay: boolean;
+  readonly anchor: "start" | "middle" | "end";
+}
+
+/** Half a word. */
+const edge = 16;
 /** Between two words below the axis. */
 const apart = 62;
 
 export function timeTicks(
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
   width: number,
-): readonly { readonly atMs: number; readonly isDay: boolean }[] {
+): readonly Tick[] {
   const span = toMs - fromMs;
   const step = steps.find((each) => (each / span) * width >= apart) ?? 7 * day;
   const offsetMs = isUtc() ? 0 : -new Date(toMs).getTimezoneOffset() * minute;
   const first = Math.ceil((fromMs + offsetMs) / step) * step - offsetMs;
-  const ticks: { atMs: number; isDay: boolean }[] = [];
+  const ticks: Tick[] = [];
   for (let atMs = first; atMs <= toMs; atMs += step) {
     const share = (atMs - fromMs) / span;
-    // A word at the very edge would be cut off.
-    if (share * width > 10 && (1 - share) * width > 14) {
-      ticks.push({ atMs, isDay: (atMs + offsetMs) % day === 0 });
-    }
+    // A word at the very edge would be cut off in its middle.
+    const anchor = share * width < edge ? "start" : (1 - share) * width < edge ? "end" : "middle";
+    ticks.push({ atMs, isDay: (atMs + offsetMs) % day === 0, anchor });
   }
   return ticks;
 }

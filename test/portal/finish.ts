@@ -133,6 +133,34 @@ export function finish(browser: () => Browser): void {
     await page.getByRole("button", { name: "Time range: Last hour" }).waitFor();
   });
 
+  test("one box finds events by named words and by parts of words", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    stage.receiver.answer = ({ body }) => (body.includes("8f3c") ? 503 : 200);
+    await stage.publish("orders", [
+      eventWith({ id: "8f3c-1111", eventType: "Shop.Paid" }),
+      eventWith({ id: "another-one" }),
+    ]);
+    const page = await stage.visit(browser(), "/portal/deliveries");
+    const box = page.getByRole("textbox", { name: "Search events" });
+    const other = page.getByRole("link", { name: "another-one" });
+    for (const words of ["8f3c", "type:Shop.Paid", "state:failing", "paid 8f3c", "state:waiting"]) {
+      await other.waitFor();
+      await box.fill(words);
+      await box.press("Enter");
+      await other.waitFor({ state: "detached" });
+      await page.getByRole("link", { name: "8f3c-1111" }).waitFor();
+      await page.getByRole("button", { name: "Clear" }).click();
+    }
+    await page.getByRole("button", { name: "failing", exact: true }).click();
+    await other.waitFor({ state: "detached" });
+    assert.equal(await box.inputValue(), "state:failing");
+    await box.fill("state:bogus");
+    await box.press("Enter");
+    await sees(page, /state/);
+  });
+
   test("rows stay under the pointer, and new ones are counted above them", async (t) => {
     const stage = await openStage(t);
     await stage.makeTopic("orders");
@@ -170,6 +198,7 @@ export function finish(browser: () => Browser): void {
     await tail.getByText("billing").waitFor();
     await tail.getByText("broken").waitFor();
     await page.getByRole("textbox", { name: "Filter the live tail" }).fill("tailed broken");
+    await page.waitForRequest(/live\?q=tailed/);
     await tail.getByText("billing").waitFor({ state: "detached" });
     await tail.getByText("broken").waitFor();
     await page.getByRole("button", { name: "Search", exact: true }).click();

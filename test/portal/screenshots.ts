@@ -98,13 +98,13 @@ async function withLittle(t: Scope, browser: Browser): Promise<void> {
     prefix: "none",
     shots: [
       { name: "overview", path: "/" },
-      { name: "signin", path: "/signin" },
       { name: "inboxes", path: "/portal/inboxes" },
       { name: "subscriptions", path: "/portal/subscriptions" },
       { name: "deliveries", path: "/portal/deliveries" },
       { name: "deadletters", path: "/portal/dead-letters" },
     ],
   });
+  await takeSignin(stage, browser);
   await stage.ask("POST", "/api/v1/show-me", {});
   await stage.makeTopic("orders");
   await stage.subscribe("orders", "billing");
@@ -113,6 +113,18 @@ async function withLittle(t: Scope, browser: Browser): Promise<void> {
   await stage.advance({ to: "next" });
   const names = { topic: "orders", subscription: "billing", event: "the-first" };
   await takeAll(stage, browser, { prefix: "little", shots: shotsOf(names) });
+}
+
+/** As whoever has not signed in sees it. */
+async function takeSignin({ url }: Stage, browser: Browser): Promise<void> {
+  for (const { name, colorScheme, width } of looks) {
+    const viewport = { width, height: 800 };
+    const context = await browser.newContext({ colorScheme, viewport });
+    const page = await context.newPage();
+    await page.goto(`${url}/signin`);
+    await page.screenshot({ path: join(folder, `none-signin-${name}.png`) });
+    await context.close();
+  }
 }
 
 const rounds = 25;
