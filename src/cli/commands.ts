@@ -2,6 +2,7 @@
 // run. A command of the process itself (serve, config) is here for help and completion, and main.ts
 // runs it.
 
+import { namespaceCommands } from "./az/namespace-commands.ts";
 import { subscriptionCommands } from "./az/subscription-commands.ts";
 import { topicCommands, typeCommands } from "./az/topic-commands.ts";
 import type { Command, Run } from "./command.ts";
@@ -148,6 +149,7 @@ export const commands: readonly Command[] = [
   ...processCommands,
   ...topicCommands,
   ...subscriptionCommands,
+  ...namespaceCommands,
   ...typeCommands,
   ...deliveryCommands,
   ...toolCommands,

@@ -55,6 +55,8 @@ const ofMappings: Readonly<Record<string, readonly string[]>> = {
 /** Members in alphabetical order. */
 export function asListed(shown: Members): Members {
   const listed = toListed(shown);
+  // What lies in a namespace has members of its own, which are shown as they come.
+  if (isInNamespace(shown.id)) return withNulls(listed, ["systemData"]);
   switch (addressOf(String(shown.id))?.kind) {
     case "topic":
     case "domain":
@@ -72,6 +74,10 @@ export function asListed(shown: Members): Members {
     default:
       return withNulls(listed, ["systemData"]);
   }
+}
+
+export function isInNamespace(id: unknown): boolean {
+  return /\/Microsoft\.EventGrid\/namespaces\//i.test(String(id));
 }
 
 function withNulls(members: Members, names: readonly string[]): Members {

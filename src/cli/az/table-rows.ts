@@ -6,6 +6,7 @@ import type { Members } from "../../core/text/wording.ts";
 import { localGroup } from "../../core/topic.ts";
 import type { Result, Row } from "../command.ts";
 import { rowOf } from "../print/output.ts";
+import { isInNamespace } from "./as-listed.ts";
 
 /** Resources as listed, one or several, with their rows. */
 export function shown(value: Members | readonly Members[]): Result {
@@ -17,6 +18,17 @@ function rowFor(listed: Members): Row {
   const group = String(listed.resourceGroup ?? "");
   const elsewhere: Row = group === localGroup.resourceGroup ? {} : { ResourceGroup: group };
   const state = String(listed.provisioningState ?? "");
+  if (isInNamespace(listed.id)) {
+    const { deliveryConfiguration: delivery, topicsConfiguration: topics } = listed;
+    const days = listed.eventRetentionInDays;
+    return {
+      ...{ Name: String(listed.name), State: state },
+      ...(isObject(topics) && { Host: String(topics.hostname) }),
+      ...(days !== undefined && { Days: String(days) }),
+      ...(isObject(delivery) && { Mode: String(delivery.deliveryMode) }),
+      ...elsewhere,
+    };
+  }
   switch (addressOf(String(listed.id))?.kind) {
     case "topic":
     case "domain":
