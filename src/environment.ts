@@ -2,15 +2,17 @@
 // closes it in reverse. The rooms are joined in wiring.ts.
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
 import { inboxPath } from "./control/inbox/inboxes.ts";
 import { type AzureResources, parseAzure } from "./core/azure/resources.ts";
+import { parseStorageAccounts } from "./core/azure/storage.ts";
 import type { Activity, Clock, Ledger, Log } from "./core/ports.ts";
 import type { LiveCatalog } from "./core/routing/live-catalog.ts";
 import type { Memos } from "./core/steering.ts";
 import type { Chronicle } from "./core/story/chronicle.ts";
 import type { StoryNote } from "./core/story/note.ts";
+import { isSameName } from "./core/text/compare.ts";
 import { isoInstant } from "./core/text/time.ts";
 import { type DeadLetters, openDeadLetters } from "./egress/deadletter/sink.ts";
 import { openDestinations } from "./egress/destination.ts";
@@ -140,7 +142,7 @@ export async function openEnvironment(
   });
   stack.defer(() => figures.close());
   const ids = realIds();
-  const azure = parseAzure(config);
+  const azure = withLocalAccount(parseAzure(config), config);
   const ownUrl = { http: null };
   const ways = openSinks(config, { clock, activity, ids, azure, ownUrl }, hands);
   const tokens = openTokens({
@@ -210,6 +212,18 @@ async function resumeClock(
       log.fact("warn", "clock.notKept", { at: isoInstant(at), error: String(error) });
     }
   });
+}
+
+/** Dead letters can always go somewhere: unless the name is taken, to a folder of ours. */
+function withLocalAccount(azure: AzureResources, config: Config): AzureResources {
+  const { storageAccounts } = azure;
+  const name = "local";
+  if (config.store === "memory" || storageAccounts.some((one) => isSameName(one.name, name))) {
+    return azure;
+  }
+  const folder = resolve(config.dataFolder, "dead-letters");
+  const local = parseStorageAccounts({ [name]: { folder } });
+  return { ...azure, storageAccounts: [...storageAccounts, ...local] };
 }
 
 function instantIn(record: object): number {

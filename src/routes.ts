@@ -173,6 +173,7 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
     disk: () => (config.store === "memory" ? null : roomOnDisk(config.dataFolder)),
     storeFailure: () => environment.storeFailure?.() ?? null,
     stoppedDispatchers: rooms.stoppedDispatchers,
+    ask: environment.ask,
     publishOwn: rooms.publishOwn,
     ownUrl: () => environment.ownUrl.http,
     settings: settingsOf(config),

@@ -19,6 +19,7 @@ import { type InboxHandlerDeps, inboxHandlers, requestView } from "../inbox/inbo
 import { type InboxDeps, Inboxes } from "../inbox/inboxes.ts";
 import { type BackupDeps, backupHandlers } from "./backups.ts";
 import { type CatalogDeps, catalogHandlers } from "./catalog.ts";
+import { type DeadLetterStoresDeps, deadLetterStoreHandlers } from "./dead-letter-stores.ts";
 import { type EndpointsDeps, endpointHandlers } from "./endpoints.ts";
 import { type EventsDeps, eventHandlers } from "./events.ts";
 import { type ExplainDeps, explainHandlers } from "./explain.ts";
@@ -36,10 +37,12 @@ import { apiRoutes, type Handlers } from "./serve.ts";
 import { settingHandlers } from "./settings.ts";
 import { type SigningDeps, signingHandlers } from "./signing.ts";
 import { type SimulateDeps, simulateHandlers } from "./simulate.ts";
+import { type TryOutDeps, tryOutHandlers } from "./try-out.ts";
 
 export interface ApiDeps
   extends BackupDeps,
     CatalogDeps,
+    DeadLetterStoresDeps,
     EventsDeps,
     EndpointsDeps,
     ExplainDeps,
@@ -53,6 +56,7 @@ export interface ApiDeps
     ResendDeps,
     SigningDeps,
     SimulateDeps,
+    TryOutDeps,
     Omit<OverviewDeps, "pulse" | "profile" | "cluster">,
     Omit<BrokersDeps, "about"> {
   /** This broker, besides its counts. */
@@ -112,6 +116,8 @@ export function openApi(deps: ApiDeps): Api {
     ...redrives.handlers,
     ...inboxHandlers(deps, inboxes),
     ...simulateHandlers(deps),
+    ...tryOutHandlers(deps),
+    ...deadLetterStoreHandlers(deps),
     ...settingHandlers(deps.settings),
     ...backupHandlers(deps),
     makeLink: async ({ request }) => ({ url: await deps.link(request) }),

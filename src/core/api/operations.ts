@@ -22,6 +22,8 @@ import {
   ResendOrder,
   RotateSigning,
   SimulateOrder,
+  tryFilterOrder,
+  tryUrlOrder,
   within,
 } from "./orders.ts";
 import {
@@ -41,6 +43,7 @@ import {
   changesPage,
   DeadLetterGroup,
   DeadLetterPage,
+  DeadLetterStoreView,
   DeadLetterView,
   EndpointView,
   EventSummary,
@@ -56,6 +59,7 @@ import {
   page,
   RedriveView,
   ResentView,
+  SeenType,
   SettingView,
   ShowMeView,
   SigningSecrets,
@@ -64,6 +68,8 @@ import {
   SubscriptionView,
   searchPage,
   TopicView,
+  TriedFilter,
+  TriedUrl,
 } from "./views.ts";
 
 export interface Operation {
@@ -222,6 +228,26 @@ export const operations = {
     body: ExplainFilters,
     answer: list(FilterVerdict),
   },
+  tryFilter: {
+    method: "POST",
+    path: "/topics/{topic}/try-filter",
+    summary: "Which of the latest events would match a filter, and why not",
+    body: tryFilterOrder,
+    answer: TriedFilter,
+  },
+  listEventTypes: {
+    method: "GET",
+    path: "/topics/{topic}/event-types",
+    summary: "The types among the latest events of a topic, the most frequent first",
+    answer: page(SeenType),
+  },
+  tryUrl: {
+    method: "POST",
+    path: "/try-url",
+    summary: "Ask a URL as a handshake would, before there is a subscription",
+    body: tryUrlOrder,
+    answer: TriedUrl,
+  },
   findEvents: {
     method: "GET",
     path: "/events",
@@ -269,6 +295,12 @@ export const operations = {
     summary: "Forget how an endpoint was",
     body: endpointOrder,
     answer: EndpointView,
+  },
+  listDeadLetterStores: {
+    method: "GET",
+    path: "/dead-letter-stores",
+    summary: "Where dead letters can go",
+    answer: page(DeadLetterStoreView),
   },
   findDeadLetters: {
     method: "GET",

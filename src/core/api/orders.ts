@@ -61,6 +61,16 @@ export const figureQuery = object({
   only: optional(about(list(figureColumns), "The columns, parted by commas. Default: all.")),
 });
 
+export const tryUrlOrder = object({
+  url: textOf({ min: 1, max: 2_048 }, { allowed: "a URL", isSecret: true }),
+  deliverySchema: optional(words("EventGridSchema", "CloudEventSchemaV1_0", "CustomInputSchema")),
+});
+
+export const tryFilterOrder = object({
+  filter: about(anyObject(), "As in ARM's `properties.filter`."),
+  domainTopic: optional(name),
+});
+
 export const inboxOrder = object({ name });
 
 export const inboxQuery = object({
