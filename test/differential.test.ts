@@ -1,7 +1,8 @@
-// The memory store is the model; here the embedded store keeps step with it. Random rounds of
-// operations go through both, and after every round the answers, the counts and every page of
-// what waits must be the same. Some rounds meet a disk that fails at one of their statements:
-// what the embedded store says has failed must not have happened.
+// The memory store is the model; here the embedded store keeps step with it, and so does the one on
+// PostgreSQL. Random rounds of operations go through both, and after every round the answers, the
+// counts and every page of what waits must be the same. Some rounds meet a disk that fails at one
+// of their statements: what the embedded store says has failed must not have happened. Of a server
+// the operations are asked one by one: what is asked at once may be done in any order.
 //
 // What is not compared, and why:
 //
@@ -20,12 +21,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Kind, kinds, Pair, type Round, type Step } from "./differential/pair.ts";
+import { postgresHarness } from "./contract/postgres.ts";
+import {
+  type Kind,
+  kinds,
+  type Other,
+  openEmbedded,
+  Pair,
+  type Round,
+  type Step,
+} from "./differential/pair.ts";
 
 type Registering = Extract<Round, { readonly draws: readonly number[] }>;
 
 const roundsPerRun = 40;
 const runs = 40;
+const runsOnServer = 4;
 /** A failure is made smaller for so long. */
 const shrinkMsMax = 30_000;
 /** How often more runs are made because some kind of operation has not succeeded yet. */
@@ -80,18 +91,37 @@ const round: fc.Arbitrary<Round> = fc.oneof(
 );
 
 test("the embedded store answers as the memory store does", async () => {
+  await keepStep(async () => openEmbedded(), { runs, wanted: kinds });
+});
+
+const openOnServer = postgresHarness();
+
+test("the PostgreSQL store answers as the memory store does", async () => {
+  const wanted = kinds.filter((kind) => kind !== "roundFailed" && kind !== "appendFailed");
+  await keepStep(async () => (await openOnServer()).store, { runs: runsOnServer, wanted });
+});
+
+async function keepStep(
+  open: () => Promise<Other>,
+  { runs: numRuns, wanted }: { readonly runs: number; readonly wanted: readonly Kind[] },
+): Promise<void> {
   const succeeded = new Set<Kind>();
-  const missing = () => kinds.filter((kind) => !succeeded.has(kind));
+  const missing = () => wanted.filter((kind) => !succeeded.has(kind));
   const inStep = fc.asyncProperty(
     fc.array(round, { minLength: roundsPerRun, maxLength: roundsPerRun }),
     async (rounds) => {
-      const pair = await Pair.open(succeeded);
-      for (const one of rounds) await pair.play(one);
-      await pair.close();
+      const other = await open();
+      try {
+        const pair = await Pair.open(succeeded, other);
+        for (const one of rounds) await pair.play(one);
+        await pair.close();
+      } finally {
+        await other.close();
+      }
     },
   );
   for (let more = 0; more <= moreRunsMax && (more === 0 || missing().length > 0); more++) {
-    await fc.assert(inStep, { numRuns: runs, interruptAfterTimeLimit: shrinkMsMax });
+    await fc.assert(inStep, { numRuns, interruptAfterTimeLimit: shrinkMsMax });
   }
   assert.deepEqual(missing(), [], "every kind of operation has succeeded at least once");
-});
+}

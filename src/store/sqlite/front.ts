@@ -33,10 +33,10 @@ import type {
   WholeStore,
 } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
-import { type DiskPace, expectedWaitMs, isShedding, paceAfter } from "../../core/shedding.ts";
 import type { Memo, SkipStep } from "../../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../../core/subscription.ts";
 import type { Topic, TopicDraft } from "../../core/topic.ts";
+import { charsOf, Intake, type IntakeLimits } from "../intake.ts";
 import type { Op, OpResult, Push, Round } from "./round.ts";
 
 /**
@@ -55,7 +55,7 @@ export interface EventLoop {
   turn(): Promise<void>;
 }
 
-export interface FrontOptions {
+export interface FrontOptions extends IntakeLimits {
   readonly engine: Engine;
   readonly activity: Activity;
   readonly clock: Clock;
@@ -67,11 +67,6 @@ export interface FrontOptions {
   readonly gatherMs: number;
   /** The event loop that callers share; without it, as in a simulation, it is never waited for. */
   readonly eventLoop?: EventLoop;
-  /** Characters of events waiting for the disk, beyond which publishes are refused. */
-  readonly waitingCharsMax: number;
-  /** How long a publish may have to wait for the disk; beyond that, others are refused. */
-  readonly waitMsMax?: number;
-  readonly retryAfterMs: number;
 }
 
 /** A round of this many operations does not wait for more. */
@@ -89,11 +84,7 @@ export class FrontStore implements WholeStore {
   readonly peers: Peers = noPeers;
   readonly #options: FrontOptions;
   #waiting: Waiting[] = [];
-  #waitingChars = 0;
-  /** Of appends not yet answered, when each came; the oldest first. */
-  readonly #cameAt = new Set<{ readonly at: Instant }>();
-  #pace: DiskPace = null;
-  #isShedding = false;
+  readonly #intake: Intake;
   /** How many of the waiting operations are appends, and how many settlements. */
   #appends = 0;
   #settles = 0;
@@ -113,35 +104,13 @@ export class FrontStore implements WholeStore {
 
   constructor(options: FrontOptions) {
     this.#options = options;
+    this.#intake = new Intake(options);
   }
 
   async append(routed: readonly Routed[], now: Instant, by?: RoutedBy): Promise<readonly number[]> {
-    const { retryAfterMs } = this.#options;
-    const chars = charsOf(routed);
-    const why = this.#whyNotNow(chars, now);
-    if (why !== null) throw new Refusal("TooManyRequests", why, { retryAfterMs });
-    const came = { at: now };
-    this.#cameAt.add(came);
-    this.#waitingChars += chars;
-    try {
-      return await this.#do<readonly number[]>({ kind: "append", routed, now, by });
-    } finally {
-      this.#waitingChars -= chars;
-      this.#cameAt.delete(came);
-    }
-  }
-
-  /** Null, or why a publish of so many characters is refused. One that would be alone never is. */
-  #whyNotNow(chars: number, now: Instant): string | null {
-    const { waitingCharsMax, waitMsMax = Number.POSITIVE_INFINITY } = this.#options;
-    const [oldest] = this.#cameAt;
-    const oldestMs = oldest === undefined ? 0 : now - oldest.at;
-    const load = { oldestMs, waitingChars: this.#waitingChars, pace: this.#pace };
-    this.#isShedding = isShedding(this.#isShedding, expectedWaitMs(load), waitMsMax);
-    if (this.#isShedding) return "The disk is behind with earlier events; try again.";
-    return this.#waitingChars > 0 && this.#waitingChars + chars > waitingCharsMax
-      ? "More events are waiting for the disk than the broker holds; try again."
-      : null;
+    return await this.#intake.through(routed, now, () =>
+      this.#do<readonly number[]>({ kind: "append", routed, now, by }),
+    );
   }
 
   claim(queue: Queue, want: Want): Promise<Claim> {
@@ -317,7 +286,7 @@ export class FrontStore implements WholeStore {
         return null;
       });
       const ms = this.#options.clock.now() - startedAt;
-      this.#pace = paceAfter(this.#pace, { chars: charsIn(ops), ms });
+      this.#intake.measured(charsIn(ops), ms);
       if (round !== null) this.#judge(ops, round);
       sweep = round?.sweep === true && !this.#isClosed;
       if (round !== null) this.#tell(waiting, round);
@@ -407,12 +376,6 @@ export class FrontStore implements WholeStore {
     }
     for (const wake of told.values()) yield { ...wake, deliveries: [] };
   }
-}
-
-function charsOf(routed: readonly Routed[]): number {
-  let chars = 0;
-  for (const { event } of routed) chars += event.text.length;
-  return chars;
 }
 
 /** Of new events. */
