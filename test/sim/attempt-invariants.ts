@@ -118,10 +118,11 @@ function isSettledAs(
 function judgeUnsent(history: History, tale: Tale, step: Settled): string | null {
   const { settlement, before, mark } = step;
   if (settlement.kind === "back") return null;
-  const states = history.journal.versions.filter(
-    ({ id, possibleUntil }) =>
-      id === tale.subscription && possibleUntil >= (step.claim?.mark.seq ?? 0),
-  );
+  const all = history.journal.versions.filter(({ id }) => id === tale.subscription);
+  const possible = all.filter(({ possibleUntil }) => possibleUntil >= (step.claim?.mark.seq ?? 0));
+  // The dead letters of a deleted subscription are written by its last terms.
+  const isDeleted = possible.every(({ draft }) => draft === null);
+  const states = isDeleted ? all.filter(({ draft }) => draft !== null).slice(-1) : possible;
   const policies = states.flatMap(({ draft }) =>
     draft === null ? [] : [history.termsOf(draft).policy],
   );

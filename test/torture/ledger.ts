@@ -41,9 +41,13 @@ export class Ledger {
     };
   }
 
+  /** The first of them are shown at once: an hour is long. */
   fault(words: string): void {
     this.#faultCount += 1;
-    if (this.#faults.length < shownMax) this.#faults.push(words);
+    if (this.#faults.length >= shownMax) return;
+    this.#faults.push(words);
+    const during = this.#during(performance.now()).map(({ name }) => name);
+    console.log(`FAULT: ${words}${during.length === 0 ? "" : ` (during ${during.join(", ")})`}`);
   }
 
   /** What was asked then and answered now. */
