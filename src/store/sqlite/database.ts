@@ -33,10 +33,17 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
     return database;
   } catch (error) {
     database.close();
-    if (!isDiskError(error)) throw error;
-    // Not an invalid setting: the other broker may be about to stop, and trying again helps.
-    throw new Refusal("Unavailable", whyNotOpened(path, error), { cause: error });
+    throw refuseUnopened(path, error);
   }
+}
+
+/**
+ * What an error on opening is to whoever asked: a refusal if the disk or the file is to blame. Not
+ * an invalid setting: the other broker may be about to stop, and trying again helps.
+ */
+export function refuseUnopened(path: string, error: unknown): unknown {
+  if (!isDiskError(error)) return error;
+  return new Refusal("Unavailable", whyNotOpened(path, error), { cause: error });
 }
 
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */

@@ -151,6 +151,20 @@ test("a file that is no store is refused in one line with what to do", async (t)
   assert.equal(await waiting(path), 0);
 });
 
+test("a file that is no store is refused in one line, also while its log looks like one", async (t) => {
+  const path = makeStore(t);
+  await fill(path, 200);
+  const database = new DatabaseSync(path);
+  database.exec("PRAGMA wal_autocheckpoint = 0; CREATE TABLE more (one); DROP TABLE more");
+  const log = readFileSync(`${path}-wal`);
+  database.close();
+  const size = statSync(path).size;
+  writeFileSync(path, Buffer.alloc(size, "this is no database"));
+  writeFileSync(`${path}-wal`, log);
+  writeSeal(path, "open");
+  await assert.rejects(open(path), refused(/is damaged: .*doctor --deep.*posthorn recover/));
+});
+
 test("a store that is in use is not recovered, and stays as it is", async (t) => {
   const path = makeStore(t);
   const store = openFront(await open(path));

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { Refusal, type RefusalCode } from "../../core/refusal.ts";
 import { makePrivateFolder } from "../private-files.ts";
-import type { SqliteOptions } from "./database.ts";
+import { refuseUnopened, type SqliteOptions } from "./database.ts";
 import { SqliteEngine } from "./engine.ts";
 import type { Engine } from "./front.ts";
 import { type PackedRound, packOps, packRound, unpackOps, unpackRound } from "./pack.ts";
@@ -118,8 +118,10 @@ function serve(port: NonNullable<typeof parentPort>): void {
     seal = new Seal(path);
     seal.set("open");
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    say({ kind: "refused", code: error.code, reason: error.message });
+    // A file whose log hides the damage at first is found out when its tables are read.
+    const refused = refuseUnopened(path, error);
+    if (!(refused instanceof Refusal)) throw refused;
+    say({ kind: "refused", code: refused.code, reason: refused.message });
     port.close();
     return;
   }
