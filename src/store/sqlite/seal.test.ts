@@ -142,6 +142,41 @@ test("a store that was cut short is refused with its size", async (t) => {
   await assert.rejects(open(path), refused(/is cut short: it has \d+ of \d+ bytes/));
 });
 
+test("a store that was cut short is refused, unless its log has what is missing", async (t) => {
+  const path = makeStore(t);
+  await fill(path, 200);
+  const whole = readFileSync(path);
+  const database = new DatabaseSync(path);
+  database.exec("PRAGMA wal_autocheckpoint = 0; UPDATE openings SET count = count + 1");
+  const small = readFileSync(`${path}-wal`);
+  database.exec("UPDATE events SET text = text || ' '; UPDATE deliveries SET attempts = 1");
+  const large = readFileSync(`${path}-wal`);
+  database.close();
+  const put = (log: Buffer, bytes: number) => {
+    writeFileSync(path, whole.subarray(0, bytes));
+    writeFileSync(`${path}-wal`, log);
+    writeSeal(path, "open");
+  };
+  put(small, whole.length / 2);
+  await assert.rejects(open(path), refused(/is cut short: it has \d+ of \d+ bytes/));
+  put(large, whole.length);
+  assert.equal(await waiting(path), 200, "all of it, with a log");
+  // The last page of all is one of those that were written again.
+  const bytes = lastUnwritten(large, whole.length);
+  assert.ok(bytes < whole.length);
+  put(large, bytes);
+  assert.equal(await waiting(path), 200);
+});
+
+/** How long a file must be so that its log has all that is missing. */
+function lastUnwritten(log: Buffer, bytes: number): number {
+  const pages = new Set<number>();
+  for (let at = 32; at < log.length; at += 24 + pageBytes) pages.add(log.readUInt32BE(at));
+  let left = bytes / pageBytes;
+  while (pages.has(left)) left -= 1;
+  return left * pageBytes;
+}
+
 test("a file that is no store is refused in one line with what to do", async (t) => {
   const path = makeStore(t);
   await fill(path, 1);

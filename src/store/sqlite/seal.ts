@@ -110,8 +110,12 @@ export function whyBroken(store: string): string | null {
   if (state === "open" && isLogGone && timeOf(store) < timeOf(pathOf(store))) {
     return `The log of the store, ${store}-wal, is missing, and it may have held the latest events.`;
   }
-  const expected = bytes === 0 ? 0 : bytesInHeader(store);
-  if (isLogGone && bytes < expected) {
+  const { expected, pageBytes } = bytes === 0 ? nothing : lengthInHeader(store);
+  if (bytes >= expected) return null;
+  // A crash may have left the last pages in the log alone.
+  const inLog = isLogGone ? new Set<number>() : pagesInLog(`${store}-wal`, pageBytes);
+  for (let page = Math.floor(bytes / pageBytes) + 1; page <= expected / pageBytes; page += 1) {
+    if (inLog.has(page)) continue;
     return `The store ${store} is cut short: it has ${bytes} of ${expected} bytes.`;
   }
   return null;
@@ -144,18 +148,47 @@ function timeOf(path: string): number {
   return statSync(path).mtimeMs;
 }
 
+const nothing = { expected: 0, pageBytes: 1 };
+
 /** The file's length by SQLite's own header; 0 if it does not say. */
-function bytesInHeader(path: string): number {
-  const header = Buffer.alloc(100);
+function lengthInHeader(path: string): { readonly expected: number; readonly pageBytes: number } {
+  const header = beginningOf(path, 100);
+  // The length is kept by SQLite only while these two counters are the same.
+  const isKnown = header.length === 100 && header.readUInt32BE(24) === header.readUInt32BE(92);
+  if (!isKnown || !header.toString("latin1").startsWith("SQLite format 3\0")) return nothing;
+  const size = header.readUInt16BE(16);
+  const pageBytes = size === 1 ? 65_536 : size;
+  return { expected: pageBytes * header.readUInt32BE(28), pageBytes };
+}
+
+/** The pages that a log brings, of those of its frames that belong to it. */
+function pagesInLog(path: string, pageBytes: number): ReadonlySet<number> {
+  const pages = new Set<number>();
+  const log = openSync(path, "r");
+  try {
+    const head = Buffer.alloc(logHeadBytes);
+    const frame = Buffer.alloc(frameHeadBytes);
+    if (readSync(log, head, 0, head.length, 0) < head.length) return pages;
+    const salt = head.subarray(16, 24);
+    for (let at = logHeadBytes; ; at += frameHeadBytes + pageBytes) {
+      if (readSync(log, frame, 0, frame.length, at) < frame.length) return pages;
+      if (!frame.subarray(8, 16).equals(salt)) return pages;
+      pages.add(frame.readUInt32BE(0));
+    }
+  } finally {
+    closeSync(log);
+  }
+}
+
+const logHeadBytes = 32;
+const frameHeadBytes = 24;
+
+function beginningOf(path: string, bytes: number): Buffer {
+  const text = Buffer.alloc(bytes);
   const file = openSync(path, "r");
   try {
-    if (readSync(file, header, 0, header.length, 0) < header.length) return 0;
+    return text.subarray(0, readSync(file, text, 0, bytes, 0));
   } finally {
     closeSync(file);
   }
-  // The length is kept by SQLite only while these two counters are the same.
-  const isKnown = header.readUInt32BE(24) === header.readUInt32BE(92);
-  if (!isKnown || !header.toString("latin1").startsWith("SQLite format 3\0")) return 0;
-  const pageBytes = header.readUInt16BE(16);
-  return (pageBytes === 1 ? 65_536 : pageBytes) * header.readUInt32BE(28);
 }
