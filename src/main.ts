@@ -90,6 +90,10 @@ async function obey(world: World): Promise<number> {
     case "recover":
     case "restore":
       return await (await import("./offline-commands.ts"))[asked](world, rest, Date.now());
+    case "openapi": {
+      const { describeApi } = await import("./offline-commands.ts");
+      return describeApi(world, rest, versionOf(world));
+    }
     case "--version":
     case "-v":
     case "version":

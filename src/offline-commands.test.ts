@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "./core/refusal.ts";
-import { takeForm } from "./offline-commands.ts";
+import { describeApi, takeForm } from "./offline-commands.ts";
 
 test("a terminal gets a table and a program JSON, unless it is said", () => {
   const rest = ["--data", "d"];
@@ -22,4 +22,20 @@ test("another form is refused with those there are", () => {
       (error) => error instanceof Refusal && words.test(error.message),
     );
   }
+});
+
+test("the API is described without a broker, for programs and for people", () => {
+  const written: string[] = [];
+  const world = {
+    ...{ env: {}, readFile: () => "" },
+    stdout: { isTTY: false, write: (text: string) => written.push(text) },
+  };
+  assert.equal(describeApi(world, [], "1.2.3"), 0);
+  const { openapi, info, paths } = JSON.parse(written.join(""));
+  assert.deepEqual([openapi, info.version], ["3.1.0", "1.2.3"]);
+  assert.ok("/api/v1/events/{id}/resend" in paths);
+  written.length = 0;
+  describeApi(world, ["-o", "table"], "1.2.3");
+  assert.match(written.join(""), /^POST {3}\/api\/v1\/events\/\{id\}\/resend\n {9}Send a kept/m);
+  assert.throws(() => describeApi(world, ["--all"], "1.2.3"), /there is no option "--all"/);
 });

@@ -1,8 +1,11 @@
 // The commands that need no running broker: doctor, which checks; restore, which replaces a store
-// with a backup; recover, which saves what can be read of a damaged one. main.ts runs them.
+// with a backup; recover, which saves what can be read of a damaged one; openapi, which describes
+// the API. main.ts runs them.
 
 import { join } from "node:path";
 import type { ConfigInput } from "./config/config.ts";
+import { openapi } from "./control/api/openapi.ts";
+import { type Operation, operations } from "./core/api/operations.ts";
 import type { Finding } from "./core/diagnosis.ts";
 import { Refusal } from "./core/refusal.ts";
 import { refuseName } from "./core/text/wording.ts";
@@ -48,6 +51,20 @@ export function restore(world: World, args: readonly string[], now: number): num
   const { former } = restoreStore({ from, folder, replaces, stamp: stampOf(now) });
   world.stdout.write(`restored ${from} into ${folder}\n`);
   if (former !== null) world.stdout.write(`the store that was there is kept as ${former}\n`);
+  return 0;
+}
+
+/** Refusal: InvalidSetting. */
+export function describeApi(world: World, args: readonly string[], version: string): number {
+  const { form, rest } = takeForm(args, world.stdout.isTTY === true);
+  const [extra] = rest;
+  if (extra !== undefined) throw refuseName({ what: "option", name: extra, known: ["--output"] });
+  if (form === "json") world.stdout.write(`${JSON.stringify(openapi(version), null, 2)}\n`);
+  else {
+    for (const { method, path, summary } of Object.values<Operation>(operations)) {
+      world.stdout.write(`${method.padEnd(6)} /api/v1${path}\n         ${summary}\n`);
+    }
+  }
   return 0;
 }
 

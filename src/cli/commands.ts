@@ -105,6 +105,18 @@ const processCommands: readonly Command[] = [
     load: byProcess,
   },
   {
+    words: "openapi",
+    about: "Print the description of the broker's own API (OpenAPI); needs no broker.",
+    options: {
+      output: { ...output, about: "json: the description; table: a line per operation." },
+    },
+    examples: ["posthorn openapi > openapi.json", "posthorn openapi -o table"],
+    prints: "text",
+    isLocal: true,
+    isOfProcess: true,
+    load: byProcess,
+  },
+  {
     words: "config doc",
     about: "Write the page about settings, as Markdown.",
     options: {},

@@ -36,7 +36,7 @@ test("every command and every noun has its page, which fits a terminal", () => {
 });
 
 /** Which take the settings of the broker, or are read by the process itself. */
-const ofProcess = ["serve", "doctor", "restore", "config list", "config doc"];
+const ofProcess = ["serve", "doctor", "restore", "config list", "config doc", "openapi"];
 
 test("no page offers an option that the process would refuse", () => {
   for (const name of ofProcess) {
