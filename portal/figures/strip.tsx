@@ -154,7 +154,7 @@ function Charts({
         say={sayRate}
         {...shared}
       />
-      <Chart title="Backlog" unit="events" series={backlog} say={sayShort} {...shared} />
+      <Chart title="Backlog" unit="events" series={backlog} say={sayShort} isWhole {...shared} />
     </>
   );
 }

@@ -2,7 +2,7 @@
 // broker, or an Azure resource by its id.
 
 import { useState } from "react";
-import type { InboxView, Page } from "../../src/core/api/views.ts";
+import type { InboxView, Page, TriedUrl } from "../../src/core/api/views.ts";
 import { idWords } from "../../src/core/azure/resource-id.ts";
 import { resourceForms } from "../../src/core/azure/resources.ts";
 import { apiPath, ask, useAsked } from "../api.ts";
@@ -11,7 +11,7 @@ import { ChoiceField, FieldRow, TextField, useOrder } from "../parts/form.tsx";
 import { Note, Refusal } from "../parts/page.tsx";
 import { Fold } from "../parts/steps.tsx";
 import { Code } from "../parts/texts.tsx";
-import { answerText, type CameAnswer, requestText, type SentRequest } from "../story/exchange.ts";
+import { answerText, requestText } from "../story/exchange.ts";
 import { sayLength } from "../words.ts";
 import { type Draft, type FieldsProps, inboxType, isWebHook } from "./draft.ts";
 
@@ -89,27 +89,19 @@ function InboxField({ draft, change }: FieldsProps) {
   );
 }
 
-interface Tested {
-  readonly verdict: "agreed" | "heard" | "failed";
-  readonly words: string;
-  readonly durationMs: number;
-  readonly request: SentRequest;
-  readonly answer: CameAnswer | null;
-}
-
 const intents = { agreed: "success", heard: "warning", failed: "error" } as const;
 
 /** The handshake, as the broker would make it, with what came back. */
 function TestNow({ draft }: { readonly draft: Draft }) {
   const styles = useStyles();
   const { refused, run } = useOrder();
-  const [tested, setTested] = useState<(Tested & { readonly url: string }) | null>(null);
+  const [tested, setTested] = useState<(TriedUrl & { readonly url: string }) | null>(null);
   const url = draft.endpointUrl.trim();
   const test = () =>
     void run(async () => {
       setTested(null);
       const deliverySchema = draft.deliverySchema || undefined;
-      const answer = await ask<Tested>("POST", apiPath(["test-url"]), { url, deliverySchema });
+      const answer = await ask<TriedUrl>("POST", apiPath(["try-url"]), { url, deliverySchema });
       setTested({ ...answer, url });
     });
   return (
@@ -127,7 +119,11 @@ function TestNow({ draft }: { readonly draft: Draft }) {
               {tested.words} ({sayLength(tested.durationMs)})
             </Note>
             <Fold title="What was said" summary="request and answer">
-              <Code text={requestText(tested.request)} what="the request" wraps />
+              <Code
+                text={requestText({ ...tested.request, url: tested.url })}
+                what="the request"
+                wraps
+              />
               {tested.answer !== null && (
                 <Code text={answerText(tested.answer)} what="the answer" wraps />
               )}

@@ -2,7 +2,7 @@
 // it is typed, with the types that were seen to choose from; and on an event that is pasted.
 
 import { useEffect, useState } from "react";
-import type { FilterVerdict, TopicView } from "../../src/core/api/views.ts";
+import type { FilterVerdict, Page, TopicView, TriedFilter } from "../../src/core/api/views.ts";
 import { apiPath, ask, useAsked } from "../api.ts";
 import { Button, makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { AddRegular } from "../icons/drawings.tsx";
@@ -103,16 +103,11 @@ export function Filters({ draft, change, topic }: FieldsProps & { readonly topic
   );
 }
 
-interface SeenType {
-  readonly type: string;
-  readonly count: number;
-}
-
 /** A click adds a type that the topic has had. */
 function SeenTypes({ draft, change, topic }: FieldsProps & { readonly topic: TopicView }) {
   const styles = useStyles();
   const path = apiPath(["topics", topic.name, "event-types"]);
-  const { value } = useAsked<{ readonly value: readonly SeenType[] }>(path);
+  const { value } = useAsked<Page<TriedFilter["types"][number]>>(path);
   const chosen = linesOf(draft.eventTypes);
   const rest = (value?.value ?? []).filter(({ type }) => !chosen.includes(type));
   if (rest.length === 0) return null;
@@ -133,21 +128,6 @@ function SeenTypes({ draft, change, topic }: FieldsProps & { readonly topic: Top
       ))}
     </section>
   );
-}
-
-interface TriedEvent {
-  readonly event: string;
-  readonly id: string;
-  readonly type: string;
-  readonly matches: boolean;
-  readonly clause: string | null;
-  readonly because: string | null;
-}
-
-interface TriedFilter {
-  readonly looked: number;
-  readonly matched: number;
-  readonly events: readonly TriedEvent[];
 }
 
 /** After the last key. */

@@ -2,7 +2,7 @@
 // events that cannot be delivered.
 
 import { useEffect, useRef } from "react";
-import type { Page, TopicView } from "../../src/core/api/views.ts";
+import type { DeadLetterStoreView, Page, TopicView } from "../../src/core/api/views.ts";
 import type { ChosenProfile } from "../../src/core/delivery/profile.ts";
 import { apiPath, useAsked } from "../api.ts";
 import { makeStyles, Text, tokens } from "../fluent.ts";
@@ -106,38 +106,18 @@ export function Schedule({
   );
 }
 
-/** A storage account or folder that the broker can write to. */
-interface Store {
-  readonly armId: string;
-  readonly name: string;
-  readonly kind?: "folder" | "azure";
-  readonly place?: string | null;
-  readonly containers?: readonly string[] | null;
-}
-
 const usualContainer = "dead-letters";
-
-/** Those that the broker knows; the names of accounts are topics' names, too. */
-function useStores(): readonly Store[] | undefined {
-  const stores = useAsked<{ readonly value: readonly Store[] }>(apiPath(["dead-letter-stores"]));
-  const isMissing = stores.refused !== null;
-  const topics = useAsked<Page<TopicView>>(isMissing ? apiPath(["topics"]) : null);
-  if (!isMissing) return stores.value?.value;
-  return topics.value?.value.filter(({ kind }) => kind === "storage").map(storeOf);
-}
-
-function storeOf({ armId, name }: TopicView): Store {
-  return { armId, name };
-}
 
 const other = "other";
 
 export function DeadLetters({ draft, change, isNew }: FieldsProps & { readonly isNew: boolean }) {
-  const stores = useStores();
+  const stores = useAsked<Page<DeadLetterStoreView>>(apiPath(["dead-letter-stores"])).value?.value;
   const { deadLetterId, deadLetterContainer } = draft;
   const chosen = stores?.find(({ armId }) => isSameId(armId, deadLetterId));
   const isOther = deadLetterId !== "" && stores !== undefined && chosen === undefined;
-  const offered = stores?.find(({ kind }) => kind === "folder");
+  // One that was configured is meant; the broker's own folder is always there.
+  const folders = stores?.filter(({ kind }) => kind === "folder");
+  const offered = folders?.find(({ name }) => name !== "local") ?? folders?.[0];
   const isOffered = useRef(false);
   useEffect(() => {
     // Once: who chooses none does not get it again.
@@ -197,10 +177,10 @@ function isSameId(one: string, another: string): boolean {
   return one.toLowerCase() === another.toLowerCase();
 }
 
-function containerOf({ containers }: Store): string {
-  return containers?.[0] ?? usualContainer;
+function containerOf({ containers }: DeadLetterStoreView): string {
+  return containers[0] ?? usualContainer;
 }
 
-function wordsOf({ name, kind, place }: Store): string {
-  return kind === "folder" ? `the folder ${place ?? name}` : `the storage account ${name}`;
+function wordsOf({ name, kind, folder }: DeadLetterStoreView): string {
+  return kind === "folder" ? `the folder ${folder ?? name}` : `the storage account ${name}`;
 }

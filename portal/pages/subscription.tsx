@@ -21,7 +21,16 @@ import { HandshakeCard } from "../subscription/handshake.tsx";
 import { SigningCard } from "../subscription/signing.tsx";
 import { sayCount, sayLength } from "../words.ts";
 
-const useStyles = makeStyles({ tabs: { marginBottom: tokens.spacingVerticalL, flexWrap: "wrap" } });
+const useStyles = makeStyles({
+  tabs: { marginBottom: tokens.spacingVerticalL, flexWrap: "wrap" },
+  cards: {
+    display: "grid",
+    gridTemplateColumns: "repeat(2, minmax(0, 1fr))",
+    columnGap: tokens.spacingHorizontalL,
+    alignItems: "start",
+    "@media (max-width: 1100px)": { gridTemplateColumns: "minmax(0, 1fr)" },
+  },
+});
 
 const tabs = [
   ["state", "State"],
@@ -133,6 +142,7 @@ function NextAttempt({ subscription }: { readonly subscription: SubscriptionView
 }
 
 function State({ subscription }: { readonly subscription: SubscriptionView }) {
+  const styles = useStyles();
   const { policy, health, topic, name } = subscription;
   const isAwaited = subscription.provisioningState === "AwaitingManualAction";
   return (
@@ -148,56 +158,58 @@ function State({ subscription }: { readonly subscription: SubscriptionView }) {
           <To to={subscriptionPath(subscription, "handshake")}>See its answer, and ask again</To>.
         </Note>
       )}
-      <Card title="Now">
-        <Facts
-          facts={[
-            ["State", <FlowBadge key="state" subscription={subscription} />],
-            ["Goes to", <Mono key="to">{subscription.destination.endpoint}</Mono>],
-            [
-              "Endpoint",
-              <span key="health">
-                <OwnHealth subscription={subscription} />{" "}
-                {subscription.isActive && health.words !== health.kind && (
-                  <Words>{health.words.replace(`${health.kind}: `, "")}</Words>
-                )}
-              </span>,
-            ],
-            [
-              "Waiting",
-              <To
-                key="waiting"
-                to={pathTo(["deliveries"], { topic, subscription: name, state: "waiting" })}
-              >
-                {sayCount(subscription.waiting)}
-              </To>,
-            ],
-            ["Oldest", <Age key="oldest" at={subscription.oldestAt} none="nothing waits" />],
-            ["Next attempt", <NextAttempt key="next" subscription={subscription} />],
-            ["Dead letters to be written", sayCount(subscription.waitingDeadLetters)],
-          ]}
-        />
-      </Card>
-      <Card title="Retry policy">
-        <Facts
-          facts={[
-            ["Profile", subscription.profile],
-            ["Maximum attempts", policy.maxDeliveryAttempts?.toString() ?? "without limit"],
-            ["Time to live", sayLength(policy.ttlMs)],
-            ["Timeout", sayLength(policy.waitMs)],
-            ["Undeliverable events", policy.deadLetters ? "dead-lettered" : "dropped"],
-            ["Delivered as", subscription.deliverySchema],
-          ]}
-        />
-        <Schedule
-          profile={subscription.profile}
-          draft={{
-            maxAttempts: policy.maxDeliveryAttempts?.toString() ?? "",
-            ttlMinutes: (policy.ttlMs / 60_000).toString(),
-            deadLetterId: policy.deadLetters ? "yes" : "",
-            endpointType: subscription.destination.kind,
-          }}
-        />
-      </Card>
+      <div className={styles.cards}>
+        <Card title="Now">
+          <Facts
+            facts={[
+              ["State", <FlowBadge key="state" subscription={subscription} />],
+              ["Goes to", <Mono key="to">{subscription.destination.endpoint}</Mono>],
+              [
+                "Endpoint",
+                <span key="health">
+                  <OwnHealth subscription={subscription} />{" "}
+                  {subscription.isActive && health.words !== health.kind && (
+                    <Words>{health.words.replace(`${health.kind}: `, "")}</Words>
+                  )}
+                </span>,
+              ],
+              [
+                "Waiting",
+                <To
+                  key="waiting"
+                  to={pathTo(["deliveries"], { topic, subscription: name, state: "waiting" })}
+                >
+                  {sayCount(subscription.waiting)}
+                </To>,
+              ],
+              ["Oldest", <Age key="oldest" at={subscription.oldestAt} none="nothing waits" />],
+              ["Next attempt", <NextAttempt key="next" subscription={subscription} />],
+              ["Dead letters to be written", sayCount(subscription.waitingDeadLetters)],
+            ]}
+          />
+        </Card>
+        <Card title="Retry policy">
+          <Facts
+            facts={[
+              ["Profile", subscription.profile],
+              ["Maximum attempts", policy.maxDeliveryAttempts?.toString() ?? "without limit"],
+              ["Time to live", sayLength(policy.ttlMs)],
+              ["Timeout", sayLength(policy.waitMs)],
+              ["Undeliverable events", policy.deadLetters ? "dead-lettered" : "dropped"],
+              ["Delivered as", subscription.deliverySchema],
+            ]}
+          />
+          <Schedule
+            profile={subscription.profile}
+            draft={{
+              maxAttempts: policy.maxDeliveryAttempts?.toString() ?? "",
+              ttlMinutes: (policy.ttlMs / 60_000).toString(),
+              deadLetterId: policy.deadLetters ? "yes" : "",
+              endpointType: subscription.destination.kind,
+            }}
+          />
+        </Card>
+      </div>
     </>
   );
 }

@@ -120,11 +120,11 @@ function columnsWith(
       isWideOnly: true,
       show: ({ kind }) => <Badge appearance="outline">{kindWords[kind]}</Badge>,
     },
-    { title: "Takes", width: "170px", isExtra: true, show: ({ inputSchema }) => inputSchema },
+    { title: "Takes", width: "150px", isExtra: true, show: ({ inputSchema }) => inputSchema },
     {
       title: "Profile",
-      width: "150px",
-      isWideOnly: true,
+      width: "130px",
+      isExtra: true,
       show: ({ profile, isOwnProfile }) => (isOwnProfile ? profile : `${profile} (broker's)`),
     },
     ...sparkColumns(own),
@@ -139,12 +139,6 @@ function columnsWith(
       width: "80px",
       align: "right",
       show: ({ waiting }) => sayShort(waiting),
-    },
-    {
-      title: "Managed by",
-      width: "90px",
-      isExtra: true,
-      show: ({ origin }) => (origin === "file" ? "the file" : "the API"),
     },
   ];
 }

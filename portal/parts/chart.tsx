@@ -88,6 +88,7 @@ export function Chart({
   series,
   say,
   most: mostGiven,
+  isWhole = false,
   pointedMs = null,
   onPoint,
   onSpan,
@@ -102,6 +103,8 @@ export function Chart({
   readonly say: (value: number) => string;
   /** The top of the scale; without it a round number above all values. */
   readonly most?: number;
+  /** Whether there are no halves of it. */
+  readonly isWhole?: boolean;
   /** Charts side by side point at the same instant. */
   readonly pointedMs?: number | null;
   readonly onPoint?: (atMs: number | null) => void;
@@ -113,11 +116,13 @@ export function Chart({
   const [place, width] = useWidth<HTMLElement>(280);
   const now = useNow(60_000);
   const [start, setStart] = useState<number | null>(null);
-  const ticks = useMemo(() => valueTicks(series, mostGiven), [series, mostGiven]);
+  const ticks = useMemo(() => valueTicks(series, mostGiven, isWhole), [series, mostGiven, isWhole]);
   const most = ticks.at(-1) ?? 1;
   const { fromMs, toMs } = span;
   const inner = Math.max(1, width - left - right);
-  const x = (ms: number) => left + ((ms - fromMs) / (toMs - fromMs)) * inner;
+  // A step may reach beyond the end, which is now.
+  const x = (ms: number) =>
+    left + ((Math.min(toMs, Math.max(fromMs, ms)) - fromMs) / (toMs - fromMs)) * inner;
   const y = (value: number) => top + (1 - value / most) * (height - top - bottom);
   const msAt = (event: PointerEvent<SVGSVGElement>) => {
     const box = event.currentTarget.getBoundingClientRect();

@@ -46,9 +46,14 @@ export function timeTicks(
 /** Zero, a middle and a top that does not jump with every point: 2, 4, 6 or 10 and zeros. */
 export function valueTicks(
   series: readonly { readonly values: readonly (number | null)[] }[],
-  given?: number,
+  given: number | undefined,
+  isWhole: boolean,
 ): readonly number[] {
-  const most = given ?? roundUp(Math.max(0, ...series.flatMap(({ values }) => known(values))));
+  // A scale of whole things has a middle that is whole, too.
+  const least = isWhole ? 2 : 0;
+  const most =
+    given ??
+    Math.max(least, roundUp(Math.max(0, ...series.flatMap(({ values }) => known(values)))));
   return [0, most / 2, most];
 }
 

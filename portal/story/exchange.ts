@@ -1,13 +1,13 @@
 // What was sent with an attempt and what came back, as the broker keeps it.
 
-export interface Exchanged {
+interface Exchanged {
   readonly headers: readonly { readonly name: string; readonly value: string }[];
-  readonly body: string;
+  readonly body: string | null;
 }
 
 export interface SentRequest extends Exchanged {
   readonly method: string;
-  readonly url: string;
+  readonly url?: string;
   readonly bytes?: number;
 }
 
@@ -20,20 +20,21 @@ function headerLines({ headers }: Exchanged): string {
 }
 
 export function requestText(request: SentRequest): string {
-  return `${request.method} ${request.url}\n${headerLines(request)}\n\n${pretty(request.body)}`;
+  const { method, url = "" } = request;
+  return `${method} ${url}\n${headerLines(request)}\n\n${pretty(request.body ?? "")}`;
 }
 
 export function answerText(answer: CameAnswer): string {
-  return `${answer.status}\n${headerLines(answer)}\n\n${pretty(answer.body)}`;
+  return `${answer.status}\n${headerLines(answer)}\n\n${pretty(answer.body ?? "")}`;
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The same request from a shell. */
-export function requestAsCurl({ method, url, headers, body }: SentRequest): string {
+export function requestAsCurl({ method, url = "", headers, body }: SentRequest): string {
   const own = headers.filter(({ name }) => !/^(host|content-length|connection)$/i.test(name));
   const lines = own.map(({ name, value }) => `-H ${quoted(`${name}: ${value}`)}`);
-  return [`curl -X ${method} ${quoted(url)}`, ...lines, `--data-binary ${quoted(body)}`].join(
+  return [`curl -X ${method} ${quoted(url)}`, ...lines, `--data-binary ${quoted(body ?? "")}`].join(
     " \\\n  ",
   );
 }

@@ -300,7 +300,8 @@ function Track({
       {isOpen && nextDueAt !== null && (
         <span
           className={styles.still}
-          style={{ left: left(Date.parse(nextDueAt) - since) }}
+          // What is due and held back is still to come.
+          style={{ left: left(Math.max(nowMs ?? 0, Date.parse(nextDueAt) - since)) }}
           title="next attempt"
         >
           <span className={mergeClasses(styles.shape, styles.next)} />

@@ -242,6 +242,51 @@ export function finish(browser: () => Browser): void {
     await changes.waitFor({ state: "detached" });
   });
 
+  test("an endpoint is tested while the form is filled", async (t) => {
+    const stage = await openStage(t, { handshake: "on" });
+    await stage.makeTopic("orders");
+    stage.receiver.answer = () => 418;
+    const page = await stage.visit(browser(), "/portal/subscriptions/new?topic=orders");
+    await page.getByRole("textbox", { name: "URL" }).fill(stage.receiver.url);
+    await page.getByRole("button", { name: "Test now" }).click();
+    await page.getByText("What was said").click();
+    await page.locator("pre").filter({ hasText: /^418/ }).waitFor();
+    assert.equal(stage.receiver.received.length, 1, "it was really asked");
+    await page.getByRole("textbox", { name: "URL" }).fill("http://127.0.0.1:1/other");
+    await page.getByText("What was said").waitFor({ state: "detached" });
+  });
+
+  test("a filter is tried on the latest events, and their types are offered", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.publish("orders", [
+      eventWith({ id: "paid", eventType: "Shop.Paid" }),
+      eventWith(),
+      eventWith(),
+    ]);
+    const page = await stage.visit(browser(), "/portal/subscriptions/new?topic=orders");
+    await sees(page, "3 of the last 3 events match.");
+    await page.getByRole("button", { name: /^Shop\.Paid/ }).click();
+    await sees(page, "1 of the last 3 events match.");
+    assert.equal(
+      await page.getByRole("textbox", { name: "Event types" }).inputValue(),
+      "Shop.Paid",
+    );
+    await sees(page, /includedEventTypes/);
+  });
+
+  test("dead letters go to a folder unless somebody wants them dropped", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    const page = await stage.visit(browser(), "/portal/subscriptions/new?topic=orders");
+    const fold = page.locator("details").filter({ hasText: "Dead letters" });
+    await fold.getByText(/^kept in letters/).waitFor();
+    await page.getByRole("combobox", { name: "Undeliverable events" }).click();
+    await page.getByRole("option", { name: "are dropped" }).click();
+    await fold.getByText(/an event is gone when its attempts are used up/).waitFor();
+    await fold.getByText("none: undeliverable events are dropped").waitFor();
+  });
+
   test("settings that are folded say how they are, and open at a fault", async (t) => {
     const stage = await openStage(t);
     await stage.makeTopic("orders");
