@@ -72,8 +72,18 @@ const tops = new Map<string, number>();
 let entriesMade = 0;
 let addressNow = location.href;
 
-export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
-  const target = withCarried(to);
+export function go(
+  to: string,
+  {
+    replace = false,
+    carries = true,
+  }: {
+    readonly replace?: boolean;
+    /** Whether the range of time goes along. */
+    readonly carries?: boolean;
+  } = {},
+): void {
+  const target = carries ? withCarried(to) : to;
   const isSamePage = new URL(target, location.origin).pathname === location.pathname;
   if (!isSamePage && !mayLeave()) return;
   isFollowed = true;

@@ -42,10 +42,9 @@ function change(query: URLSearchParams, changes: Readonly<Record<string, string 
   const next = new URLSearchParams(query);
   for (const name of ["range", "from", "to", "after"]) next.delete(name);
   for (const [name, value] of Object.entries(changes)) if (value) next.set(name, value);
-  // An empty one says that none is to be carried along.
   const search = next.toString();
-  history.replaceState(history.state, "", location.pathname);
-  go(`${location.pathname}${search === "" ? "" : `?${search}`}`, { replace: true });
+  const to = `${location.pathname}${search === "" ? "" : `?${search}`}`;
+  go(to, { replace: true, carries: false });
 }
 
 export function RangePicker({ anyWords }: { readonly anyWords?: string }) {

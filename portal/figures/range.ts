@@ -30,10 +30,16 @@ const usual = 60;
 const minuteMs = 60_000;
 
 export function rangeIn(query: URLSearchParams): Range {
-  const [from, to] = [query.get("from"), query.get("to")];
+  const from = instantIn(query.get("from"));
+  const to = instantIn(query.get("to"));
   if (from !== null || to !== null) return { minutes: null, from, to, isGiven: true };
   const found = ranges.find(([name]) => name === query.get("range"));
   return { minutes: found?.[1] ?? usual, from: null, to: null, isGiven: found !== undefined };
+}
+
+/** An address may be typed: what is no instant is no bound. */
+function instantIn(text: string | null): string | null {
+  return text === null || Number.isNaN(Date.parse(text)) ? null : text;
 }
 
 export function useRange(): Range {
@@ -48,13 +54,14 @@ export function useSpan({ minutes, from, to }: Range): Span {
   return { fromMs, toMs: Math.max(toMs, fromMs + minuteMs) };
 }
 
-/** For a list: nothing where no range is given. `from` moves with the clock. */
+/** For a list: nothing where no range is given. `from` moves with the clock, by minutes. */
 export function boundsOf({ minutes, from, to, isGiven }: Range): {
   readonly from: string | null;
   readonly to: string | null;
 } {
   if (!isGiven || minutes === null) return { from, to };
-  return { from: new Date(brokerNow() - minutes * minuteMs).toISOString(), to: null };
+  const nowMs = Math.floor(brokerNow() / minuteMs) * minuteMs;
+  return { from: new Date(nowMs - minutes * minuteMs).toISOString(), to: null };
 }
 
 export function sayRange({ minutes, from, to }: Range, now: number): string {

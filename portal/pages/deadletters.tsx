@@ -13,6 +13,7 @@ import type { PageProps } from "../app.tsx";
 import { RedriveList, useRedriveEnd } from "../deadletters/progress.tsx";
 import { Reading } from "../deadletters/reading.tsx";
 import { RedriveDialog } from "../deadletters/redrive.tsx";
+import { boundsOf, rangeIn } from "../figures/range.ts";
 import { FigureStrip } from "../figures/strip.tsx";
 import { Button, Checkbox, makeStyles, tokens } from "../fluent.ts";
 import { useTick } from "../live.ts";
@@ -47,11 +48,11 @@ const filterNames = [
   "reason",
   "outcome",
   "type",
-  "from",
-  "to",
 ] as const;
 
-export type LetterFilter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
+export type LetterFilter = Readonly<
+  Partial<Record<(typeof filterNames)[number] | "from" | "to", string>>
+>;
 
 const pageSize = 50;
 
@@ -63,11 +64,11 @@ const manyEveryMs = 60_000;
 export function DeadLettersPage({ query }: PageProps) {
   const [isMany, setMany] = useState(false);
   const tick = useTick(["ended", "redrive"], isMany ? manyEveryMs : fewEveryMs);
+  const { from, to } = boundsOf(rangeIn(query));
   const filter: LetterFilter = Object.fromEntries(
-    filterNames.flatMap((name) => {
-      const value = query.get(name);
-      return value === null ? [] : [[name, value]];
-    }),
+    [...filterNames.map((name) => [name, query.get(name)]), ["from", from], ["to", to]].filter(
+      ([, value]) => value !== null,
+    ),
   );
   const after = query.get("after");
   const groups = useAsked<DeadLetterGroup[]>(apiPath(["dead-letters", "groups"], filter), tick);
@@ -112,7 +113,9 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   return isFiltered ? (
     <Empty
       title="No dead letter matches"
-      actions={<Button onClick={() => go("/portal/dead-letters")}>Show all</Button>}
+      actions={
+        <Button onClick={() => go("/portal/dead-letters", { carries: false })}>Show all</Button>
+      }
     />
   ) : (
     <Empty title="No dead letters">
@@ -266,7 +269,9 @@ function Letters({
       title="Letters"
       actions={
         <div className={styles.bar}>
-          {isFiltered && <Button onClick={() => go("/portal/dead-letters")}>Show all</Button>}
+          {isFiltered && (
+            <Button onClick={() => go("/portal/dead-letters", { carries: false })}>Show all</Button>
+          )}
           <Button appearance="primary" onClick={() => setRedriving(true)}>
             {chosen.size > 0
               ? `Send ${sayMany(chosen.size, "letter")} again…`

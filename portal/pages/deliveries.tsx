@@ -201,8 +201,7 @@ function None({
 
 /** Without words and without a range, which otherwise goes along. */
 function leave(): void {
-  history.replaceState(history.state, "", location.pathname);
-  go("/portal/deliveries");
+  go("/portal/deliveries", { carries: false });
 }
 
 const quick = [

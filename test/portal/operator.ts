@@ -171,6 +171,28 @@ export function operator(browser: () => Browser): void {
     assert.match(stage.receiver.received.at(-1)?.body ?? "", /"amount": ?8/);
   });
 
+  test("a list sends only what has changed", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    for (const name of ["billing", "shipping", "audit"]) await stage.subscribe("orders", name);
+    const page = await stage.visit(browser(), "/portal/topics");
+    const changed = page.waitForResponse(async (answer) => {
+      if (!answer.url().includes("/subscriptions?since=")) return false;
+      return (await answer.json()).value.length > 0;
+    });
+    await page.goto(`${stage.url}/portal/subscriptions`);
+    const table = page.getByRole("table", { name: "Subscriptions" });
+    await table.getByText("shipping").waitFor();
+    await stage.ask("POST", "/api/v1/topics/orders/subscriptions/audit/pause");
+    await table.getByText("paused").waitFor();
+    const { value, isWhole } = await (await changed).json();
+    assert.deepEqual(
+      [isWhole, value.map(({ name }: { name: string }) => name)],
+      [false, ["audit"]],
+    );
+    assert.equal(await table.getByRole("row").count(), 4, "the others are still there");
+  });
+
   test("why has it not arrived: at most 2 clicks", async (t) => {
     const stage = await openStage(t);
     await fill(stage);
