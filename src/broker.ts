@@ -9,6 +9,7 @@ import { recoverStories } from "./control/recover-stories.ts";
 import { logUnusedSettings } from "./control/unused-settings.ts";
 import type { Route } from "./core/request.ts";
 import { publishLimits } from "./core/schema/limits.ts";
+import { shownTarget } from "./core/text/connection-string.ts";
 import { isHostName } from "./core/text/setting-kinds.ts";
 import { type Ending, type Outside, openEnvironment, type RealEnvironment } from "./environment.ts";
 import { greet } from "./greeting.ts";
@@ -153,7 +154,8 @@ async function welcome(
   for (const key of config.idleKeys) log.fact("warn", "setting.idle", { ...key });
   logUnusedSettings(rooms.catalog(), config.profile, log);
   await rooms.resume({ baseUrl });
-  const { dataFolder: data, store, profile, clock, auth } = config;
+  const { dataFolder: data, profile, clock, auth } = config;
+  const store = shownTarget(config.store);
   const portal = await control.link(baseUrl);
   const started = { ...doors, data, store, profile, clock, auth, portal };
   const topics = rooms.catalog().topics.length;

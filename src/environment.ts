@@ -49,6 +49,7 @@ import {
   openFigures,
   openStore,
 } from "./stores.ts";
+import { openWaitingRoom } from "./waiting-room.ts";
 import type { Environment } from "./wiring.ts";
 
 /** What the process passes in. */
@@ -120,6 +121,7 @@ export async function openEnvironment(
   if (open !== undefined) {
     log.fact("warn", "data.openToOthers", { folder: open, remedy: `chmod -R go= ${open}` });
   }
+  const ids = realIds();
   const meter = openMeter();
   const version = versionOf();
   const telemetry = stack.adopt(
@@ -129,7 +131,10 @@ export async function openEnvironment(
   const vitals = stack.adopt(openProcessFacts({ version }), (open) => open.close());
   const { tally, counted } = openTotals(meter);
   const store = stack.adopt(
-    await openStore(config, { clock, activity, meter, ...outside }),
+    await openStore(config, {
+      ...{ clock, activity, meter, log, ids, ...outside },
+      onAwait: () => openWaitingRoom(config, { log, ids }),
+    }),
     (open) => open.close(),
   );
   if (virtual !== null) await resumeClock(virtual, store, log);
@@ -141,7 +146,6 @@ export async function openEnvironment(
     ...{ catalog: hands.catalog, every: startBeat },
   });
   stack.defer(() => figures.close());
-  const ids = realIds();
   const azure = withLocalAccount(parseAzure(config), config);
   const ownUrl = { http: null };
   const ways = openSinks(config, { clock, activity, ids, azure, ownUrl }, hands);

@@ -20,7 +20,8 @@ export interface Greeting {
 /** At most fifteen lines. */
 export function greet(started: Greeting): string {
   const { http, https, ca, data, store, profile, portal } = started;
-  const where = store === "memory" ? "in memory, until it stops" : `in ${data}`;
+  const where =
+    store === "memory" ? "in memory, until it stops" : `in ${store === "sqlite" ? data : store}`;
   const fate = store === "memory" ? "lost" : "kept";
   const base = http ?? https ?? "";
   const failures = started.logsFailures

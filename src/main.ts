@@ -20,6 +20,7 @@ import { type Config, type ConfigInput, listConfig, parseConfig } from "./config
 import { configurationDoc, helpText } from "./config/manual.ts";
 import { settingList } from "./config/settings.ts";
 import { Refusal } from "./core/refusal.ts";
+import { isTarget } from "./core/text/connection-string.ts";
 import { refuseName } from "./core/text/wording.ts";
 import { takeForm } from "./offline-commands.ts";
 import { seededChance } from "./runtime/chance.ts";
@@ -160,12 +161,18 @@ async function serve(world: World, config: Config): Promise<number> {
     } else if (signal !== "SIGINT" || now - firstAt > echoMsMax) world.exit(1);
   });
   try {
-    const broker = await world.open(config, {
+    const opening = world.open(config, {
       stdout: world.stdout,
       startedAt: Date.now(),
       env: world.env,
       onCrash: ended.resolve,
     });
+    // Nobody waits for a database any longer than he likes.
+    if (isTarget(config.store)) {
+      const first = await Promise.race([opening, ended.promise]);
+      if (first === null) world.exit(0);
+    }
+    const broker = await opening;
     const crash = await ended.promise;
     // Without its store a broker could only wait; a restart fixes it.
     if (crash !== null) throw crash;

@@ -24,6 +24,7 @@ import { isFromThisMachine } from "./core/access/foreign-page.ts";
 import type { Counts } from "./core/api/views.ts";
 import type { RequestHead, Route } from "./core/request.ts";
 import { baseUrlOf } from "./core/request.ts";
+import { shownTarget } from "./core/text/connection-string.ts";
 import { isLoopback } from "./core/text/setting-kinds.ts";
 import { moduleRoutes } from "./edge/routes.ts";
 import type { RealEnvironment } from "./environment.ts";
@@ -163,14 +164,14 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
       broker: store.ownership.broker,
     },
     ...{ clock, log, chronicle, figures, retention: retentionOf(config), ...lettersOf(site) },
-    ...{ profile, defaults, store: config.store, clockKind: config.clock },
+    ...{ profile, defaults, store: shownTarget(config.store), clockKind: config.clock },
     ...{ makeKey, every: startBeat, startedAt: clock.now(), version: versionOf() },
     link: (request) => linkOf(door, baseUrlOf(request)),
     sums: () => countsOf(environment.tally()),
     endpoints: endpointsOf(site),
     ...{ broker: store.ownership.broker, peers: store.peers },
     self: () => ({ ...site.self, version: versionOf() }),
-    disk: () => (config.store === "memory" ? null : roomOnDisk(config.dataFolder)),
+    disk: () => (config.store !== "sqlite" ? null : roomOnDisk(config.dataFolder)),
     storeFailure: () => environment.storeFailure?.() ?? null,
     stoppedDispatchers: rooms.stoppedDispatchers,
     ask: environment.ask,

@@ -4,8 +4,10 @@
 import { join, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
 import type { Figures } from "./core/figures/figures.ts";
-import type { Activity, Clock, Log, Meter, WholeStore } from "./core/ports.ts";
+import type { Activity, Clock, Ids, Log, Meter, WholeStore } from "./core/ports.ts";
+import { Refusal } from "./core/refusal.ts";
 import type { Chronicle } from "./core/story/chronicle.ts";
+import { isTarget, parseTarget } from "./core/text/connection-string.ts";
 import { retentionOf } from "./room-options.ts";
 import { type BackupFolder, openBackups } from "./runtime/backups.ts";
 import { startWatch } from "./runtime/clock/real.ts";
@@ -13,6 +15,7 @@ import { watchEventLoop } from "./runtime/event-loop.ts";
 import { MemoryFigures } from "./store/figures/memory.ts";
 import { openFigureThread } from "./store/figures/thread.ts";
 import { MemoryStore } from "./store/memory.ts";
+import { passwordOf } from "./store/postgres/password.ts";
 import { storeFile } from "./store/sqlite/backup.ts";
 import { type Engine, FrontStore } from "./store/sqlite/front.ts";
 import { openThread } from "./store/sqlite/thread.ts";
@@ -37,15 +40,20 @@ export type OpenStore = WholeStore & {
   close(): Promise<void>;
 };
 
-export async function openStore(
-  config: Config,
-  deps: {
-    readonly clock: Clock;
-    readonly activity: Activity;
-    readonly meter: Meter;
-    readonly onCrash: (error: Error) => void;
-  },
-): Promise<OpenStore> {
+export interface StoreDeps {
+  readonly clock: Clock;
+  readonly activity: Activity;
+  readonly meter: Meter;
+  readonly log: Log;
+  readonly ids: Ids;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly onCrash: (error: Error) => void;
+  /** A database is waited for: called once. The answer is called when it is there. */
+  readonly onAwait?: () => Promise<() => Promise<void>>;
+}
+
+/** Refusal: InvalidSetting, naming the setting. */
+export async function openStore(config: Config, deps: StoreDeps): Promise<OpenStore> {
   if (config.store === "memory") {
     return Object.assign(new MemoryStore(), {
       backups: null,
@@ -53,6 +61,7 @@ export async function openStore(
       close: async () => {},
     });
   }
+  if (isTarget(config.store)) return await openCluster(config, deps);
   const path = join(config.dataFolder, storeFile);
   const thread = await openThread({ path, onCrash: deps.onCrash });
   const folder = resolve(config.dataFolder, "backups");
@@ -68,6 +77,36 @@ export async function openStore(
     retryAfterMs,
   });
   return Object.assign(front, { backups });
+}
+
+/** The store of many brokers. Refusal: InvalidSetting. */
+async function openCluster(
+  config: Config,
+  { clock, log, env, ids, onAwait }: StoreDeps,
+): Promise<OpenStore> {
+  const { openPostgresStore } = await import("./store/postgres/open.ts");
+  const target = parseTarget(config.store, passwordOf(config, env));
+  if (typeof target === "string") throw new Refusal("InvalidSetting", `store: ${target}`);
+  const { storeLeaseMs: leaseMs } = config;
+  const { turn } = watchEventLoop();
+  const store = await openPostgresStore({
+    ...{ target, clock, log, turn, gatherMs, broker: ids.next() },
+    elapsed: startWatchMs(),
+    connectionsMax: config.storeConnections,
+    isNotifying: config.storeNotify,
+    isUnsafeFine: config.storeUnsafe,
+    rhythm: { leaseMs, beatMs: leaseMs / 4, marginMs: leaseMs / 6 },
+    waitingCharsMax: config.publishQueueBytesMax,
+    waitMsMax: config.publishWaitMaxMs,
+    ...(onAwait !== undefined && { onAwait }),
+  });
+  return Object.assign(store, { backups: null });
+}
+
+/** Milliseconds since now. */
+function startWatchMs(): () => number {
+  const seconds = startWatch();
+  return () => seconds() * 1_000;
 }
 
 /** The same engine, with the duration and size of each round measured. */

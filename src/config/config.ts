@@ -6,6 +6,7 @@
 // collected, so that values can be listed although a broker would not start.
 
 import { Refusal } from "../core/refusal.ts";
+import { isTarget } from "../core/text/connection-string.ts";
 import { isLoopback } from "../core/text/setting-kinds.ts";
 import { refuseName, refuseValue } from "../core/text/wording.ts";
 import {
@@ -277,6 +278,9 @@ export function parseValue(
   }
 }
 
+/** A shorter lease would end between two heartbeats of a busy broker. */
+const leaseMsMin = 3_000;
+
 /** Combinations that are invalid although each value is valid. */
 function contradictionsIn(config: Config): Refusal[] {
   const refusals: Refusal[] = [];
@@ -305,6 +309,15 @@ function contradictionsIn(config: Config): Refusal[] {
   if (config.healthWaitMaxMs < config.healthFirstWaitMs) {
     refuse("health-wait-max must be at least as long as health-first-wait, and is shorter");
   }
+  if (isTarget(config.store) && config.clock === "virtual") {
+    refuse("clock must be real where store is a database, which has its own, and is virtual");
+  }
+  if (config.storePassword !== null && config.storePasswordFile !== null) {
+    refuse("store-password must be left out where store-password-file is given");
+  }
+  if (config.storeLeaseMs < leaseMsMin) {
+    refuse("store-lease must be at least PT3S, and is shorter");
+  }
   if (config.clock === "real" && config.clockStartAt !== null) {
     refuse("clock must be virtual where clock-start is set, and is real");
   }
@@ -312,12 +325,13 @@ function contradictionsIn(config: Config): Refusal[] {
 }
 
 export function showValue(
-  { isSecret, isList }: Setting<unknown>,
+  { isSecret, isList, show = (text) => text }: Setting<unknown>,
   found: Found | undefined,
 ): string | null {
   if (found === undefined) return null;
   if (isSecret) return "********";
-  return textOf(found.value, isList) ?? JSON.stringify(found.value) ?? null;
+  const text = textOf(found.value, isList) ?? JSON.stringify(found.value) ?? null;
+  return text === null ? null : show(text);
 }
 
 /** A number in a file is the same as its digits; null for what is not text. */

@@ -16,6 +16,8 @@ export interface Setting<T> {
   readonly about: string;
   /** Never shown. */
   readonly isSecret: boolean;
+  /** How it is shown, where a part of it is a secret. */
+  readonly show?: (text: string) => string;
   /** May be given several times. */
   readonly isList: boolean;
   /** Where it may be given besides the environment. */

@@ -6,6 +6,7 @@
 
 import { batchRanges } from "../core/delivery/batch.ts";
 import { profileNames } from "../core/delivery/profile.ts";
+import { shownTarget, storePlace } from "../core/text/connection-string.ts";
 import {
   address,
   duration,
@@ -74,10 +75,68 @@ export const settings = {
   }),
   store: setting({
     name: "store",
-    kind: oneOf(["sqlite", "memory"]),
+    kind: storePlace(),
     default: "sqlite",
-    example: "memory",
-    about: "Where events are kept. With `memory` they are lost when the broker stops.",
+    example: "postgres://posthorn@db1,db2/posthorn",
+    about:
+      "Where events are kept. With `memory` they are lost when the broker stops. All brokers with " +
+      "the same database are one cluster (docs/cluster.md); the data folder then holds only what " +
+      "is this broker's own.",
+    show: shownTarget,
+  }),
+  storePassword: setting({
+    name: "store-password",
+    kind: text("a password", /^[^\0]+$/),
+    default: null,
+    example: "correct-horse",
+    about:
+      "The password of the database's user, unless it is in `store`. Without it that of " +
+      "`store-password-file`, or of the environment (`PGPASSWORD`). As an option it can be seen " +
+      "in the list of processes.",
+    isSecret: true,
+  }),
+  storePasswordFile: setting({
+    name: "store-password-file",
+    kind: path(),
+    default: null,
+    example: "/run/secrets/database",
+    about: "A file with that password.",
+  }),
+  storeConnections: setting({
+    name: "store-connections",
+    kind: wholeNumber({ min: 3, max: 100 }),
+    default: "6",
+    example: "10",
+    about:
+      "Connections of this broker to the database: one for heartbeats, one for notices, the others " +
+      "for events.",
+  }),
+  storeNotify: setting({
+    name: "store-notify",
+    kind: onOrOff(),
+    default: "on",
+    example: "off",
+    about:
+      "Whether brokers of a cluster tell each other of new events with LISTEN and NOTIFY. `off`, for " +
+      "databases without them: they look twice a second.",
+  }),
+  storeLeaseMs: setting({
+    name: "store-lease",
+    kind: duration("PT1M"),
+    default: "PT6S",
+    example: "PT10S",
+    about:
+      "How long a broker of a cluster counts as alive after its last heartbeat, of which there are " +
+      "four in that time. The same for all brokers.",
+  }),
+  storeUnsafe: setting({
+    name: "store-unsafe",
+    kind: onOrOff(),
+    default: "off",
+    example: "on",
+    about:
+      "With `on`, a database that may lose what was answered with 200 is accepted: one with `fsync`, " +
+      "`full_page_writes` or `synchronous_commit` off.",
   }),
   profile: setting({
     name: "profile",

@@ -16,9 +16,14 @@ import {
   judgeReach,
   judgeStore,
 } from "../core/diagnosis.ts";
+import { isTarget, parseTarget } from "../core/text/connection-string.ts";
 import type { Address } from "../core/text/setting-kinds.ts";
 import { readKept } from "../runtime/access/kept-file.ts";
 import { openToOthers } from "../runtime/access/open-to-others.ts";
+import { realClock } from "../runtime/clock/real.ts";
+import { oneLine } from "../store/postgres/database.ts";
+import { examineServer, refusalOf } from "../store/postgres/open.ts";
+import { passwordOf } from "../store/postgres/password.ts";
 import { lookAtStore, storeFile } from "../store/sqlite/backup.ts";
 import {
   askBroker,
@@ -53,7 +58,7 @@ export async function examine(
     ...judgeClock(now, broker === null ? null : Date.parse(broker.overview.now)),
     ...(await portFindings(config, broker !== null)),
     ...certificateFindings(config),
-    ...storeFindings(config, broker, isDeep),
+    ...(await storeFindings(config, broker, isDeep, input.env)),
     ...(broker === null ? [notRunning] : await endpointFindings(broker.endpoints)),
     ...(await accountFindings(parseAzure(config).storageAccounts)),
     ...judgeProfile(config.profile),
@@ -125,11 +130,14 @@ function certificateFindings({ https, tlsCertFile, dataFolder }: Config): readon
   return [{ check: "certificate", state: "fine", found, advice: null }];
 }
 
-function storeFindings(
-  { store, dataFolder }: Config,
+async function storeFindings(
+  config: Config,
   broker: Seen | null,
   isDeep: boolean,
-): readonly Finding[] {
+  env: ConfigInput["env"],
+): Promise<readonly Finding[]> {
+  const { store, dataFolder } = config;
+  if (isTarget(store)) return await databaseFindings(config, env);
   if (store === "memory") {
     const found = "events are kept in memory and are lost when the broker stops";
     return [{ check: "store", state: "warning", found, advice: "Leave out --store memory." }];
@@ -143,6 +151,26 @@ function storeFindings(
   const facts = lookAtStore(join(dataFolder, storeFile), isDeep);
   if (facts !== null) return [judgeStore(facts)];
   return [{ check: "store", state: "fine", found: "none yet, or in use", advice: null }];
+}
+
+/** What the database's settings mean for an event that was accepted. */
+async function databaseFindings(
+  config: Config,
+  env: ConfigInput["env"],
+): Promise<readonly Finding[]> {
+  const target = parseTarget(config.store, passwordOf(config, env));
+  if (typeof target === "string") return [];
+  try {
+    const findings = await examineServer({ target, clock: realClock() });
+    return findings.map((finding) => ({
+      ...finding,
+      state: finding.state === "unsafe" ? "problem" : finding.state,
+    }));
+  } catch (error) {
+    const found = refusalOf(error, target)?.message ?? `it cannot be reached: ${oneLine(error)}`;
+    const advice = "See store and store-password in posthorn config list.";
+    return [{ check: "database", state: "problem", found, advice }];
+  }
 }
 
 async function endpointFindings(endpoints: readonly EndpointView[]): Promise<readonly Finding[]> {

@@ -26,6 +26,7 @@ const KNOWS_ROOMS = [
   "src/wiring.ts",
   "src/main.ts",
   "src/stores.ts",
+  "src/waiting-room.ts",
   "src/room-options.ts",
   "src/testing/",
   "src/offline-commands.ts",

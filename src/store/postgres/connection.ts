@@ -167,7 +167,7 @@ async function connect<T>(
   }
 }
 
-class ReadOnlyError extends Error {
+export class ReadOnlyError extends Error {
   constructor(host: string) {
     super(`the server at ${host} takes no writes: it is a standby, or its default is read-only`);
   }
