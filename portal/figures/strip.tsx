@@ -4,6 +4,7 @@
 import { useMemo, useState } from "react";
 import type { FigureChart, FigureSeries } from "../../src/core/api/views.ts";
 import { makeStyles, tokens } from "../fluent.ts";
+import { brokerNow } from "../live.ts";
 import { Chart, type Series, type Span } from "../parts/chart.tsx";
 import { Card, Refusal } from "../parts/page.tsx";
 import { go, pathTo } from "../route.ts";
@@ -186,8 +187,13 @@ function seriesOf(figures: FigureChart, own: FigureSeries | undefined) {
   const most = Math.max(0, ...[...published, ...delivered, ...failed].map((each) => each ?? 0));
   const isSlow = (most / stepMs) * 1_000 < 1;
   const perMs = isSlow ? 60_000 : 1_000;
+  // The last step has only begun: its rate is that of the time it has had, if that was enough.
+  const lastMs = Math.min(stepMs, brokerNow() - firstMs - (published.length - 1) * stepMs);
   const rateOf = (values: readonly (number | null)[]) =>
-    values.map((value) => (value === null ? null : (value / stepMs) * perMs));
+    values.map((value, index) => {
+      const ms = index === values.length - 1 ? lastMs : stepMs;
+      return value === null || ms < stepMs / 4 ? null : (value / ms) * perMs;
+    });
   const rate: Series[] = [
     {
       // Of a subscription or an endpoint it is what matched.

@@ -159,7 +159,10 @@ export function Chart({
                 strokeDasharray={dash}
               />
             </svg>
-            {name} <span className={styles.value}>{sayOr(values[shown], say)}</span>
+            {name}{" "}
+            <span className={styles.value}>
+              {sayOr(values[shown] ?? (pointedMs === null ? values[shown - 1] : null), say)}
+            </span>
           </li>
         ))}
         {pointedMs !== null && shownMs !== undefined && (
@@ -246,7 +249,7 @@ function sayOr(value: number | null | undefined, say: (value: number) => string)
   return value === null || value === undefined ? "–" : say(value);
 }
 
-/** The point nearest to the pointer; without one, the latest. */
+/** The point nearest to the pointer; without one the latest, which may have only begun. */
 function indexAt(at: readonly number[], pointedMs: number | null): number {
   const last = at.length - 1;
   const first = at[0];
