@@ -1,8 +1,8 @@
 // One test inbox: its address, how it answers, and requests as they come, with headers and body.
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { InboxRequestView, InboxView } from "../../src/core/api/views.ts";
-import { apiPath, ask, useAsked } from "../api.ts";
+import { type Asked, apiPath, ask, useRead } from "../api.ts";
 import type { PageProps } from "../app.tsx";
 import { Badge, Button, makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
@@ -74,8 +74,7 @@ interface InboxPageView {
 
 export function InboxPage({ names }: PageProps) {
   const name = names.inbox ?? "";
-  const tick = useTick(["inbox", "overview"], 500);
-  const asked = useAsked<InboxPageView>(apiPath(["inboxes", name]), tick);
+  const { asked, forget } = useRequests(name);
   const inbox = asked.value?.inbox;
   return (
     <>
@@ -91,7 +90,7 @@ export function InboxPage({ names }: PageProps) {
             </>
           )
         }
-        actions={inbox !== undefined && <Steering inbox={inbox} again={asked.again} />}
+        actions={inbox !== undefined && <Steering inbox={inbox} again={forget} />}
       />
       <Answer asked={asked} what="a test inbox">
         {(view) => (
@@ -103,6 +102,37 @@ export function InboxPage({ names }: PageProps) {
       </Answer>
     </>
   );
+}
+
+/** As many as the broker keeps. */
+const keptMax = 100;
+
+/** Requests have bodies, so only those are asked for that are not here yet. */
+function useRequests(name: string): {
+  readonly asked: Asked<InboxPageView>;
+  readonly forget: () => void;
+} {
+  const held = useRef<readonly InboxRequestView[]>([]);
+  const asked = useRead<InboxPageView>(
+    name,
+    useTick(["inbox", "catalog"], 500),
+    async (hold, signal) => {
+      const read = (after?: number) =>
+        ask<InboxPageView>("GET", apiPath(["inboxes", name], { after }), undefined, signal);
+      const last = held.current[0]?.number ?? 0;
+      const answer = await read(last);
+      // Numbers begin anew with the broker, and when it is emptied elsewhere.
+      const isAnew = answer.inbox.received < last;
+      const { inbox, requests } = isAnew ? await read() : answer;
+      held.current = [...requests, ...(isAnew ? [] : held.current)].slice(0, keptMax);
+      hold({ inbox, requests: held.current });
+    },
+  );
+  const forget = () => {
+    held.current = [];
+    asked.again();
+  };
+  return { asked, forget };
 }
 
 function Steering({ inbox, again }: { readonly inbox: InboxView; readonly again: () => void }) {

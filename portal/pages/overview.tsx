@@ -12,7 +12,6 @@ import { Card, PageHead, Refusal, Wait } from "../parts/page.tsx";
 import { Tail } from "../parts/tail.tsx";
 import { Age } from "../parts/texts.tsx";
 import { ProblemCards } from "../problems/cards.tsx";
-import { useProblems } from "../problems/problems.ts";
 import { eventPath, go } from "../route.ts";
 import { sayCount, sayRate, sayShort } from "../words.ts";
 
@@ -91,10 +90,9 @@ export function OverviewPage() {
         }
       />
       {overview.subscriptions === 0 && <Welcome />}
-      <ProblemCards />
+      <ProblemCards none={overview.subscriptions > 0 && <NothingWrong />} />
       {(overview.subscriptions > 0 || overview.counts.published > 0) && (
         <>
-          <NothingWrong />
           <Now overview={overview} />
           <FigureStrip />
           <Tail shownMax={12} more={<To to="/portal/deliveries">All deliveries</To>} />
@@ -159,11 +157,8 @@ function Welcome() {
   );
 }
 
-/** Said only when it is known. */
 function NothingWrong() {
   const styles = useStyles();
-  const { value } = useProblems();
-  if (value === undefined || value.value.length > 0) return null;
   return (
     <div className={styles.fine} role="status">
       <CheckmarkCircleFilled className={styles.tick} /> Nothing is wrong.

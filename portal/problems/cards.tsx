@@ -1,7 +1,7 @@
 // What is wrong, first: one card for each problem, with what the endpoint answered, since when,
 // what waits, and the buttons that help. Five are shown; equal ones are one card already.
 
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { ProblemView } from "../../src/core/api/views.ts";
 import { Badge, Button, makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
@@ -80,10 +80,13 @@ const useStyles = makeStyles({
 export function ProblemCards({
   kinds,
   concerns,
+  none = null,
 }: {
   /** Only these; default: all. */
   readonly kinds?: readonly ProblemKind[];
   readonly concerns?: (member: ProblemMember) => boolean;
+  /** Shown once it is known that there is none. */
+  readonly none?: ReactNode;
 }) {
   const styles = useStyles();
   const { value, again } = useProblems();
@@ -93,7 +96,8 @@ export function ProblemCards({
       (kinds === undefined || kinds.includes(kind)) &&
       (concerns === undefined || members.some(concerns)),
   );
-  if (problems.length === 0) return null;
+  if (value === undefined) return null;
+  if (problems.length === 0) return none;
   const shown = isWhole ? problems : problems.slice(0, shownMax);
   return (
     <section aria-label="Problems">
