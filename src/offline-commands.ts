@@ -85,7 +85,7 @@ function wordsOf({ why, former, saved, torn, lost }: Recovery, folder: string): 
   const rows = Object.entries(saved).map(([table, count]) => `${count} ${table}`);
   return [
     `the store was damaged: ${why}`,
-    `saved: ${rows.join(", ")}`,
+    ...(rows.length === 0 ? [] : [`saved: ${rows.join(", ")}`]),
     `not all could be read of: ${torn.length === 0 ? "nothing" : torn.join(", ")}`,
     `deliveries whose event could not be read: ${lost}`,
     `the damaged store is kept as ${former}`,

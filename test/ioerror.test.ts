@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
-import { statSync } from "node:fs";
 import { test } from "node:test";
 import { SqliteEngine } from "../src/store/sqlite/engine.ts";
 import { openInline } from "../src/store/sqlite/thread.ts";
@@ -34,7 +33,8 @@ test("a store outlives an I/O error and loses nothing", { skip: whyNot() }, asyn
     };
     for (let count = 0; count < 20; count++) await accept(`before-${count}`);
 
-    limitFiles(child, String(statSync(`${folder.file}-wal`).size + 2000));
+    // Neither the log nor the journal can be written to any more.
+    limitFiles(child, "8");
     for (let count = 0; count < 5; count++) {
       assert.deepEqual(await publish(`during-${count}`), { kind: "refused", code: "Unavailable" });
     }

@@ -8,8 +8,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
 import { realClock } from "../../src/runtime/clock/real.ts";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { SqliteEngine } from "../../src/store/sqlite/engine.ts";
 import type { Engine, FrontStore } from "../../src/store/sqlite/front.ts";
+import { openMemoryJournal } from "../../src/store/sqlite/journal.ts";
 import { openInline, openThread } from "../../src/store/sqlite/thread.ts";
 import { openFront } from "./fixture.ts";
 import type { Harness } from "./store.ts";
@@ -36,7 +38,10 @@ export class Folder {
 
   /** How many rows a table has, seen through a copy, because the store itself is locked. */
   rows(table: string): number {
-    const database = new DatabaseSync(this.copy());
+    const path = this.copy();
+    // What is in the journal alone is taken into the file.
+    new SqliteEngine({ path }).close();
+    const database = new DatabaseSync(path);
     const row = database.prepare(`SELECT count(*) AS count FROM ${table}`).get();
     database.close();
     return row?.count as number;
@@ -50,6 +55,26 @@ export class Folder {
 export async function openInMemory(): Promise<Harness> {
   const store = openFront(openInline(new SqliteEngine({ path: ":memory:" })));
   return { store, close: () => store.close() };
+}
+
+/** With a journal of a few kilobytes, so that rounds are committed now and then. */
+export async function openOnMemoryJournal(): Promise<Harness> {
+  const database = openDatabase({ path: ":memory:" });
+  const journal = openMemoryJournal();
+  const options = { path: ":memory:", journal, journalBytesMax: 4_096 };
+  let lives = 0;
+  const open = () => {
+    const engine = openInline(new SqliteEngine(options, database));
+    const life = ++lives;
+    // A life that has ended by a crash does nothing more.
+    const run: Engine["run"] = async (ops) => {
+      if (life === lives) return await engine.run(ops);
+      throw new Error("crashed");
+    };
+    return openFront({ run, close: async () => {} });
+  };
+  const store = open();
+  return { store, reopen: async () => open(), close: async () => database.close() };
 }
 
 export async function openOnFile(): Promise<Harness> {

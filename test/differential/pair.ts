@@ -17,6 +17,7 @@ import { LiveCatalog } from "../../src/core/routing/live-catalog.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
 import { MemoryStore } from "../../src/store/memory.ts";
 import { SqliteEngine } from "../../src/store/sqlite/engine.ts";
+import { openMemoryJournal } from "../../src/store/sqlite/journal.ts";
 import { openInline } from "../../src/store/sqlite/thread.ts";
 import {
   countsOf,
@@ -111,7 +112,8 @@ export type Other = WholeStore & {
 };
 
 export function openEmbedded(): Other {
-  return openFront(openInline(new SqliteEngine({ path: ":memory:" })));
+  const options = { path: ":memory:", journal: openMemoryJournal(), journalBytesMax: 4_000 };
+  return openFront(openInline(new SqliteEngine(options)));
 }
 
 export class Pair {

@@ -21,9 +21,9 @@ import type { Subscription, SubscriptionId } from "../../src/core/subscription.t
 import { MemoryStore } from "../../src/store/memory.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { SqliteEngine } from "../../src/store/sqlite/engine.ts";
-import { FrontStore } from "../../src/store/sqlite/front.ts";
+import { type Engine, FrontStore } from "../../src/store/sqlite/front.ts";
+import { openMemoryJournal } from "../../src/store/sqlite/journal.ts";
 import type { Op, OpResult, Round } from "../../src/store/sqlite/round.ts";
-import { openInline } from "../../src/store/sqlite/thread.ts";
 import type { Everything, Life } from "./broker-life.ts";
 import { Dice } from "./dice.ts";
 import { DiskWeather, FaultyDiskCalls } from "./disk-faults.ts";
@@ -231,11 +231,17 @@ class MemoryDisk implements Disk {
   }
 }
 
+/** Of a few events, so that rounds are committed now and then. */
+const journalBytesMax = 6_000;
+
 class SqliteDisk implements Disk {
   readonly bare: Everything;
   readonly #options: DiskOptions;
   readonly #trouble: DiskWeather;
   readonly #database: DatabaseSync;
+  readonly #journal = openMemoryJournal();
+  /** Of the present life: what an earlier one has not committed is undone, and repeated by it. */
+  #engine: SqliteEngine;
   #isFull = false;
   #calls: FaultyDiskCalls | null = null;
 
@@ -243,14 +249,17 @@ class SqliteDisk implements Disk {
     this.#options = options;
     this.#trouble = new DiskWeather({ ...options, weather: options.weather.disk });
     this.#database = openDatabase({ path: ":memory:" });
-    this.bare = this.#front(options.clock, openInline(this.#engine()), 0);
+    this.#engine = this.#openEngine();
+    const run = async (ops: readonly Op[]) => this.#engine.run(ops);
+    this.bare = this.#front(options.clock, { run, close: async () => {} }, 0);
   }
 
   open(life: Life): OpenStore {
     const { clock, dice, weather } = this.#options;
     const calls = new FaultyDiskCalls({ weather: this.#trouble, clock, dice });
     this.#calls = calls;
-    const engine = this.#engine();
+    const engine = this.#openEngine();
+    this.#engine = engine;
     const run = async (ops: readonly Op[]) => this.#run(engine, life, ops);
     const failAll = async (reason: string, ops: readonly Op[]): Promise<Round> => ({
       ...noRound,
@@ -280,17 +289,19 @@ class SqliteDisk implements Disk {
   }
 
   async leftovers(): Promise<readonly string[]> {
+    this.#engine.commit();
     return ["deliveries", "events", "removals", "retired"].flatMap((table) => {
       const row = this.#database.prepare(`SELECT count(*) AS count FROM ${table}`).get();
       return row?.count === 0 ? [] : [`${row?.count} ${table}`];
     });
   }
 
-  #engine(): SqliteEngine {
-    return new SqliteEngine({ path: ":memory:" }, this.#database);
+  #openEngine(): SqliteEngine {
+    const options = { path: ":memory:", journal: this.#journal, journalBytesMax };
+    return new SqliteEngine(options, this.#database);
   }
 
-  #front(clock: Clock, engine: ReturnType<typeof openInline>, gatherMs: number): FrontStore {
+  #front(clock: Clock, engine: Engine, gatherMs: number): FrontStore {
     const { waitingCharsMax } = this.#options.weather.disk;
     const activity = { begin: () => () => {} };
     return new FrontStore({ engine, activity, clock, gatherMs, waitingCharsMax, retryAfterMs });

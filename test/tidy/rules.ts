@@ -154,7 +154,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:url": ["src/egress/deadletter/folder-writer.ts"],
   "node:util": ["src/main.ts", "src/runtime/", "src/cli/"],
   "node:worker_threads": ["src/store/", "src/egress/deadletter/letter-thread.ts"],
-  "node:zlib": ["src/ingress/", "src/runtime/http/compress.ts"],
+  "node:zlib": ["src/ingress/", "src/runtime/http/compress.ts", "src/store/sqlite/journal.ts"],
 };
 
 /** What the portal is made of, in the browser; only its build knows Node and the bundler. */

@@ -1,11 +1,6 @@
-// Copies the embedded store while it is in use, and restores it from a copy.
+// Restores the embedded store from a copy (copy.ts), and looks whether a store is whole.
 //
-// The copy is made by SQLite itself, a few pages at a time. Pages that change meanwhile are
-// updated: when it is done, it is the complete store as of that moment. Only then does it get its
-// name. Rounds are run between two steps and never during one: SQLite refuses a step while a
-// transaction is open, and Node reports a first step that was refused as "not an error".
-//
-// Restoring is for a stopped broker. The previous store is kept beside it. After a crash in the
+// Both are for a stopped broker. The previous store is kept beside it. After a crash in the
 // middle there is one store or the other under the store's name, never none or a part.
 
 import {
@@ -20,38 +15,17 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
-import { backup, DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import type { StoreFacts } from "../../core/diagnosis.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { makePrivateFile, makePrivateFolder } from "../private-files.ts";
 import { isDamage } from "./database.ts";
+import { SqliteEngine } from "./engine.ts";
+import { hasJournal, journalPath, readJournal } from "./journal.ts";
 import { migrations } from "./schema.ts";
-import { hasLog, whyBroken, writeSeal } from "./seal.ts";
-
-/** Two megabytes at a time: rounds wait for no more than that. */
-const pagesPerStep = 512;
+import { hasLog, readSeal, whyBroken, writeSeal } from "./seal.ts";
 
 export const storeFile = "store.db";
-
-/**
- * Only within `betweenSteps` may the database be written to until the copy is made; when it throws,
- * there is no copy.
- */
-export async function copyStore(
-  database: DatabaseSync,
-  path: string,
-  betweenSteps: () => void,
-): Promise<void> {
-  const draft = `${path}.part`;
-  rmSync(draft, { force: true });
-  makePrivateFile(draft);
-  try {
-    await backup(database, draft, { rate: pagesPerStep, progress: betweenSteps });
-    renameSync(draft, path);
-  } finally {
-    rmSync(draft, { force: true });
-  }
-}
 
 /**
  * Replaces the store of a data folder with a copy. Returns the path of the previous store; null:
@@ -106,8 +80,10 @@ export function lookAtStore(path: string, isDeep = false): StoreFacts | null {
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK");
     const check = isDeep ? "integrity_check" : "quick_check";
-    const verdict = String(only(database, `PRAGMA ${check}`));
+    const found = String(only(database, `PRAGMA ${check}`));
     const version = Number(only(database, "PRAGMA user_version"));
+    const torn = found === "ok" ? journalDamage(path, database) : null;
+    const verdict = torn === null ? found : `the journal is damaged: ${torn}`;
     return { path, verdict, version, versionKnown };
   } catch (error) {
     const verdict = error instanceof Error ? error.message : String(error);
@@ -115,6 +91,13 @@ export function lookAtStore(path: string, isDeep = false): StoreFacts | null {
   } finally {
     database.close();
   }
+}
+
+/** Of a store whose file is whole; null: none. */
+export function journalDamage(path: string, database: DatabaseSync): string | null {
+  const isThere = "SELECT count(*) FROM sqlite_schema WHERE name = 'journal'";
+  if (only(database, isThere) !== 1) return null;
+  return readJournal(path, Number(only(database, "SELECT epoch FROM journal"))).damage;
 }
 
 /** Refusal: InvalidSetting. */
@@ -146,20 +129,30 @@ function refuseCopy(path: string, cause?: unknown): Refusal {
 }
 
 /**
- * Also moves what a crash has left in the store's log into its file: it must not get into another
- * store. A damaged store keeps its log for itself, under a name of its own. Refusal:
+ * Also takes what a crash has left in the store's log and in its journal into its file: it must not
+ * get into another store. A damaged store keeps both for itself, under names of its own. Refusal:
  * InvalidSetting.
  */
 function checkUnused(path: string, former: string): void {
+  const damage = whyDamaged(path);
+  if (damage === null && readSeal(path) === "journal" && hasJournal(path)) {
+    new SqliteEngine({ path }).close();
+    writeSeal(path, "closed");
+  }
+  if (damage !== null && hasLog(path)) renameSync(`${path}-wal`, `${former}-wal`);
+  if (damage !== null && hasJournal(path)) renameSync(journalPath(path), journalPath(former));
+  rmSync(journalPath(path), { force: true });
+}
+
+/** Refusal: InvalidSetting, while a broker uses it. */
+function whyDamaged(path: string): string | null {
   const database = new DatabaseSync(path);
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK");
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    return journalDamage(path, database);
   } catch (error) {
-    if (isDamage(error)) {
-      if (hasLog(path)) renameSync(`${path}-wal`, `${former}-wal`);
-      return;
-    }
+    if (isDamage(error)) return String(error);
     if (!(error instanceof Error && /locked/.test(error.message))) throw error;
     throw new Refusal("InvalidSetting", `${path} is in use; stop the broker first`, {
       cause: error,

@@ -1,6 +1,9 @@
 // The three operations of the embedded store, append, claim and settle, within the engine's round
-// (engine.ts). Leases are in memory (leases.ts), deliveries and events are rows; on failure the
-// engine undoes both together.
+// (engine.ts). Leases are in memory (leases.ts), and so are events that came a moment ago
+// (fresh.ts); deliveries and events are rows otherwise. On failure the engine undoes all of it
+// together.
+//
+// In a fast round new events stay in memory; in any other they become rows at once.
 
 import type { Event } from "../../core/event.ts";
 import type {
@@ -9,13 +12,16 @@ import type {
   Instant,
   Queue,
   Routed,
+  Seen,
   Settlement,
   Want,
 } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
-import type { Leases, QueueLeases } from "./leases.ts";
+import type { AddEvents, Fresh, FreshEvent } from "./fresh.ts";
+import type { EntryWriter, JournalEntry } from "./journal-record.ts";
+import { isBefore, type Leases, type QueueLeases, type QueuePosition } from "./leases.ts";
 import type { QueueCounts } from "./queue-counts.ts";
-import { type Push, stageNumber, stageOf } from "./round.ts";
+import { type Op, type Push, stageNumber, stageOf } from "./round.ts";
 import { deliveryOf } from "./row.ts";
 import type { SqlRow, Statements } from "./statements.ts";
 
@@ -24,6 +30,8 @@ export interface QueueDeps {
   readonly statements: Statements;
   readonly leases: Leases;
   readonly counts: QueueCounts;
+  readonly fresh: Fresh;
+  readonly addEvents: AddEvents;
   readonly tell: Tell;
 }
 
@@ -37,7 +45,12 @@ export class Deliveries {
   readonly #statements: Statements;
   readonly #leases: Leases;
   readonly #counts: QueueCounts;
+  readonly #fresh: Fresh;
+  readonly #addEvents: AddEvents;
   readonly #tell: Tell;
+  /** Where the journal's record of this round is made; null: it has none. */
+  #entries: EntryWriter | null = null;
+  #isFast = false;
   #eventsMade: number;
   #leasesMade: number;
 
@@ -46,6 +59,8 @@ export class Deliveries {
     this.#statements = deps.statements;
     this.#leases = deps.leases;
     this.#counts = deps.counts;
+    this.#fresh = deps.fresh;
+    this.#addEvents = deps.addEvents;
     this.#tell = deps.tell;
     this.#eventsMade = from;
     this.#leasesMade = from;
@@ -62,42 +77,41 @@ export class Deliveries {
     return this.#leasesMade;
   }
 
+  /** A round begins. */
+  begin(entries: EntryWriter | null, isFast: boolean): void {
+    this.#entries = entries;
+    this.#isFast = isFast;
+  }
+
   append(routed: readonly Routed[], now: Instant, op: number): number[] {
     const numbers: number[] = [];
+    const added: FreshEvent[] = [];
     const woken = new Set<SubscriptionId>();
     for (const [index, { event, to }] of routed.entries()) {
       const number = ++this.#eventsMade;
       numbers.push(number);
-      let isKept = false;
-      for (const subscription of to) {
-        const line = this.#leases.pair(subscription)?.[0];
-        if (line === undefined) continue;
-        this.#statements.addDelivery.run(number, subscription, now, event.publishedAt);
-        this.#counts.add({ subscription, stage: "deliver" }, 1);
-        line.free({ dueAt: now, event: number });
-        isKept = true;
-        const push = this.#push(line, { op, index, event: number, subscription }, event, now);
-        if (push === null) woken.add(subscription);
-        else this.#tell.push(push);
+      const kept = to.filter((subscription) => this.#leases.pair(subscription)?.[0] !== undefined);
+      if (kept.length === 0) continue;
+      if (kept.length > 1 && new Set(kept).size < kept.length) {
+        throw new Error("UNIQUE: an event is routed to a subscription twice.");
       }
-      if (isKept) {
-        const { systemId, topic, publishedAt, schema, dataVersion, text, envelope, trace, hops } =
-          event;
-        this.#statements.addEvent.run(
-          number,
-          systemId,
-          topic,
-          publishedAt,
-          schema,
-          dataVersion,
-          text,
-          envelope,
-          trace?.parent ?? null,
-          trace?.state ?? null,
-          hops,
-        );
+      const fresh = { number, event, dueAt: now, to: kept };
+      added.push(fresh);
+      this.#entries?.appended(number, event, now, kept);
+      if (this.#isFast) this.#fresh.add(fresh);
+      for (const subscription of kept) {
+        const line = this.#leases.pair(subscription)?.[0] as QueueLeases;
+        this.#counts.add({ subscription, stage: "deliver" }, 1);
+        if (!this.#isFast) line.free({ dueAt: now, event: number });
+        const push = this.#push(line, { op, index, event: number, subscription }, event, now);
+        if (push !== null) this.#tell.push(push);
+        else {
+          if (this.#isFast) this.#fresh.free(fresh, subscription);
+          woken.add(subscription);
+        }
       }
     }
+    if (!this.#isFast) this.#addEvents(added);
     for (const subscription of woken) this.#tell.wake({ subscription, stage: "deliver" }, now);
     return numbers;
   }
@@ -124,11 +138,14 @@ export class Deliveries {
     const deliveries: Delivery[] = [];
     let chars = 0;
     let isCaughtUp = true;
-    for (const row of this.#candidates(queue, line, want)) {
-      const number = row.event as number;
+    const isFull = (size: number) =>
+      deliveries.length >= want.max || (chars > 0 && chars + size > want.charsMax);
+    for (const { fresh, row } of this.#candidates(queue, line, want)) {
+      const number = fresh?.number ?? (row?.event as number);
       if (!line.isHeld(number, want.now)) {
-        const size = (row.text as string).length;
-        if (deliveries.length >= want.max || (chars > 0 && chars + size > want.charsMax)) {
+        const seen = row === null ? seenOf(fresh, queue.subscription) : deliveryOf(row);
+        const size = seen.event.text.length;
+        if (isFull(size)) {
           isCaughtUp = false;
           break;
         }
@@ -136,11 +153,10 @@ export class Deliveries {
         const lease = ++this.#leasesMade;
         const leasedUntil = want.now + want.leaseMs;
         line.hold(number, { lease, until: leasedUntil });
-        deliveries.push({ ...deliveryOf(row), lease, leasedUntil });
+        deliveries.push({ ...seen, lease, leasedUntil });
       }
-      if (want.sinceBefore === undefined) {
-        line.frontier = { dueAt: row.due_at as number, event: number };
-      }
+      if (row === null) this.#fresh.take(fresh, queue.subscription);
+      else if (want.sinceBefore === undefined) line.frontier = placeOf(row);
     }
     line.standing = null;
     if (isCaughtUp && want.sinceBefore === undefined) {
@@ -161,9 +177,33 @@ export class Deliveries {
     }
   }
 
-  #candidates(queue: Queue, line: QueueLeases, want: Want): Iterable<SqlRow> {
+  /** What is due, rows and fresh ones, in order. */
+  *#candidates(queue: Queue, line: QueueLeases, want: Want): Iterable<Candidate> {
+    if (want.max === 0) return;
+    const rows = this.#rows(queue, line, want)[Symbol.iterator]();
+    try {
+      let row = rows.next();
+      for (const fresh of this.#freeOf(queue)) {
+        const { number: event, dueAt } = fresh;
+        if (dueAt > want.now) break;
+        for (; !row.done && isBefore(placeOf(row.value), { dueAt, event }); row = rows.next()) {
+          yield { row: row.value, fresh: null };
+        }
+        yield { row: null, fresh };
+      }
+      for (; !row.done; row = rows.next()) yield { row: row.value, fresh: null };
+    } finally {
+      rows.return?.();
+    }
+  }
+
+  /** Fresh deliveries without a lease, the earliest first. */
+  #freeOf({ subscription, stage }: Queue): Iterable<FreshEvent> {
+    return stage === "deliver" ? this.#fresh.freeOf(subscription) : [];
+  }
+
+  #rows(queue: Queue, line: QueueLeases, want: Want): Iterable<SqlRow> {
     const stage = stageNumber[queue.stage];
-    if (want.max === 0) return [];
     if (want.sinceBefore !== undefined) {
       return this.#statements.dueAndOld.all({
         subscription: queue.subscription,
@@ -194,9 +234,13 @@ export class Deliveries {
     }) as Iterable<SqlRow>;
   }
 
-  /** The first row without a lease, or the end of the first lease. */
+  /** The first delivery without a lease, or the end of the first lease. */
   #nextDueAt(queue: Queue, line: QueueLeases): Instant | null {
     let next = line.earliestEnd();
+    for (const { dueAt } of this.#freeOf(queue)) {
+      if (next === null || dueAt < next) next = dueAt;
+      break;
+    }
     for (const place of this.#places(queue, line)) {
       if (line.held.has(place.event as number)) continue;
       const dueAt = place.due_at as number;
@@ -230,27 +274,73 @@ export class Deliveries {
     return true;
   }
 
+  /**
+   * Fresh events that this round cannot handle as such: what is put back, and what is held by a
+   * lease that has ended.
+   */
+  *notAsFresh(ops: readonly Op[]): Iterable<number> {
+    for (const op of ops) {
+      if (op.kind === "settle") {
+        for (const { kind, delivery } of op.settlements) if (kind !== "gone") yield delivery.event;
+      } else if (op.kind === "claim" && op.queue.stage === "deliver") {
+        const { subscription } = op.queue;
+        for (const [event, { until }] of this.#leases.find(op.queue)?.held ?? []) {
+          const isOver = until <= op.want.now;
+          if (isOver && this.#fresh.find(event, subscription) !== undefined) yield event;
+        }
+      }
+    }
+  }
+
+  /** Fresh ones have become rows. */
+  spilled(events: readonly FreshEvent[]): void {
+    for (const { number: event, dueAt, to } of events) {
+      for (const subscription of to) this.#leases.pair(subscription)?.[0]?.free({ dueAt, event });
+    }
+  }
+
+  /** Does again what the journal says was done, into the store's file. */
+  repeat(entry: JournalEntry): void {
+    if (entry.kind === "settled") {
+      this.#apply(entry.settlement, stageNumber[entry.stage]);
+      return;
+    }
+    const { number, event, now } = entry;
+    const to = entry.to.filter((id) => this.#leases.pair(id)?.[0] !== undefined);
+    if (to.length === 0 || this.#statements.hasEvent.get(number) !== undefined) return;
+    this.#addEvents([{ number, event, dueAt: now, to }]);
+    for (const subscription of to) this.#counts.add({ subscription, stage: "deliver" }, 1);
+  }
+
   #apply(settlement: Settlement, stage: number): void {
     const { event, subscription } = settlement.delivery;
     const queue = { subscription, stage: stageOf(stage) };
+    this.#entries?.settled(settlement, queue.stage);
     switch (settlement.kind) {
-      case "gone":
-        this.#statements.removeDelivery.run(event, subscription);
+      case "gone": {
+        const fresh = this.#fresh.find(event, subscription);
+        if (fresh !== undefined) {
+          this.#fresh.remove(fresh, subscription);
+          this.#counts.add(queue, -1);
+          return;
+        }
+        if (this.#statements.removeDelivery.run(event, subscription).changes === 0) return;
         this.#statements.removeEvent.run(event, event);
         this.#counts.add(queue, -1);
         if (this.#leases.pair(subscription)?.[0] === undefined) {
           this.#statements.forgetRetired.run(subscription);
         }
         return;
+      }
       case "back": {
         // The lease is over but it was the latest: an older one may not count again.
         const row = this.#statements.putFence.get(settlement.lease, event, subscription);
-        this.#free(queue, { dueAt: row?.due_at as number, event });
+        if (row !== undefined) this.#free(queue, { dueAt: row.due_at as number, event });
         return;
       }
       case "due": {
         const { at, since, attempts, last, reason, lease } = settlement;
-        this.#statements.putBack.run(
+        const { changes } = this.#statements.putBack.run(
           stageNumber[settlement.stage],
           at,
           since,
@@ -264,6 +354,7 @@ export class Deliveries {
           event,
           subscription,
         );
+        if (changes === 0) return;
         if (settlement.stage !== queue.stage) {
           this.#counts.add(queue, -1);
           this.#counts.add({ subscription, stage: settlement.stage }, 1);
@@ -280,4 +371,26 @@ export class Deliveries {
     this.#leases.find(queue)?.free(place);
     this.#tell.wake(queue, place.dueAt);
   }
+}
+
+/** What a claim may lease: a row, which may be held, or a fresh delivery without a lease. */
+type Candidate =
+  | { readonly row: SqlRow; readonly fresh: null }
+  | { readonly row: null; readonly fresh: FreshEvent };
+
+function placeOf(row: SqlRow): QueuePosition {
+  return { dueAt: row.due_at as number, event: row.event as number };
+}
+
+function seenOf({ number, event, dueAt }: FreshEvent, subscription: SubscriptionId): Seen {
+  return {
+    id: { event: number, subscription },
+    stage: "deliver",
+    dueAt,
+    attempts: 0,
+    since: event.publishedAt,
+    last: null,
+    reason: null,
+    event,
+  };
 }

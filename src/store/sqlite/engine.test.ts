@@ -4,7 +4,12 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { Folder, openInMemory, openOnFile } from "../../../test/contract/embedded.ts";
+import {
+  Folder,
+  openInMemory,
+  openOnFile,
+  openOnMemoryJournal,
+} from "../../../test/contract/embedded.ts";
 import {
   openFront,
   queueOf,
@@ -24,6 +29,7 @@ import { prepare } from "./statements.ts";
 import { openInline } from "./thread.ts";
 
 storeContract("the embedded store in memory", openInMemory);
+storeContract("the embedded store in memory with a journal", openOnMemoryJournal);
 storeContract("the embedded store on a file", openOnFile);
 
 test("a file that another engine has open is refused in words", () => {

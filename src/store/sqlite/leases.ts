@@ -57,6 +57,10 @@ export class QueueLeases {
     if (this.frontier !== null && !isBefore(this.frontier, place)) this.frontier = null;
   }
 
+  lookEverywhere(): void {
+    this.frontier = null;
+  }
+
   /** Ends leases: what is held until now or before can be claimed again. */
   lookBack(now: Instant): void {
     for (const hold of this.held.values()) {
@@ -112,7 +116,7 @@ export class QueueLeases {
   }
 }
 
-function isBefore(a: QueuePosition, b: QueuePosition): boolean {
+export function isBefore(a: QueuePosition, b: QueuePosition): boolean {
   return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.event < b.event);
 }
 
@@ -150,6 +154,11 @@ export class Leases {
 
   find(queue: Queue): QueueLeases | undefined {
     return this.#pairs.get(queue.subscription)?.[queue.stage === "deliver" ? 0 : 1];
+  }
+
+  /** Rows may be anywhere. */
+  lookEverywhere(): void {
+    for (const pair of this.#pairs.values()) for (const line of pair) line?.lookEverywhere();
   }
 
   /** Called before a lease changes. */

@@ -5,11 +5,13 @@
 // What is saved is consistent: a delivery without its event is left out, because there is nothing
 // to send, and so is an event without deliveries. Numbers continue above every number ever used.
 
-import { existsSync, linkSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Refusal } from "../../core/refusal.ts";
+import { journalDamage } from "./backup.ts";
 import { isDiskError, openDatabase } from "./database.ts";
-import { numbersPerOpening } from "./engine.ts";
+import { numbersPerOpening, SqliteEngine } from "./engine.ts";
+import { hasJournal, journalPath } from "./journal.ts";
 import { hasLog, isEmpty, readSeal, removeSeal, whyBroken, writeSeal } from "./seal.ts";
 
 export interface Recovery {
@@ -36,11 +38,13 @@ const tables: Readonly<Record<string, readonly string[]>> = {
   retired: ["id"],
   events: ["number"],
   deliveries: ["event", "subscription"],
+  journal: ["rowid"],
   notes: ["kind", "key"],
   redriven: ["number"],
 };
 
 const rowsPerStep = 500;
+const journalWords = "the journal is damaged: ";
 
 /** `stamp` names the old store. Refusal: InvalidSetting, while a broker uses the store. */
 export function recoverStore(path: string, stamp: string): Recovery {
@@ -53,8 +57,14 @@ export function recoverStore(path: string, stamp: string): Recovery {
   if (found === "ok") {
     // What is missing is lost; the rest is complete. If there is nothing, a new store begins.
     if (isEmpty(path)) removeSeal(path);
-    else writeSeal(path, "closed");
+    else takeJournalIn(path);
     return { ...nothing, why: missing };
+  }
+  if (found.startsWith(journalWords)) {
+    const former = `${journalPath(path)}.damaged-${stamp}`;
+    copyFileSync(journalPath(path), former);
+    takeJournalIn(path);
+    return { ...nothing, why: found, former, torn: ["journal"] };
   }
   const draft = `${path}.part`;
   for (const ending of ["", "-wal", "-shm"]) rmSync(`${draft}${ending}`, { force: true });
@@ -73,8 +83,14 @@ export function recoverStore(path: string, stamp: string): Recovery {
   linkSync(path, former);
   if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${former}-wal`);
   renameSync(draft, path);
-  writeSeal(path, "closed");
+  takeJournalIn(path);
   return { ...rest, why: found, former };
+}
+
+/** As much of it as can be read; then the store is closed in good order. */
+function takeJournalIn(path: string): void {
+  if (hasJournal(path)) new SqliteEngine({ path, isSalvage: true }).close();
+  writeSeal(path, "closed");
 }
 
 /** `ok`, or SQLite's first finding. Refusal: InvalidSetting, while a broker uses the store. */
@@ -83,7 +99,9 @@ function verdictOf(path: string): string {
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK");
     const row = database.prepare("PRAGMA integrity_check(1)").get() ?? {};
-    return String(Object.values(row)[0]);
+    const verdict = String(Object.values(row)[0]);
+    const torn = verdict === "ok" ? journalDamage(path, database) : null;
+    return torn === null ? verdict : `${journalWords}${torn}`;
   } catch (error) {
     if (!isDiskError(error)) throw error;
     if (!/locked/.test(error.message)) return error.message;
@@ -110,7 +128,7 @@ function openReadable(path: string): DatabaseSync {
 function saveRows(from: DatabaseSync, into: DatabaseSync) {
   const saved: Record<string, number> = {};
   const torn: string[] = [];
-  into.exec("BEGIN; DELETE FROM openings");
+  into.exec("BEGIN; DELETE FROM openings; DELETE FROM journal");
   for (const [table, key] of Object.entries(tables)) {
     saved[table] = 0;
     const isWhole = readRows(from, { table, key }, (row) => {
@@ -129,6 +147,7 @@ function saveRows(from: DatabaseSync, into: DatabaseSync) {
     `INSERT INTO counts SELECT subscription, stage, count(*) FROM deliveries GROUP BY 1, 2`,
   );
   renumber(into);
+  into.exec("INSERT INTO journal SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM journal)");
   into.exec("COMMIT");
   return { saved, torn, lost };
 }

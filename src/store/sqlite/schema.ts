@@ -115,4 +115,9 @@ export const migrations: readonly string[] = [
   CREATE INDEX deliveries_last ON deliveries (subscription, due_at, event)
     WHERE stage = 0 AND reason IS NOT NULL;
   `,
+  `
+  -- One row: the last epoch of the journal that is in this file (journal.ts).
+  CREATE TABLE journal (epoch INTEGER NOT NULL);
+  INSERT INTO journal VALUES (0);
+  `,
 ];

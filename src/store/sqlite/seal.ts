@@ -2,8 +2,10 @@
 // properly. SQLite cannot distinguish an emptied store from a new one, nor a store whose log was
 // deleted from one without a log; so it would silently start with less than was accepted.
 //
-//   open     A broker has the store open, or has crashed. Its log (`-wal`) may hold the latest
-//            events, so it must be there, or have been taken into the file since.
+//   journal  A broker has the store open, or has crashed. Its log (`-wal`) and its journal may hold
+//            the latest events. The journal must be there; the log, too, or have been taken into
+//            the file since.
+//   open     The same by an older release, which had no journal.
 //   closing  The log is being taken into the file. It may be there or not.
 //   closed   Everything is in the file.
 //
@@ -27,10 +29,11 @@ import {
 import { dirname } from "node:path";
 import { Refusal } from "../../core/refusal.ts";
 import { privateFileMode } from "../private-files.ts";
+import { hasJournal, journalPath } from "./journal.ts";
 
-export type SealState = "open" | "closing" | "closed";
+export type SealState = "journal" | "open" | "closing" | "closed";
 
-const states: readonly SealState[] = ["open", "closing", "closed"];
+const states: readonly SealState[] = ["journal", "open", "closing", "closed"];
 
 /** Null: there is none, or it cannot be read. */
 export function readSeal(store: string): SealState | null {
@@ -70,7 +73,7 @@ export class Seal {
   /** After a round of an open store. A disk that fails here has failed the round, too. */
   touch(): void {
     try {
-      writeSync(this.#file, "o", 0);
+      writeSync(this.#file, "j", 0);
     } catch {
       // The store reports the disk's error.
     }
@@ -107,7 +110,12 @@ export function whyBroken(store: string): string | null {
       : `The store ${store} is missing, and it was there when it was last used.`;
   }
   const isLogGone = sizeOf(`${store}-wal`) === 0;
-  if (state === "open" && isLogGone && timeOf(store) < timeOf(pathOf(store))) {
+  if (state === "journal" && !hasJournal(store)) {
+    const journal = journalPath(store);
+    return `The journal of the store, ${journal}, is missing, and it may have held the latest events.`;
+  }
+  const isOpen = state === "open" || state === "journal";
+  if (isOpen && isLogGone && timeOf(store) < timeOf(pathOf(store))) {
     return `The log of the store, ${store}-wal, is missing, and it may have held the latest events.`;
   }
   const { expected, pageBytes } = bytes === 0 ? nothing : lengthInHeader(store);

@@ -2,22 +2,70 @@
 // statement, so that a crash leaves no state in between. Each lookup uses an index: no scan, and
 // except for one no sort.
 
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { AddEvents } from "./fresh.ts";
 
 const columns = `d.event, d.subscription, d.stage, d.due_at, d.since, d.attempts,
   d.last_at, d.last_number, d.last_outcome, d.last_status, d.reason,
   e.system_id, e.topic, e.published_at, e.schema, e.data_version, e.text, e.envelope,
   e.trace_parent, e.trace_state, e.hops`;
 
+/** Rows of one INSERT: one with many costs less than many with one. */
+const rowsPerInsert = 10;
+
+function insertOf(rows: number, into: string, values: string): string {
+  return `INSERT INTO ${into} VALUES ${Array.from({ length: rows }, () => values).join(", ")}`;
+}
+
+/** Adds rows of so many values each, many at a time. */
+function adderOf(database: DatabaseSync, into: string, values: string) {
+  const many = database.prepare(insertOf(rowsPerInsert, into, values));
+  const one = database.prepare(insertOf(1, into, values));
+  return (rows: readonly (readonly SQLInputValue[])[]): void => {
+    let at = 0;
+    for (; at + rowsPerInsert <= rows.length; at += rowsPerInsert) {
+      many.run(...rows.slice(at, at + rowsPerInsert).flat());
+    }
+    for (; at < rows.length; at += 1) one.run(...(rows[at] as readonly SQLInputValue[]));
+  };
+}
+
+export function prepareAdding(database: DatabaseSync): AddEvents {
+  const marks = `(${Array.from({ length: 11 }, () => "?").join(", ")})`;
+  const addEvents = adderOf(database, "events", marks);
+  const names = "(event, subscription, stage, due_at, since, attempts, fence)";
+  const addDeliveries = adderOf(database, `deliveries ${names}`, "(?, ?, 0, ?, ?, 0, 0)");
+  return (added) => {
+    addEvents(
+      added.map(({ number, event }) => [
+        number,
+        event.systemId,
+        event.topic,
+        event.publishedAt,
+        event.schema,
+        event.dataVersion,
+        event.text,
+        event.envelope,
+        event.trace?.parent ?? null,
+        event.trace?.state ?? null,
+        event.hops,
+      ]),
+    );
+    addDeliveries(
+      added.flatMap(({ number, event, dueAt, to }) =>
+        to.map((subscription) => [number, subscription, dueAt, event.publishedAt]),
+      ),
+    );
+  };
+}
+
 export function prepare(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
     // Deliveries.
-    addEvent: sql("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
-    addDelivery: sql(
-      `INSERT INTO deliveries (event, subscription, stage, due_at, since, attempts, fence)
-       VALUES (?, ?, 0, ?, ?, 0, 0)`,
-    ),
+    hasEvent: sql("SELECT 1 FROM events WHERE number = ?"),
+    epoch: sql("SELECT epoch FROM journal"),
+    putEpoch: sql("UPDATE journal SET epoch = ?"),
     due: sql(
       `SELECT ${columns} FROM deliveries d INDEXED BY deliveries_due
        CROSS JOIN events e ON e.number = d.event

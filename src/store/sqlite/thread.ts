@@ -116,7 +116,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
     checkSeal(path);
     engine = new SqliteEngine(options);
     seal = new Seal(path);
-    seal.set("open");
+    seal.set("journal");
   } catch (error) {
     // A file whose log hides the damage at first is found out when its tables are read.
     const refused = refuseUnopened(path, error);
@@ -169,12 +169,13 @@ function serve(port: NonNullable<typeof parentPort>): void {
   say({ kind: "open" });
 }
 
-/** Where the seal cannot be written, the store is left as a crash would leave it. */
+/** Where the disk does not allow it, the store is left as a crash would leave it. */
 function close(engine: SqliteEngine, seal: Seal): void {
   try {
-    seal.set("closing");
+    const isInFile = engine.commit() === null;
+    if (isInFile) seal.set("closing");
     engine.close();
-    seal.set("closed");
+    if (isInFile) seal.set("closed");
     seal.close();
   } catch (error) {
     if (!(error instanceof Error && "code" in error)) throw error;
