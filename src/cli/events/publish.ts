@@ -34,7 +34,7 @@ export const publish: Run = async (given, outside) => {
     for (const request of cut(events)) {
       await send(client, target, request);
       published += request.length;
-      progress.tell(published, events.length);
+      if (published < events.length) progress.tell(published, events.length);
     }
   } finally {
     progress.end();
