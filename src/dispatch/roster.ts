@@ -91,18 +91,28 @@ interface Served {
   readonly dispatchers: Readonly<Record<Stage, QueueServer>>;
 }
 
+/** Of whom a dispatcher was, and when nothing of it is in flight any more. */
+interface Leaving {
+  readonly id: SubscriptionId;
+  readonly slot: Slot;
+  readonly left: Promise<void>;
+}
+
 export class Roster implements OwnSwitchboard, SlotListener {
   readonly #options: RosterOptions;
   readonly #ownership: Ownership;
   readonly #known = new Map<SubscriptionId, Known>();
   readonly #served = new Map<SubscriptionId, Served>();
   /** Of deleted subscriptions: what writes their last dead letters (L-1). */
-  readonly #retired = new Map<SubscriptionId, Dispatcher>();
+  readonly #retired = new Map<
+    SubscriptionId,
+    { subscription: Subscription; dispatcher: Dispatcher }
+  >();
   readonly #pool: EndpointPool;
   readonly #healths: HealthMemory;
   readonly #loads: SlotLoads;
   /** Stopped dispatchers whose last sends are still in flight. */
-  readonly #leaving = new Map<QueueServer, Promise<void>>();
+  readonly #leaving = new Map<QueueServer, Leaving>();
   /** Gained, while what is known of their endpoints is read. */
   readonly #unready = new Set<Slot>();
   /** Subscriptions that are being handed over. */
@@ -211,38 +221,36 @@ export class Roster implements OwnSwitchboard, SlotListener {
       ...this.#deadLetterQueue(subscription),
       onEmpty: () => {
         this.#known.delete(id);
-        if (this.#retired.delete(id)) this.#close(dispatcher);
+        if (this.#retired.delete(id)) this.#close(dispatcher, subscription);
       },
     });
-    this.#retired.set(id, dispatcher);
+    this.#retired.set(id, { subscription, dispatcher });
   }
 
   /** Its dispatchers take nothing more; `leave`: what becomes of its endpoint. */
-  #stop(id: SubscriptionId, leave: (shared: SharedEndpoint) => void): readonly QueueServer[] {
+  #stop(id: SubscriptionId, leave: (shared: SharedEndpoint) => void): void {
     const retired = this.#retired.get(id);
     if (retired !== undefined) {
       this.#retired.delete(id);
-      this.#close(retired);
-      return [retired];
+      this.#close(retired.dispatcher, retired.subscription);
     }
     const served = this.#served.get(id);
-    if (served === undefined) return [];
+    if (served === undefined) return;
     this.#served.delete(id);
     this.#dismiss(served);
     if (served.shared !== null) {
       this.#pool.setRate(served.shared, id, undefined);
       leave(served.shared);
     }
-    return Object.values(served.dispatchers);
   }
 
   /** When nothing of it is in flight any more, the owner of its new endpoint's slot serves it. */
   async #handOver({ subscription: { id } }: Known): Promise<void> {
-    const stopped = this.#stop(id, (shared) => this.#pool.leave(shared));
+    this.#stop(id, (shared) => this.#pool.leave(shared));
     if (this.#handing.has(id)) return;
     this.#handing.add(id);
     const { clock, log } = this.#options.deps;
-    await this.#left(stopped);
+    await this.#left((leaving) => leaving.id === id);
     for (;;) {
       const subscription = this.#known.get(id)?.subscription;
       if (subscription === undefined || this.#closing.signal.aborted) break;
@@ -293,31 +301,35 @@ export class Roster implements OwnSwitchboard, SlotListener {
   }
 
   async release(slots: readonly Slot[]): Promise<void> {
-    await this.#left(this.#stopSlots(slots));
+    this.#stopSlots(slots);
+    await this.#left(({ slot }) => slots.includes(slot));
     await this.#healths.written();
   }
 
   lost(slots: readonly Slot[]): void {
-    for (const dispatcher of this.#stopSlots(slots)) dispatcher.breakOff();
+    this.#stopSlots(slots);
+    for (const [dispatcher, { slot }] of this.#leaving) {
+      if (slots.includes(slot)) dispatcher.breakOff();
+    }
   }
 
   loads(): ReadonlyMap<Slot, number> {
     return this.#loads.rates(this.#options.deps.clock.now());
   }
 
-  #stopSlots(slots: readonly Slot[]): readonly QueueServer[] {
+  #stopSlots(slots: readonly Slot[]): void {
     const isGone = new Set(slots);
     for (const slot of slots) this.#loads.forget(slot);
     this.#options.onLost?.();
-    return [...this.#known.values()]
-      .filter(({ subscription }) => isGone.has(servingSlot(subscription)))
-      .flatMap(({ subscription }) =>
-        this.#stop(subscription.id, (shared) => this.#pool.handOn(shared)),
-      );
+    for (const { subscription } of this.#known.values()) {
+      if (!isGone.has(servingSlot(subscription))) continue;
+      this.#stop(subscription.id, (shared) => this.#pool.handOn(shared));
+    }
   }
 
-  async #left(dispatchers: readonly QueueServer[]): Promise<void> {
-    await Promise.all(dispatchers.map((dispatcher) => this.#leaving.get(dispatcher)));
+  /** Also those that were replaced before, by dispatchers of other terms. */
+  async #left(isMeant: (leaving: Leaving) => boolean): Promise<void> {
+    await Promise.all([...this.#leaving.values()].filter(isMeant).map(({ left }) => left));
   }
 
   // For operators.
@@ -361,19 +373,20 @@ export class Roster implements OwnSwitchboard, SlotListener {
     };
     this.#closing.abort();
     for (const served of this.#served.values()) this.#dismiss(served);
-    for (const dispatcher of this.#retired.values()) this.#close(dispatcher);
+    for (const one of this.#retired.values()) this.#close(one.dispatcher, one.subscription);
     this.#served.clear();
     this.#retired.clear();
     if (signal.aborted) breakOff();
     else signal.addEventListener("abort", breakOff, { once: true });
-    await Promise.all(this.#leaving.values());
+    await this.#left(() => true);
     await this.#healths.close();
     signal.removeEventListener("abort", breakOff);
   }
 
   #wake({ queue, dueAt, deliveries }: Wake): void {
     const { subscription, stage } = queue;
-    const retired = stage === "deadLetter" ? this.#retired.get(subscription) : undefined;
+    const retired =
+      stage === "deadLetter" ? this.#retired.get(subscription)?.dispatcher : undefined;
     const dispatcher = this.#served.get(subscription)?.dispatchers[stage] ?? retired;
     if (dispatcher !== undefined) {
       dispatcher.wake(dueAt, deliveries);
@@ -387,13 +400,13 @@ export class Roster implements OwnSwitchboard, SlotListener {
       .catch(() => {});
   }
 
-  #dismiss({ dispatchers }: Served): void {
-    for (const dispatcher of Object.values(dispatchers)) this.#close(dispatcher);
+  #dismiss({ dispatchers, subscription }: Served): void {
+    for (const dispatcher of Object.values(dispatchers)) this.#close(dispatcher, subscription);
   }
 
-  #close(dispatcher: QueueServer): void {
+  #close(dispatcher: QueueServer, subscription: Subscription): void {
     const left = dispatcher.close().then(() => void this.#leaving.delete(dispatcher));
-    this.#leaving.set(dispatcher, left);
+    this.#leaving.set(dispatcher, { id: subscription.id, slot: servingSlot(subscription), left });
   }
 
   #start(

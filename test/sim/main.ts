@@ -3,10 +3,12 @@
 //   npm run sim -- --seed N [--store memory|shared|sqlite] [--verbose]
 //   npm run sim -- --count N        so many fresh seeds
 //   npm run sim -- --minutes M      fresh seeds for so long
+//   npm run sim -- --brokers 3      the same with so many brokers at once on one database
 //
 // Ends with 1 when an invariant is violated, and says how to see that run again.
 
 import { parseArgs } from "node:util";
+import { type ClusterReport, simulateCluster } from "./cluster/world.ts";
 import { drawWeather, type StoreKind, storeKinds, tellWeather } from "./weather.ts";
 import { type Run, simulate } from "./world.ts";
 
@@ -22,10 +24,12 @@ const { values } = parseArgs({
     verbose: { type: "boolean", default: false },
     count: { type: "string" },
     minutes: { type: "string" },
+    brokers: { type: "string" },
   },
 });
 
 const store = readStore(values.store);
+const brokers = readNumber("brokers", values.brokers ?? "1");
 if (values.seed !== undefined) {
   await replay(readNumber("seed", values.seed));
 } else if (values.minutes !== undefined) {
@@ -36,7 +40,34 @@ if (values.seed !== undefined) {
   await runFresh((done) => done < count);
 }
 
+async function replayCluster(seed: number): Promise<void> {
+  const run = await simulateCluster(seed, brokers);
+  console.log(summaryOfCluster(run));
+  tellCluster(run);
+}
+
+function summaryOfCluster({ processes, publishes, sends, simulatedMs }: ClusterReport): string {
+  const disturbances = processes.flatMap(({ disturbances }) =>
+    disturbances.map(({ kind }) => kind),
+  );
+  const counts = Map.groupBy(disturbances, (kind) => kind);
+  return [
+    `${(simulatedMs / 60_000).toFixed(0)} minutes, ${processes.length} processes`,
+    [...counts].map(([kind, all]) => `${kind}: ${all.length}`).join(", "),
+    `${publishes.length} published, ${publishes.filter(({ isAccepted }) => isAccepted).length} accepted`,
+    `${sends.length} sends`,
+  ].join("\n");
+}
+
+function tellCluster({ seed, violations }: ClusterReport): void {
+  if (violations.length === 0) return;
+  process.exitCode = 1;
+  for (const words of violations) console.log(`VIOLATED ${words}`);
+  console.log(`\nAgain: npm run sim -- --seed ${seed} --brokers ${brokers}`);
+}
+
 async function replay(seed: number): Promise<void> {
+  if (brokers > 1) return await replayCluster(seed);
   const weather = drawWeather(seed, store);
   console.log(tellWeather(weather));
   const run = await simulate({ weather, isTraced: true });
@@ -53,6 +84,14 @@ async function runFresh(goesOn: (done: number) => boolean): Promise<void> {
   let simulatedMs = 0;
   let sends = 0;
   while (goesOn(done)) {
+    if (brokers > 1) {
+      const run = await simulateCluster((first + done) % seedMax, brokers);
+      done += 1;
+      simulatedMs += run.simulatedMs;
+      sends += run.sends.length;
+      tellCluster(run);
+      continue;
+    }
     const weather = drawWeather((first + done) % seedMax, store);
     const run = await simulate({ weather });
     done += 1;

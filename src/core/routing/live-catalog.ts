@@ -56,8 +56,9 @@ export class LiveCatalog implements Catalog {
     const topics = read.topics.filter(({ name, revision }) => {
       return this.topic(name)?.revision !== revision;
     });
-    const subscriptions = read.subscriptions.filter(({ id, revision }) => {
-      return this.subscription(id)?.revision !== revision;
+    const subscriptions = read.subscriptions.filter(({ id, revision, slot }) => {
+      const known = this.subscription(id);
+      return known?.revision !== revision || known.slot !== slot;
     });
     const gone = this.#goneOf(names, read);
     for (const { name } of gone.topics) this.#topics.delete(foldCase(name));
