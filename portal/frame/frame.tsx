@@ -26,10 +26,8 @@ import type { Look } from "./look.ts";
 import { LookMenu, ZoneMenu } from "./menus.tsx";
 import { type Way, ways } from "./navigation.tsx";
 
-const Palette = lazy(async () => {
-  const { Palette: loaded } = await import("./palette.tsx");
-  return { default: loaded };
-});
+const loadPalette = () => import("./palette.tsx");
+const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }));
 
 const barHeight = "48px";
 
@@ -254,6 +252,8 @@ export function Frame({
 function useKeys(find: () => void): void {
   useEffect(() => {
     const listener = (event: KeyboardEvent) => {
+      // It is on its way while the second key is, so that nothing typed after it is lost.
+      if (event.key === "Control" || event.key === "Meta") void loadPalette();
       const isCommand = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";
       const isSlash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey;
       if (!isCommand && (!isSlash || isTyping(event.target))) return;

@@ -1,6 +1,6 @@
 // All subscriptions of the broker, those with problems first.
 
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { SubscriptionView } from "../../src/core/api/views.ts";
 import { useSparks } from "../figures/figures.ts";
 import { useRange } from "../figures/range.ts";
@@ -17,9 +17,15 @@ import { go } from "../route.ts";
 
 const useStyles = makeStyles({ search: { marginBottom: tokens.spacingVerticalM } });
 
-function matches({ name, topic, destination }: SubscriptionView, wanted: string): boolean {
-  const text = `${name} ${topic} ${destination.endpoint}`.toLowerCase();
-  return text.includes(wanted.trim().toLowerCase());
+const none: readonly SubscriptionView[] = [];
+
+/** The same array where nothing is wanted. */
+function like(all: readonly SubscriptionView[], wanted: string): readonly SubscriptionView[] {
+  const word = wanted.trim().toLowerCase();
+  if (word === "") return all;
+  return all.filter(({ name, topic, destination }) =>
+    `${name} ${topic} ${destination.endpoint}`.toLowerCase().includes(word),
+  );
 }
 
 /** Of subscriptions and of what they go to. */
@@ -38,6 +44,7 @@ export function SubscriptionsPage() {
   const asked = useChanging<SubscriptionView>(["subscriptions"], ({ armId }) => armId, tick);
   const sparks = useSparks("subscription", useRange());
   const [wanted, setWanted] = useState("");
+  const found = useMemo(() => like(asked.value ?? none, wanted), [asked.value, wanted]);
   const create = (
     <Button
       appearance="primary"
@@ -76,11 +83,7 @@ export function SubscriptionsPage() {
                     onChange={(_, given) => setWanted(given.value)}
                   />
                 )}
-                <SubscriptionRows
-                  subscriptions={value.filter((each) => matches(each, wanted))}
-                  showsTopic
-                  sparks={sparks}
-                />
+                <SubscriptionRows subscriptions={found} showsTopic sparks={sparks} />
               </>
             )
           }
