@@ -21,6 +21,7 @@ const entries = {
   torture: "test/torture/main.ts",
   "store-thread": "src/store/sqlite/thread.ts",
   "story-thread": "src/store/story/thread.ts",
+  "story-reader-thread": "src/store/story/reader-thread.ts",
   "figure-thread": "src/store/figures/thread.ts",
   "letter-thread": "src/egress/deadletter/letter-thread.ts",
 };

@@ -21,6 +21,7 @@ import { type Engine, FrontStore } from "./store/sqlite/front.ts";
 import { openThread } from "./store/sqlite/thread.ts";
 import { StoryFront } from "./store/story/front.ts";
 import { MemoryChronicle } from "./store/story/memory.ts";
+import { openStoryReader } from "./store/story/reader-thread.ts";
 import { openStoryThread } from "./store/story/thread.ts";
 import { openForgetful } from "./store/story/watchers.ts";
 
@@ -142,12 +143,14 @@ export async function openChronicle(
     const { clock } = deps;
     return { chronicle: new MemoryChronicle({ clock, retention, texts, onCut }), missing: null };
   }
-  const link = await openStoryThread({ path: join(config.dataFolder, "story.db"), retention });
+  const path = join(config.dataFolder, "story.db");
+  const link = await openStoryThread({ path, retention });
+  const reader = openStoryReader({ path });
   const gatherMs = config.clock === "virtual" ? 0 : storyGatherMs;
   const { wasClosed, lastStored, setAside } = link;
   if (setAside !== null) deps.log.fact("warn", "story.damaged", { keptAs: setAside });
   return {
-    chronicle: new StoryFront({ ...deps, link, gatherMs, texts }),
+    chronicle: new StoryFront({ ...deps, link, reader, gatherMs, texts }),
     missing: { lastStored, isAfterCrash: !wasClosed },
   };
 }

@@ -95,7 +95,7 @@ test("a failing endpoint's story shows every attempt with its decision, and how 
   assert.ok(first && second && third && write);
   const addition = (words: string) => /random addition ([^;]+)/.exec(words)?.[1];
   assert.deepEqual(
-    { ...first, excerpt: null },
+    { ...first, excerpt: null, wire: null },
     {
       ...{ stage: "deliver", number: 1, at: startAt, durationMs: 0, outcome: "Busy", status: 503 },
       ...{ detail: null, excerpt: null, isLate: false, batch: 1, decision: "retry" },
@@ -105,8 +105,14 @@ test("a failing endpoint's story shows every attempt with its decision, and how 
         "2 attempts and 1 h left",
       nextDueAt: second.at,
       health: "healthy",
+      wire: null,
     },
   );
+  const { method, headers, body, answer } = first.wire ?? {};
+  assert.equal(method, "POST");
+  assert.ok(headers?.some(({ name, value }) => name === "aeg-delivery-count" && value === "0"));
+  assert.match(body ?? "", /"data":\{"amount":12\}/);
+  assert.ok(answer?.some(({ name }) => name === "date"));
   assert.equal(second.health, "healthy, the last attempt failed");
   assert.match(second.words, /^503: at least 30 s; step 2 of the schedule is 30 s; random/);
   assert.match(second.words, /; 1 attempt and 59 min \d+ s left$/);

@@ -159,7 +159,7 @@ export class Endpoint {
     this.#failures += 1;
     this.#answers = false;
     if (outcome === undefined) return;
-    const { late: _late, ...said } = { late: null, ...outcome };
+    const { late: _late, exchanged: _exchanged, ...said } = { late: null, ...outcome };
     this.#trouble = { since: this.#trouble?.since ?? now, outcome: said as Outcome };
   }
 

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { openCommandLine, runCommandLine } from "../fixtures/command-line.ts";
 import { openReceiver } from "../fixtures/receiver.ts";
 
@@ -82,4 +83,21 @@ test("a list is shown again while it changes, until an interrupt", async (t) => 
   const { code, out } = await watching.end("SIGINT");
   assert.equal(code, 0);
   assert.equal(out, "orders\ninvoices\norders\n", "in a pipe only what has changed");
+});
+
+test("stats show what was counted, of the broker or of each subscription", async (t) => {
+  const cli = await openCommandLine(t, [...quick, "--handshake", "off"]);
+  const { url } = await openReceiver(t);
+  await cli.json("topic create -n orders");
+  await cli.json(["sub", "create", "-t", "orders", "-n", "billing", "--endpoint", url]);
+  await cli.json("publish -t orders --count 3");
+  const line = "stats --of subscription --last 30m -t orders";
+  const counted = async () =>
+    ((await cli.json(line)) as { series: { totals: { delivered: number } }[] }).series[0]?.totals;
+  while (((await counted())?.delivered ?? 0) < 3) await setImmediate();
+  const { out } = await cli.run(`${line} -o table`);
+  assert.match(out, /orders\/billing +3 +3 +0 +100 %/);
+  const wrong = await cli.run("stats --last soon");
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /--last must be a time such as 30m, 6h or 7d/);
 });

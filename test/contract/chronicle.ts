@@ -96,7 +96,9 @@ export function chronicleContract(
 
     proves("an attempt is kept with all that people ask about", async ({ chronicle }) => {
       chronicle.note(accepted("a"));
-      chronicle.note(attempted("a", busy, { batch: 3, health: "recovering, 2 at once" }));
+      const request = { method: "POST", headers: { "aeg-sas-key": "x", n: "v" }, body: "[]" };
+      const outcome = { ...busy, exchanged: { request, head: "HTTP/1.1 503 Busy\r\nServer: s" } };
+      chronicle.note(attempted("a", outcome, { batch: 3, health: "recovering, 2 at once" }));
       const [passage] = (await chronicle.find("a"))?.passages ?? [];
       assert.equal(passage?.endpoint, "http://127.0.0.1:9/hook");
       assert.deepEqual(passage?.notes, [
@@ -121,6 +123,16 @@ export function chronicleContract(
           health: "recovering, 2 at once",
           counts: true,
           place: null,
+          wire: {
+            method: "POST",
+            headers: [
+              ["aeg-sas-key", "(hidden)"],
+              ["n", "v"],
+            ],
+            body: "[]",
+            size: 2,
+            answer: [["server", "s"]],
+          },
         },
       ]);
     });

@@ -323,6 +323,28 @@ const endpointCommands: readonly Command[] = [
     load: endpoints(({ resetEndpoint }) => resetEndpoint),
   },
   {
+    words: "stats",
+    about: "Show what was published, delivered and failed over time, with latencies.",
+    more: "JSON has the columns of a chart: one value for each step.",
+    options: {
+      of: {
+        takes: "KIND",
+        choices: ["broker", "topic", "subscription", "endpoint"],
+        about: "A line for the broker, or for each of these. Default: broker.",
+      },
+      last: { takes: "TIME", about: "How far back: 30m, 6h, 7d. Default: 1h." },
+      name: { takes: "NAME", aliases: ["-n"], about: "Only of this one." },
+      "topic-name": { ...topicName, about: "Of subscriptions: only of this topic." },
+      "domain-topic-name": { takes: "NAME", about: "Of subscriptions: only of this domain topic." },
+    },
+    examples: [
+      "posthorn stats --of subscription --last 24h",
+      "posthorn stats --of endpoint -o table",
+    ],
+    prints: "value",
+    load: async () => (await import("./stats.ts")).showStats,
+  },
+  {
     words: "status",
     about: "Show the state of the broker. Exit code 1 when it accepts no publishes.",
     options: {},

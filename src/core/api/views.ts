@@ -84,6 +84,8 @@ export const ErrorView = named(
   }),
 );
 
+export const HeaderView = object({ name: text, value: text });
+
 // ── Endpoints ─────────────────────────────────────────────────────────────────────────────────
 
 export const HealthView = named(
@@ -258,8 +260,6 @@ export const InboxView = named(
   }),
 );
 export type InboxView = Infer<typeof InboxView>;
-
-export const HeaderView = object({ name: text, value: text });
 
 export const InboxRequestView = named(
   "InboxRequest",
@@ -558,6 +558,18 @@ export const AttemptView = named(
     words: about(text, "The decision as a sentence: why, and what comes next."),
     nextDueAt: orNull(instant),
     health: about(text, "How the endpoint was when it was sent."),
+    wire: about(
+      orNull(
+        object({
+          method: text,
+          headers: list(HeaderView),
+          body: about(text, "The first thousand characters."),
+          size: about(whole, "Of the whole body."),
+          answer: about(list(HeaderView), "The headers of the answer; none: there was no answer."),
+        }),
+      ),
+      "Of an attempt that failed: what was sent and what came back; secrets are hidden.",
+    ),
   }),
 );
 export type AttemptView = Infer<typeof AttemptView>;

@@ -21,6 +21,17 @@ export interface Written {
   readonly bytes: number;
 }
 
+/** What was sent and what came back, as it was on the wire; for people, and only by reference. */
+export interface Exchanged {
+  readonly request: {
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  };
+  /** The lines of the answer's head; null: there was none. */
+  readonly head: string | null;
+}
+
 export type Outcome =
   | {
       readonly kind: "answered";
@@ -35,12 +46,15 @@ export type Outcome =
       readonly name?: string;
       /** For dead letters that were written: where they are. */
       readonly written?: Written;
+      /** Of an answer that is no success. */
+      readonly exchanged?: Exchanged;
     }
   | {
       readonly kind: "noReply";
       readonly why: Silence;
       /** The system's own message. */
       readonly detail?: string;
+      readonly exchanged?: Exchanged;
       /** With `timeout`: the answer that came before the late limit (P-3), or null. */
       readonly late?: Promise<Outcome | null>;
     };

@@ -10,6 +10,7 @@ import { type Decision, explain } from "../delivery/retry.ts";
 import type { Event } from "../event.ts";
 import type { Delivery, Instant, Stage } from "../ports.ts";
 import type { Subscription, SubscriptionId } from "../subscription.ts";
+import { type KeptWire, keepWire } from "./wire.ts";
 
 /** The subscriptions considered for an event; the same value until one of them changes. */
 export interface Roll {
@@ -153,6 +154,8 @@ export interface KeptAttempt {
   readonly health: string;
   readonly counts: boolean;
   readonly place: DeadLetterLocation | null;
+  /** Of attempts that failed; null: nothing was sent over HTTP, or it is not known. */
+  readonly wire: KeptWire | null;
 }
 
 export interface KeptEnd {
@@ -207,6 +210,7 @@ export function keepAttempt(note: AttemptedNote): KeptAttempt {
     health: note.health,
     counts: note.counts,
     place: written ? { account, container: written.container, blob: written.path } : null,
+    wire: outcome.exchanged === undefined ? null : keepWire(outcome.exchanged, subscription),
   };
 }
 

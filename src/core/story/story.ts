@@ -23,6 +23,7 @@ import {
 } from "./chronicle.ts";
 import { type AcceptedNote, type AttemptedNote, type KeptAttempt, keepAttempt } from "./note.ts";
 import { recallFields } from "./recall.ts";
+import type { KeptWire } from "./wire.ts";
 
 /** The current state of one delivery. */
 export interface Live {
@@ -144,14 +145,19 @@ function attemptsOf({ notes }: DeliveryNotes, last: LastAttempt | null): Attempt
 }
 
 function describeAttempt(kept: KeptAttempt): AttemptView {
-  const { kind, words, counts, reason, place, at, nextDueAt, ...shown } = kept;
+  const { kind, words, counts, reason, place, at, nextDueAt, wire, ...shown } = kept;
   const said = words ?? sayDelivered(kept);
   return {
     ...shown,
     at: isoInstant(at),
     words: counts ? said : `superseded by another send, so without effect: ${said}`,
     nextDueAt: counts ? isoOrNull(nextDueAt) : null,
+    wire: wire && { ...wire, headers: listOf(wire.headers), answer: listOf(wire.answer) },
   };
+}
+
+function listOf(headers: KeptWire["headers"]) {
+  return headers.map(([name, value]) => ({ name, value }));
 }
 
 function sayDelivered({ stage, status, number, outcome }: KeptAttempt): string {
@@ -176,6 +182,7 @@ function describeLast({ at, number, outcome, status }: LastAttempt): AttemptView
     words: "what the store remembers of it; its note was lost",
     nextDueAt: null,
     health: "not noted",
+    wire: null,
   };
 }
 

@@ -15,6 +15,7 @@ import {
   serveRaw,
   waitMs,
 } from "../../../test/fixtures/webhook.ts";
+import type { Outcome } from "../../core/delivery/outcome.ts";
 
 const ok = (response: ServerResponse) => response.end();
 const okBytes = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
@@ -198,7 +199,9 @@ test("a late answer may be a refusal, with all it says (R-4)", async (t) => {
   clock.advance(waitMs);
   const { late } = noReplyOf(await sent);
   held[0]?.writeHead(503, { "retry-after": "5" }).end("busy");
-  assert.deepEqual(await late, {
+  const { exchanged, ...answer } = answeredOf((await late) as Outcome);
+  assert.match(exchanged?.head ?? "", /^HTTP\/1\.1 503 /);
+  assert.deepEqual(answer, {
     kind: "answered",
     status: 503,
     retryAfterMs: 5_000,

@@ -3,7 +3,7 @@
 // (D-6). Timeouts use the clock, which may be virtual, with one alarm per send. Deliberately
 // absent: retries, except for that at `#isStale`.
 
-import type { Outcome, Silence } from "../../core/delivery/outcome.ts";
+import type { Exchanged, Outcome, Silence } from "../../core/delivery/outcome.ts";
 import type { Activity, Clock, Sink } from "../../core/ports.ts";
 import type { AnswerHead } from "./answer-reader.ts";
 import type { Connection, Listener } from "./connection.ts";
@@ -70,6 +70,7 @@ export class Exchange implements Listener {
   #isAnswering = false;
   #status = 0;
   #retryAfter: string | undefined;
+  #head: string | null = null;
   #answer: Buffer[] = [];
   #answerBytes = 0;
 
@@ -127,8 +128,9 @@ export class Exchange implements Listener {
     this.#isAnswering = true;
   }
 
-  onHead({ status, retryAfter }: AnswerHead): void {
+  onHead({ status, retryAfter, text }: AnswerHead): void {
     this.#status = status;
+    if (status > 299) this.#head = text;
     this.#retryAfter = retryAfter;
   }
 
@@ -209,9 +211,13 @@ export class Exchange implements Listener {
     else this.#floor.late.set(this.#target.url, count);
   }
 
+  get #exchanged(): Exchanged {
+    return { request: this.#post, head: this.#head };
+  }
+
   #timedOut(): NoReply {
     const lack = this.#isWritten ? "No answer came" : "No connection could be made";
-    return silent("timeout", `${lack} in time.`);
+    return { ...silent("timeout", `${lack} in time.`), exchanged: this.#exchanged };
   }
 
   // The end.
@@ -243,6 +249,7 @@ export class Exchange implements Listener {
       status: this.#status,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       ...(excerpt === "" ? {} : { excerpt }),
+      ...(this.#status > 299 && { exchanged: this.#exchanged }),
     };
   }
 }

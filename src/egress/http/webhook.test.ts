@@ -21,6 +21,7 @@ import {
   serveRaw,
   waitMs,
 } from "../../../test/fixtures/webhook.ts";
+import type { Outcome } from "../../core/delivery/outcome.ts";
 import type { Destination } from "../../core/subscription.ts";
 import { openWebhook } from "./webhook.ts";
 
@@ -140,7 +141,7 @@ test("every status is an answer, success or not (D-5)", async (t) => {
   });
   const { send } = openSender(t);
   for (const status of statuses) {
-    assert.deepEqual(await send(url), { kind: "answered", status });
+    assert.deepEqual(bare(await send(url)), { kind: "answered", status });
   }
 });
 
@@ -151,7 +152,7 @@ test("a redirect is not followed (D-6)", async (t) => {
   });
   const { send } = openSender(t);
   for (const status of [301, 302, 303, 307, 308]) {
-    assert.deepEqual(await send(url), { kind: "answered", status });
+    assert.deepEqual(bare(await send(url)), { kind: "answered", status });
   }
   assert.ok(arrived.every(({ path }) => path === "/hook"));
   assert.equal(arrived.length, 5);
@@ -330,3 +331,18 @@ test("an unusable URL is an outcome that does not tell its secrets", async (t) =
     assert.doesNotMatch(outcome.detail ?? "", /secret/);
   }
 });
+
+test("of what is no success, request and answer come along for people", async (t) => {
+  const { url } = await serve(t, (response) => {
+    response.writeHead(503, { "x-why": "busy" }).end("no");
+  });
+  const outcome = await openSender(t).send(url);
+  assert.equal(outcome.exchanged?.request.headers["aeg-event-type"], "Notification");
+  assert.match(outcome.exchanged?.request.body ?? "", /"id"/);
+  assert.match(outcome.exchanged?.head ?? "", /^HTTP\/1\.1 503 .*\r\nx-why: busy/);
+});
+
+/** Without what was on the wire. */
+function bare({ exchanged: _exchanged, ...outcome }: Outcome): object {
+  return outcome;
+}

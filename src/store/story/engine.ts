@@ -34,7 +34,7 @@ export interface StoryOptions {
   readonly lookedThroughMax?: number;
 }
 
-const lookedThroughMaxUsual = 100_000;
+export const lookedThroughMaxUsual = 100_000;
 /** Rows that are removed or cleared in one step. */
 const stepRowsMax = 1_000;
 /** The store's numbers grow, so the greatest is among the latest. */

@@ -22,18 +22,21 @@ import {
 } from "../../../test/fixtures/story-notes.ts";
 import type { Instant } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Asked } from "../asked-thread.ts";
 import { StoryEngine } from "./engine.ts";
-import { type StoryAsk, StoryFront, type StoryLink } from "./front.ts";
+import { type StoryAsk, StoryFront, type StoryLink, type StoryLook } from "./front.ts";
 import { batchNotesMax, Packer } from "./pack.ts";
+import { openStoryReader } from "./reader-thread.ts";
 import { openStories } from "./statements.ts";
 import { openStoryInline, openStoryThread } from "./thread.ts";
 
-function openFront(link: StoryLink) {
+function openFront(link: StoryLink, reader?: Asked<StoryLook>) {
   let now = startAt;
   const cuts: number[] = [];
   const facts: string[] = [];
   const chronicle = new StoryFront({
     link,
+    ...(reader && { reader }),
     clock: { now: () => now, after: () => () => {} },
     activity: { begin: () => () => {} },
     log: {
@@ -294,4 +297,43 @@ test("a file of a later release is refused in words", async (t) => {
   await assert.rejects(openStoryThread({ path: later, retention }), {
     message: /^The stories are of schema version 999; this release knows up to \d+\.$/,
   });
+});
+
+test("reading goes on while writing does not, and shows what has been written", async (t) => {
+  const path = scratch(t);
+  const link = await openStoryThread({ path, retention });
+  const held = Promise.withResolvers<void>();
+  let isHeld = false;
+  const slow: StoryLink = {
+    ...link,
+    async ask(ask) {
+      if (isHeld && (ask.kind === "write" || ask.kind === "step")) await held.promise;
+      return await link.ask(ask);
+    },
+  };
+  let ring = () => {};
+  const clock = {
+    now: () => startAt,
+    after: (_ms: number, call: () => void) => {
+      ring = call;
+      return () => {};
+    },
+  };
+  const chronicle = new StoryFront({
+    ...{ link: slow, reader: openStoryReader({ path }), clock, gatherMs: 0 },
+    ...{ activity: { begin: () => () => {} }, log: { fact: () => {} } },
+  });
+  const ids = async () => (await chronicle.search({ limit: 9 })).found.map(({ event }) => event);
+  chronicle.note(accepted("a"));
+  assert.deepEqual(await ids(), ["a"], "what was noted just before is there");
+  isHeld = true;
+  chronicle.note(accepted("b"));
+  const reading = ids();
+  ring();
+  assert.deepEqual(await reading, ["a"], "it does not wait for a disk that hangs");
+  const finding = chronicle.find("a");
+  ring();
+  assert.equal((await finding)?.event, "a");
+  held.resolve();
+  await chronicle.close();
 });

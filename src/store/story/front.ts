@@ -18,11 +18,14 @@ import type { Aftermath } from "./engine.ts";
 import { type Batch, batchNotesMax, Packer } from "./pack.ts";
 import { Watchers } from "./watchers.ts";
 
+export type StoryLook =
+  | { readonly kind: "search"; readonly query: EventQuery }
+  | { readonly kind: "find"; readonly id: string };
+
 export type StoryAsk =
   | { readonly kind: "write"; readonly batch: Batch; readonly now: Instant }
   | { readonly kind: "step"; readonly now: Instant }
-  | { readonly kind: "search"; readonly query: EventQuery }
-  | { readonly kind: "find"; readonly id: string };
+  | StoryLook;
 
 export interface StoryLink extends Asked<StoryAsk> {
   /** What is known from the last run: see `StoryEngine`. */
@@ -34,6 +37,8 @@ export interface StoryLink extends Asked<StoryAsk> {
 
 export interface StoryFrontOptions {
   readonly link: StoryLink;
+  /** Who is asked to read; without it, whoever writes. */
+  readonly reader?: Asked<StoryLook>;
   readonly clock: Clock;
   readonly activity: Activity;
   readonly log: Log;
@@ -42,6 +47,9 @@ export interface StoryFrontOptions {
   /** Default: all. */
   readonly texts?: StoryTexts;
 }
+
+/** How long a read waits for what was noted just before it. */
+const freshWaitMs = 250;
 
 /** What may wait for the disk. */
 const packLimits = { notesMax: 50_000, charsMax: 32 * 1_048_576 };
@@ -56,6 +64,8 @@ export class StoryFront implements Chronicle {
   #isFailing = false;
   #callOff: () => void = () => {};
   #sending: Promise<void> = Promise.resolve();
+  /** The latest batch on its way to the disk. */
+  #underWay: Promise<unknown> = Promise.resolve();
 
   constructor(options: StoryFrontOptions) {
     this.#options = options;
@@ -95,6 +105,7 @@ export class StoryFront implements Chronicle {
     this.#isClosed = true;
     await this.#sending;
     while (this.#packer.size > 0) await this.#write();
+    await this.#options.reader?.close();
     await this.#options.link.close();
   }
 
@@ -126,7 +137,13 @@ export class StoryFront implements Chronicle {
   }
 
   /** Writes a batch, or does a step of removal. Returns whether there is more to remove. */
-  async #write(): Promise<boolean> {
+  #write(): Promise<boolean> {
+    const written = this.#writeOnce();
+    this.#underWay = written;
+    return written;
+  }
+
+  async #writeOnce(): Promise<boolean> {
     const { link, clock, log } = this.#options;
     const now = clock.now();
     const { dropped, ...batch } = this.#packer.take();
@@ -152,17 +169,29 @@ export class StoryFront implements Chronicle {
    * What was noted before is written first, if one batch holds it: reading does not wait for more,
    * and then shows what has been written. Refusal: Unavailable.
    */
-  async #look(ask: StoryAsk): Promise<unknown> {
+  async #look(ask: StoryLook): Promise<unknown> {
     const { size } = this.#packer;
+    const isAllWritten = size === 0 && !this.#isSending;
     if (!this.#isSending) this.#send();
     else if (size > 0 && size <= batchNotesMax) void this.#write();
-    const end = this.#options.activity.begin("inside");
+    const { activity, link, reader } = this.#options;
+    const end = activity.begin("inside");
     try {
-      return await this.#options.link.ask(ask);
+      if (reader === undefined) return await link.ask(ask);
+      if (!isAllWritten && size <= batchNotesMax) await this.#briefly(this.#underWay);
+      return await reader.ask(ask);
     } catch (error) {
       throw new Refusal("Unavailable", "Stories cannot be read at the moment.", { cause: error });
     } finally {
       end();
     }
+  }
+
+  /** A disk that is slow just now does not hold a reader up. */
+  async #briefly(written: Promise<unknown>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const callOff = this.#options.clock.after(freshWaitMs, resolve);
+    await Promise.race([written, promise]);
+    callOff();
   }
 }

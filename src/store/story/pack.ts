@@ -288,7 +288,7 @@ function stateIn(note: KeptNote): Fate["state"] | "" {
 export function textOf(note: KeptNote): string {
   if (note.kind !== "attempted") return JSON.stringify(note);
   const { stage, number, at, durationMs, outcome, status, detail, excerpt } = note;
-  const { isLate, batch, decision, words, nextDueAt, reason, health, counts, place } = note;
+  const { isLate, batch, decision, words, nextDueAt, reason, health, counts, place, wire } = note;
   const flags = (isLate ? 1 : 0) + (counts ? 0 : 2);
   const row: Row = [
     stage,
@@ -308,7 +308,7 @@ export function textOf(note: KeptNote): string {
     health,
     place,
   ];
-  return JSON.stringify(row);
+  return JSON.stringify(wire === null ? row : [...row, wire]);
 }
 
 type Row = readonly [
@@ -316,16 +316,17 @@ type Row = readonly [
   ...[outcome: string, status: number | null, detail: string | null, excerpt: string | null],
   ...[flags: number, batch: number, decision: KeptAttempt["decision"], words: string | null],
   ...[nextDueAt: number | null, reason: string | null, health: string, place: KeptAttempt["place"]],
+  wire?: KeptAttempt["wire"],
 ];
 
 export function noteOf(written: KeptNote | Row): KeptNote {
   if (!Array.isArray(written)) return written as KeptNote;
   const [stage, number, at, durationMs, outcome, status, detail, excerpt, ...rest] = written as Row;
-  const [flags, batch, decision, words, nextDueAt, reason, health, place] = rest;
+  const [flags, batch, decision, words, nextDueAt, reason, health, place, wire = null] = rest;
   return {
     kind: "attempted",
     ...{ stage, number, at, durationMs, outcome, status, detail, excerpt },
     ...{ isLate: (flags & 1) === 1, counts: (flags & 2) === 0 },
-    ...{ batch, decision, words, nextDueAt, reason, health, place },
+    ...{ batch, decision, words, nextDueAt, reason, health, place, wire },
   };
 }

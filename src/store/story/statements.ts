@@ -158,13 +158,20 @@ export function edgeSql({ index }: SearchPlan): string {
     ORDER BY accepted_at DESC, number DESC LIMIT 1 OFFSET ?`;
 }
 
+/** A second connection to a file that is open, for reading alone. */
+export function openStoriesToRead(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly: true });
+  database.exec("PRAGMA cache_size = -16384");
+  database.exec("PRAGMA temp_store = MEMORY");
+  return database;
+}
+
 /** Refusal: InvalidSetting. */
 export function openStories(path: string): DatabaseSync {
   if (path !== ":memory:") makePrivateFile(path);
   const database = new DatabaseSync(path);
   try {
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
-    database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     // A crash of the machine may lose the latest notes, and never the file.
     database.exec("PRAGMA synchronous = NORMAL");
