@@ -65,6 +65,8 @@ export function postgresHarness() {
     return {
       store,
       url,
+      /** What psql prints for this. */
+      query: (sql: string) => query(sql, name),
       async reopen() {
         await all.at(-1)?.abandon();
         // Nobody waits for a lease to end.
