@@ -104,6 +104,10 @@ function wordsFor(
     default:
       break;
   }
+  // The driver's own words.
+  if (error instanceof Error && /password must be/.test(error.message)) {
+    return `The database at ${where} asks for a password of the user '${user}'. See store-password.`;
+  }
   // Of several hosts one may become the primary soon.
   if (isOne && error instanceof ReadOnlyError) {
     return `The database takes no writes: ${oneLine(error)}. Name its primary in store, too.`;
