@@ -14,12 +14,13 @@ const count = {
   group by subscription, stage order by subscription, stage`,
 };
 
+/** By the key: the `+` keeps the index of due times out, of which all would have to be sorted. */
 const waiting = {
   name: "waiting",
   text: `
   select ${columns} from (
     select * from deliveries
-    where subscription = $1 and stage = $2 and event > $3 order by event limit $4
+    where subscription = $1 and stage + 0 = $2 and event > $3 order by event limit $4
   ) d left join events e on d.body is null and e.number = d.event order by d.event`,
 };
 
