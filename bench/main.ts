@@ -10,6 +10,7 @@ import { runCatalog } from "./catalog.ts";
 import { runBatches, runFanOut, runSteady } from "./flow.ts";
 import { runMatching } from "./matching.ts";
 import { median } from "./measure.ts";
+import { runPull } from "./pull.ts";
 import { type Result, renderLines, renderTable } from "./report.ts";
 import { makeDataFolder } from "./servers.ts";
 import { runSick } from "./sick.ts";
@@ -23,6 +24,7 @@ const titles = {
   "fan-out": "One event to many subscriptions",
   sick: "A healthy endpoint beside fifty dead and fifty hanging ones",
   waiting: "Deliveries wait behind a dead endpoint",
+  pull: "Clients fetch, beside push of the same events",
   matching: "Events find their subscriptions",
   catalog: "One more subscription among many",
   soak: "Events flow for minutes",
@@ -79,6 +81,7 @@ function readOptions(args: readonly string[]) {
   const { quick } = values;
   return {
     isHelp: values.help,
+    quick,
     scenario: oneOf("--only", values.matching ? "matching" : values.only, scenarios),
     only: oneOf("--system", values.system, ["relay", "broker"]),
     beside: values.beside === undefined ? null : resolve(values.beside),
@@ -151,6 +154,7 @@ const runs: Readonly<Record<Scenario, (options: Options) => Promise<readonly Res
     "fan-out": (options) => runFanOut(options, options.copies),
     sick: runSick,
     waiting: runWaiting,
+    pull: runPull,
     matching: () => runMatching(),
     catalog: runCatalog,
     soak: runSoak,

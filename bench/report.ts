@@ -33,6 +33,14 @@ const WAITING: readonly Column[] = [
   ["disk MiB", "diskMiB", 0],
 ];
 
+const PULL: readonly Column[] = [
+  ["system", "system", 0],
+  ["events/s", "perSecond", 0],
+  ["CPU µs/event", "cpuMicros", 0],
+  ["more memory MiB", "memoryMiB", 1],
+  ["CPU %", "cpuPercent", 2],
+];
+
 const CATALOG: readonly Column[] = [
   ["subscriptions", "subscriptions", 0],
   ["CPU ms/put", "putCpuMs", 2],
@@ -56,6 +64,7 @@ const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   soak: SOAK,
   waiting: WAITING,
   catalog: CATALOG,
+  pull: PULL,
 };
 
 export function renderTable(results: readonly Result[]): string {
