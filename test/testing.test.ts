@@ -283,3 +283,20 @@ test("a refusal is in the broker's words, without resource paths", async () => {
   );
   await assert.rejects(grid.publish("nothing", {}), /^Error: GET topics\/nothing: .*404/);
 });
+
+test("a pull queue is received from, on the clock of the test", async () => {
+  await using grid = await startPosthorn();
+  const queue = await grid.queue("shop/orders", "billing", { queue: { maxDeliveryCount: 2 } });
+  const [id] = await grid.publish("shop/orders", { data: { price: 7 } });
+  const [first] = await queue.receive();
+  assert.deepEqual([first?.event.id, first?.deliveryCount], [id, 1]);
+  await grid.advance("60s");
+  const [second] = await queue.receive();
+  assert.ok(first && second);
+  assert.equal(second.deliveryCount, 2);
+  assert.deepEqual(await queue.acknowledge(first), []);
+  assert.deepEqual(await queue.acknowledge(second), [second.lockToken]);
+  await grid.delivered(id ?? "");
+  await grid.reset();
+  assert.deepEqual(await grid.subscriptions(), []);
+});

@@ -8,8 +8,16 @@ export const group = "/subscriptions/00000000-0000-0000-0000-000000000000/resour
 const version = "api-version=2025-02-15";
 const provider = `${group}/providers/Microsoft.EventGrid`;
 
+/** `shop/orders` is the topic `orders` of the namespace `shop`, and `shop/` the namespace. */
 export function topicPath(topic: string, more = ""): string {
-  return `${provider}/topics/${topic}${more}?${version}`;
+  const [first = "", second] = topic.split("/");
+  if (second === undefined) return `${provider}/topics/${topic}${more}?${version}`;
+  const within = second === "" ? "" : `/topics/${second}`;
+  return `${provider}/namespaces/${first}${within}${more}?${version}`;
+}
+
+export function namespacesPath(): string {
+  return `${provider}/namespaces?${version}`;
 }
 
 export function callerOf(url: () => string, key: string): Call {

@@ -28,6 +28,7 @@ import {
   callerOf,
   deploy,
   group,
+  namespacesPath,
   readDeadLetters,
   readJson,
   topicPath,
@@ -35,12 +36,13 @@ import {
 import { nameOf, openEndpoint, type ScriptedEndpoint } from "./endpoint.ts";
 import { Facts } from "./facts.ts";
 import type { Advanced, GridOptions, Posthorn, TestTopic } from "./kit.ts";
+import { openQueue } from "./queue.ts";
 import { Waits } from "./waits.ts";
 
 export type { Arrival, DeliveredEvent, EventQuery, ScriptedEndpoint, Step } from "./endpoint.ts";
 export type { PublishedEvent, PublishedQuery } from "./facts.ts";
-
 export type * from "./kit.ts";
+export type { QueueOptions, ReceivedEvent, TestQueue } from "./queue.ts";
 
 const account = `${group}/providers/Microsoft.Storage/storageAccounts/letters`;
 const container = "dead-letters";
@@ -111,7 +113,7 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
     const topic = {
       ...{ name, key: key1, schema: properties.inputSchema },
       get endpoint() {
-        return `${urlOf(broker)}/topics/${name}/api/events`;
+        return `${urlOf(broker)}${publishPath(name)}`;
       },
     };
     keys.set(name, topic);
@@ -153,6 +155,8 @@ export async function startPosthorn(options: GridOptions = {}): Promise<Posthorn
         throw new Error(describeUndecided(name, state, (await call("GET", own)) as HandshakeView));
       }
     },
+    queue: (topic, name, queueOptions) =>
+      openQueue(call, () => urlOf(broker), { topic, name, options: queueOptions }),
     async publish(topic, ...events) {
       const { endpoint, key, schema } = await find(topic);
       const isCloud = schema === "CloudEventSchemaV1_0";
@@ -242,8 +246,19 @@ function resourcesOf({ resources = {} }: GridOptions) {
   return isTemplate ? { template: value, sections: {} } : { template: null, sections: value };
 }
 
-/** Topics and domains, with their subscriptions. */
+function publishPath(topic: string): string {
+  const [namespace, own] = topic.split("/");
+  return own === undefined
+    ? `/topics/${topic}/api/events`
+    : `/namespaces/${namespace}/topics/${own}:publish?api-version=2024-06-01`;
+}
+
+/** Topics, domains and namespaces, with their subscriptions. */
 async function removeAll(call: Call): Promise<void> {
+  const { value: namespaces } = (await call("GET", namespacesPath())) as {
+    value: { name: string }[];
+  };
+  for (const { name } of namespaces) await call("DELETE", topicPath(`${name}/`));
   const { value } = (await call("GET", "/api/v1/topics")) as {
     value: { armId: string; kind: string }[];
   };

@@ -5,6 +5,7 @@ import type { EndpointView, Overview, Story, SubscriptionView } from "../core/ap
 import type { Call, Template } from "./calls.ts";
 import type { ScriptedEndpoint } from "./endpoint.ts";
 import type { PublishedEvent, PublishedQuery } from "./facts.ts";
+import type { QueueOptions, TestQueue } from "./queue.ts";
 
 export interface GridOptions {
   /** `memory`, which is fastest, or `disk`: the embedded store in a folder of its own. */
@@ -105,6 +106,10 @@ export interface Posthorn extends AsyncDisposable {
     endpoint: ScriptedEndpoint | { readonly url: string },
     options?: SubscribeOptions,
   ): Promise<void>;
+  /**
+   * Creates a pull queue: an event subscription of `namespace/topic`, and what is missing of these.
+   */
+  queue(topic: string, name: string, options?: QueueOptions): Promise<TestQueue>;
   /** Publishes in the topic's own schema and returns the ids, in order. */
   publish(topic: string, ...events: readonly (TestEvent | TestCloudEvent)[]): Promise<string[]>;
   /** Deploys an ARM template, as a value or from a file, and returns its outputs. */
