@@ -151,7 +151,7 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
   const { profile, defaults, health, endpointSendsMax } = rulesOf(config);
   const api = openApi({
     ...{ registry: store, ledger: store, backups: store.backups, redriven: store },
-    ...{ memos: store, deliveries: store, sink, ids, meter },
+    ...{ memos: store, deliveries: store, pull: store, sink, ids, meter },
     ...{
       catalog,
       directory,
@@ -160,6 +160,7 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
       switchboard,
       whyNotReady,
       handshakes: rooms.handshakes,
+      receivers: rooms.receivers,
       calls: rooms.calls,
       broker: store.ownership.broker,
     },

@@ -143,7 +143,7 @@ function NextAttempt({ subscription }: { readonly subscription: SubscriptionView
 
 function State({ subscription }: { readonly subscription: SubscriptionView }) {
   const styles = useStyles();
-  const { policy, health, topic, name } = subscription;
+  const { policy, health, topic, name, queue } = subscription;
   const isAwaited = subscription.provisioningState === "AwaitingManualAction";
   return (
     <>
@@ -182,6 +182,15 @@ function State({ subscription }: { readonly subscription: SubscriptionView }) {
                   {sayCount(subscription.waiting)}
                 </To>,
               ],
+              ...(queue === null
+                ? []
+                : ([
+                    [
+                      "Queue",
+                      `${sayCount(queue.locked)} locked, ${sayCount(queue.available)} available, ` +
+                        `${sayCount(queue.receivers)} requests wait`,
+                    ],
+                  ] as const)),
               ["Oldest", <Age key="oldest" at={subscription.oldestAt} none="nothing waits" />],
               ["Next attempt", <NextAttempt key="next" subscription={subscription} />],
               ["Dead letters to be written", sayCount(subscription.waitingDeadLetters)],

@@ -16,7 +16,7 @@ import type { Closure } from "../core/delivery/health-text.ts";
 import { type PolicyDefaults, policyOf } from "../core/delivery/policy.ts";
 import { type Profile, type ProfileName, profiles } from "../core/delivery/profile.ts";
 import type { Instant, Pull, Sink, Stage, Wake } from "../core/ports.ts";
-import { namespaceDefaults, pullRulesOf } from "../core/pull/pull-rules.ts";
+import { defaultsUnder, pullRulesOf } from "../core/pull/pull-rules.ts";
 import type { Memos, OwnSwitchboard } from "../core/steering.ts";
 import type { DeadLetterDestination, Subscription, SubscriptionId } from "../core/subscription.ts";
 import { sleep } from "../core/text/time.ts";
@@ -453,10 +453,9 @@ export class Roster implements OwnSwitchboard, SlotListener {
   }
 
   #open(subscription: Subscription, topic: TopicRules, queue: QueueOptions): Dispatcher {
-    const { deps, onDrained, defaults: usual } = this.#options;
+    const { deps, onDrained } = this.#options;
     const profile = this.#profileOf(topic);
-    const isInNamespace = profile.name === "namespace";
-    const defaults = isInNamespace ? namespaceDefaults(topic, usual) : usual;
+    const defaults = defaultsUnder(profile, topic, this.#options.defaults);
     const slot = servingSlot(subscription);
     return new Dispatcher({
       ...queue,

@@ -12,11 +12,13 @@ import type {
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import { ListChanges } from "../../core/list-changes.ts";
-import type { Clock, Ledger, QueueCount } from "../../core/ports.ts";
+import type { Clock, Ledger, Pull, QueueCount } from "../../core/ports.ts";
+import { defaultsUnder } from "../../core/pull/pull-rules.ts";
+import type { Receivers } from "../../core/pull/receivers.ts";
 import type { Request } from "../../core/request.ts";
 import { baseUrlOf } from "../../core/request.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
-import { endpointOf, type Subscription } from "../../core/subscription.ts";
+import { endpointOf, type Subscription, type SubscriptionId } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { publishPathOf, type Topic, topicArmId } from "../../core/topic.ts";
@@ -32,6 +34,9 @@ export interface CatalogDeps {
   readonly profile: ProfileName;
   readonly defaults: PolicyDefaults;
   readonly endpoints: () => Promise<readonly EndpointView[]>;
+  /** Of pull queues: what is locked, and who waits. */
+  readonly pull?: Pick<Pull, "locked">;
+  readonly receivers?: Pick<Receivers, "waiting">;
 }
 
 export function catalogHandlers(
@@ -108,6 +113,7 @@ async function viewsOf(
     counts.set(`${count.subscription} ${count.stage}`, count);
   }
   const healthOf = healthIn(await deps.endpoints());
+  const locked = await lockedIn(deps, subscriptions);
   return subscriptions.flatMap((subscription) => {
     const topic = topics.get(subscription.topic.toLowerCase());
     if (topic === undefined) return [];
@@ -116,17 +122,47 @@ async function viewsOf(
     return {
       ...termsOf(deps, subscription, topic),
       ...waitingOf(counts.get(`${id} deliver`), counts.get(`${id} deadLetter`), health),
+      queue: queueOf(subscription, {
+        waiting: counts.get(`${id} deliver`)?.waiting ?? 0,
+        locked: locked.get(id) ?? 0,
+        receivers: deps.receivers?.waiting().get(id) ?? 0,
+      }),
       flow: flowOf(subscription),
       health,
     };
   });
 }
 
-type Terms = Omit<SubscriptionView, keyof ReturnType<typeof waitingOf> | "flow" | "health">;
+async function lockedIn(
+  { pull, clock }: CatalogDeps,
+  subscriptions: readonly Subscription[],
+): Promise<ReadonlyMap<SubscriptionId, number>> {
+  const ids = subscriptions
+    .filter(({ destination }) => destination.kind === "pull")
+    .map(({ id }) => id);
+  if (ids.length === 0 || pull === undefined) return new Map();
+  const counts = await pull.locked(ids, clock.now());
+  return new Map(ids.map((id, index) => [id, counts[index] ?? 0]));
+}
+
+function queueOf(
+  { destination }: Subscription,
+  now: { readonly waiting: number; readonly locked: number; readonly receivers: number },
+): SubscriptionView["queue"] {
+  if (destination.kind !== "pull") return null;
+  const { waiting, locked, receivers } = now;
+  const available = Math.max(0, waiting - locked);
+  return { lockMs: destination.lockMs, locked, available, receivers };
+}
+
+type Terms = Omit<
+  SubscriptionView,
+  keyof ReturnType<typeof waitingOf> | "flow" | "health" | "queue"
+>;
 
 function termsOf(deps: CatalogDeps, subscription: Subscription, topic: Topic): Terms {
   const profile = profiles[topic.profile ?? deps.profile];
-  const policy = policyOf(subscription, profile, deps.defaults);
+  const policy = policyOf(subscription, profile, defaultsUnder(profile, topic, deps.defaults));
   const { destination } = subscription;
   return {
     topic: topic.name,

@@ -15,6 +15,7 @@ import { heldMs } from "../../core/delivery/flow.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import type { Catalog, Clock, Instant, Ledger, Seen } from "../../core/ports.ts";
+import { defaultsUnder } from "../../core/pull/pull-rules.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/story/chronicle.ts";
 import { isOpen, readCursor, sayRetention } from "../../core/story/chronicle.ts";
@@ -179,7 +180,7 @@ async function describer(deps: EventsDeps) {
     const { ttlMs, attemptsMax, deadLetterLimitMs } = policyOf(
       subscription,
       profile,
-      deps.defaults,
+      defaultsUnder(profile, topic ?? {}, deps.defaults),
     );
     return {
       waiting,

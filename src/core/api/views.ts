@@ -472,6 +472,10 @@ export const SubscriptionView = named(
       "The next attempt; not before an unhealthy endpoint may be tried.",
     ),
     health: HealthView,
+    queue: about(
+      orNull(object({ lockMs: whole, locked: whole, available: whole, receivers: whole })),
+      "Of a queue that clients fetch from; null: events are sent.",
+    ),
   }),
 );
 export type SubscriptionView = Infer<typeof SubscriptionView>;

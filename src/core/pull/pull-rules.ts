@@ -8,7 +8,7 @@
 
 import { beganBefore, type FlowState, heldMs } from "../delivery/flow.ts";
 import { type PolicyDefaults, policyOf } from "../delivery/policy.ts";
-import { profiles } from "../delivery/profile.ts";
+import { type Profile, profiles } from "../delivery/profile.ts";
 import type { Delivery, Instant, LastAttempt, Settlement } from "../ports.ts";
 import type { Subscription } from "../subscription.ts";
 import { wordsOfMs } from "../text/time.ts";
@@ -78,7 +78,7 @@ export interface RetentionOf {
 }
 
 /** Of a subscription in a namespace, whether its events are sent or fetched. */
-export function namespaceDefaults(
+function namespaceDefaults(
   { retentionDays = retentionDefault }: RetentionOf,
   { deadLetterPauseMs }: PolicyDefaults,
 ): PolicyDefaults {
@@ -87,6 +87,15 @@ export function namespaceDefaults(
     deadLetterLimitMs,
     ...(deadLetterPauseMs !== undefined && { deadLetterPauseMs }),
   };
+}
+
+/** The limits for all subscriptions of a topic, in a namespace or not. */
+export function defaultsUnder(
+  { name }: Pick<Profile, "name">,
+  topic: RetentionOf,
+  usual: PolicyDefaults,
+): PolicyDefaults {
+  return name === "namespace" ? namespaceDefaults(topic, usual) : usual;
 }
 
 /** Of a subscription whose destination is of the kind `pull`. */
