@@ -23,7 +23,7 @@ export function openDatabase(options: SqliteOptions): DatabaseSync {
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = FULL");
-    database.exec("PRAGMA cache_size = -65536");
+    database.exec("PRAGMA cache_size = -16384");
     database.exec("PRAGMA wal_autocheckpoint = 4000");
     database.exec("PRAGMA temp_store = MEMORY");
     migrate(database, migrations, "The store is");

@@ -35,6 +35,7 @@ export async function openThread(
   makePrivateFolder(dirname(options.path));
   const worker = new Worker(new URL(import.meta.url), {
     name: "store",
+    resourceLimits: { maxYoungGenerationSizeMb: 24 },
     workerData: { role, options: rest },
   });
   let settle: { resolve(round: Round): void; reject(error: Error): void } | null = null;

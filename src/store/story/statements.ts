@@ -175,7 +175,7 @@ export function openStories(path: string): DatabaseSync {
     database.exec("PRAGMA journal_mode = WAL");
     // A crash of the machine may lose the latest notes, and never the file.
     database.exec("PRAGMA synchronous = NORMAL");
-    database.exec("PRAGMA cache_size = -16384");
+    database.exec("PRAGMA cache_size = -8192");
     database.exec("PRAGMA wal_autocheckpoint = 4000");
     database.exec("PRAGMA temp_store = MEMORY");
     migrate(database, storyMigrations, "The stories are");
