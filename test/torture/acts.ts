@@ -5,6 +5,7 @@ import {
   copyFileSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   truncateSync,
@@ -172,6 +173,7 @@ const breaks: Readonly<Record<string, (store: string) => void>> = {
     truncateSync(store, Math.floor(statSync(store).size / 2 / 4_096) * 4_096),
   "another file": (store) => writeFileSync(store, "this is no database".repeat(10_000)),
   "no log": (store) => rmSync(`${store}-wal`, { force: true }),
+  "no journal": (store) => rmSync(store.replace(/\.db$/, ".journal"), { force: true }),
 };
 
 /** A copy of the store is broken, and must be refused in one line. */
@@ -185,6 +187,9 @@ async function startBroken({ data, dice, ledger, scratch }: Stage): Promise<void
   // A log of nothing is not missed.
   const hasLog = statSync(join(scratch, "store.db-wal"), { throwIfNoEntry: false })?.size ?? 0;
   if (name === "no log" && hasLog === 0) return;
+  // Nor is the journal of a store that was closed.
+  const seal = readFileSync(join(scratch, "store.seal"), "utf8");
+  if (name === "no journal" && !seal.startsWith("journal")) return;
   breaks[name]?.(join(scratch, "store.db"));
   const started = await startProgram(["--data", scratch]).catch((error: Error) => error);
   if (started instanceof Error) {
