@@ -5,13 +5,7 @@ import type { AttemptView, DeliveryStory } from "../../src/core/api/views.ts";
 import { makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { Code, CopyButton, When, Words } from "../parts/texts.tsx";
 import { sayBytes, sayLength } from "../words.ts";
-import {
-  answerText,
-  type CameAnswer,
-  requestAsCurl,
-  requestText,
-  type SentRequest,
-} from "./exchange.ts";
+import { answerText, requestAsCurl, requestText } from "./exchange.ts";
 import { attemptKey, isGood } from "./lanes.tsx";
 
 const useStyles = makeStyles({
@@ -81,6 +75,7 @@ export function Attempts({
           <Attempt
             key={attemptKey(entry.attempt)}
             attempt={entry.attempt}
+            endpoint={delivery.endpoint}
             isOpen={open === attemptKey(entry.attempt)}
             choose={choose}
           />
@@ -101,17 +96,14 @@ export function Attempts({
   );
 }
 
-type Kept = AttemptView & {
-  readonly request?: SentRequest | null;
-  readonly answer?: CameAnswer | null;
-};
-
 function Attempt({
   attempt,
+  endpoint,
   isOpen,
   choose,
 }: {
-  readonly attempt: Kept;
+  readonly attempt: AttemptView;
+  readonly endpoint: string;
   readonly isOpen: boolean;
   readonly choose: (attempt: string | null) => void;
 }) {
@@ -145,7 +137,7 @@ function Attempt({
       </div>
       {detail !== null && <div className={styles.quiet}>{detail}</div>}
       {isOpen ? (
-        <Exchange attempt={attempt} />
+        <Exchange attempt={attempt} endpoint={endpoint} />
       ) : (
         excerpt !== null && excerpt !== "" && <Code text={excerpt} what="the answer" wraps />
       )}
@@ -153,33 +145,49 @@ function Attempt({
   );
 }
 
-function Exchange({ attempt }: { readonly attempt: Kept }) {
+/** What was sent and what came back; of an attempt that went well only the answer is kept. */
+function Exchange({
+  attempt,
+  endpoint,
+}: {
+  readonly attempt: AttemptView;
+  readonly endpoint: string;
+}) {
   const styles = useStyles();
-  const { request = null, answer = null, excerpt } = attempt;
+  const { wire, status, excerpt } = attempt;
+  const request = wire === null ? null : { ...wire, url: endpoint, bytes: wire.size };
+  const isCut = wire !== null && wire.size > wire.body.length;
   return (
     <div className={styles.exchange}>
       <div>
         <div className={styles.side}>
-          <span>Request{request?.bytes !== undefined && `, ${sayBytes(request.bytes)}`}</span>
-          {request !== null && (
+          <span>
+            Request{wire !== null && `, ${sayBytes(wire.size)}`}
+            {isCut && ", of which this is the beginning"}
+          </span>
+          {request !== null && !isCut && (
             <CopyButton text={requestAsCurl(request)} what="the request as curl">
               curl
             </CopyButton>
           )}
         </div>
         {request === null ? (
-          <span className={styles.quiet}>The request is not kept.</span>
+          <span className={styles.quiet}>
+            {isGood(attempt)
+              ? "It is not kept of an attempt that succeeded; the event itself is below."
+              : "It is not kept."}
+          </span>
         ) : (
           <Code text={requestText(request)} what="the request" wraps />
         )}
       </div>
       <div>
         <div className={styles.side}>Answer</div>
-        {answer === null && (excerpt === null || excerpt === "") ? (
+        {status === null ? (
           <span className={styles.quiet}>There was no answer.</span>
         ) : (
           <Code
-            text={answer === null ? (excerpt ?? "") : answerText(answer)}
+            text={answerText({ status, headers: wire?.answer ?? [], body: excerpt })}
             what="the answer"
             wraps
           />

@@ -5,13 +5,13 @@ interface Exchanged {
   readonly body: string | null;
 }
 
-export interface SentRequest extends Exchanged {
+interface SentRequest extends Exchanged {
   readonly method: string;
   readonly url?: string;
   readonly bytes?: number;
 }
 
-export interface CameAnswer extends Exchanged {
+interface CameAnswer extends Exchanged {
   readonly status: number;
 }
 

@@ -137,8 +137,16 @@ export function operator(browser: () => Browser): void {
     await page.getByRole("button", { name: /^attempt 1 to warehouse/ }).click();
     await page.getByRole("heading", { name: "To warehouse" }).waitFor();
     const open = page.getByRole("listitem").filter({ hasText: "Attempt 1" });
-    await open.getByText("Request", { exact: true }).waitFor();
-    await open.getByText("the database is full").waitFor();
+    await open.getByText(/^Request, \d+ B/).waitFor();
+    await open
+      .locator("pre")
+      .filter({ hasText: /^POST http.*aeg-event-type: Notification/s })
+      .waitFor();
+    await open
+      .locator("pre")
+      .filter({ hasText: /^503\n.*the database is full/s })
+      .waitFor();
+    await open.getByRole("button", { name: "Copy the request as curl" }).waitFor();
   });
 
   test("an event is sent again after success, copied as curl, and published edited", async (t) => {
