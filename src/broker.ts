@@ -4,6 +4,7 @@
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
+import { otherDeclarers } from "./control/cluster/brokers.ts";
 import { applyDeclaration, parseDeclaration } from "./control/declaration.ts";
 import { recoverStories } from "./control/recover-stories.ts";
 import { logUnusedSettings } from "./control/unused-settings.ts";
@@ -17,6 +18,7 @@ import { batchDefaultsOf, portsIn, rulesOf, versionOf } from "./room-options.ts"
 import { type OpenRoutes, openRoutes, type Self } from "./routes.ts";
 import { givenCertificates, keptCertificates } from "./runtime/access/certificate.ts";
 import { writeKept } from "./runtime/access/kept-file.ts";
+import { fingerprintOf } from "./runtime/access/keys.ts";
 import { openListeners } from "./runtime/http/listeners.ts";
 import { makeKey } from "./runtime/ids.ts";
 import type { OpenStore } from "./stores.ts";
@@ -40,11 +42,11 @@ export async function openBroker(config: Config, outside: Outside): Promise<Brok
   const stopping = new AbortController();
   const catalog = () => rooms.catalog();
   const environment = await openEnvironment(config, outside, { stack, ending, catalog });
-  await declare(config, environment);
+  const self: Self = { host: hostname(), http: null, https: null, declares: null };
+  await declare(config, self, environment);
   const rooms = await assemble(environment, rulesOf(config));
   stack.defer(() => rooms.close(ending.signal));
   recollectMissing(environment, rooms, stopping.signal);
-  const self: Self = { host: hostname(), http: null, https: null };
   const control = openRoutes({ config, environment, rooms, stack, self }, stopping.signal);
   const doors = await openDoors(config, { environment, rooms, stack }, [
     ...rooms.routes,
@@ -67,9 +69,20 @@ export async function openBroker(config: Config, outside: Outside): Promise<Brok
 }
 
 /** What the file declares is active before the first event comes. */
-async function declare(config: Config, { store, azure, openLog }: RealEnvironment): Promise<void> {
+async function declare(
+  config: Config,
+  self: Self,
+  { store, azure, openLog }: RealEnvironment,
+): Promise<void> {
   const { topics, domains, namespaces, storageAccounts, auth, profile } = config;
   if ((topics ?? domains ?? namespaces ?? storageAccounts) === null) return;
+  self.declares = fingerprintOf([topics, domains, namespaces, storageAccounts]);
+  const others = await otherDeclarers(store.peers, self);
+  if (others.length > 0) {
+    const words = "their files declare other topics; applied is what all of them declare alike";
+    openLog.fact("warn", "declaration.differs", { brokers: others, words });
+    return;
+  }
   await applyDeclaration(
     store,
     parseDeclaration(config, { auth, profile, azure, makeKey, batch: batchDefaultsOf(config) }),

@@ -22,6 +22,7 @@ import { isSignedIn, linkOf, type SessionDeps, sessionRoutes } from "./control/s
 import { statusRoutes } from "./control/status.ts";
 import { isFromThisMachine } from "./core/access/foreign-page.ts";
 import type { Counts } from "./core/api/views.ts";
+import { oddJobsSlot } from "./core/cluster/slot.ts";
 import type { RequestHead, Route } from "./core/request.ts";
 import { baseUrlOf } from "./core/request.ts";
 import { shownTarget } from "./core/text/connection-string.ts";
@@ -70,6 +71,8 @@ export interface Self {
   readonly host: string;
   http: string | null;
   https: string | null;
+  /** What stands for the topics its file declares; null: it declares none. */
+  declares: string | null;
 }
 
 /** `stop`: delayed answers are sent when it aborts. */
@@ -170,7 +173,8 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
     link: (request) => linkOf(door, baseUrlOf(request)),
     sums: () => countsOf(environment.tally()),
     endpoints: endpointsOf(site),
-    ...{ broker: store.ownership.broker, peers: store.peers },
+    ...{ broker: store.ownership.broker, peers: store.peers, isShared: store.isShared === true },
+    hasOddJobs: () => store.ownership.isMine(oddJobsSlot),
     self: () => ({ ...site.self, version: versionOf() }),
     disk: () => (config.store !== "sqlite" ? null : roomOnDisk(config.dataFolder)),
     storeFailure: () => environment.storeFailure?.() ?? null,

@@ -32,6 +32,7 @@ import { parseNamespace } from "./declared-namespaces.ts";
 import { logSubscription } from "./log-subscription.ts";
 import { checkTerms } from "./properties/subscription.ts";
 import { checkKey, checkTopic, newTerms, topicMembers } from "./properties/topic.ts";
+import { retryStale } from "./stale-write.ts";
 
 export interface DeclaredTopic extends TopicDraft {
   /** Keys that the file leaves out; one that is stored already is kept. */
@@ -197,11 +198,16 @@ function parseSubscriptions(
 }
 
 /** Rejects as the registry does; what was written until then stays, and is not written again. */
-export async function applyDeclaration(
+export function applyDeclaration(
   registry: Registry,
   declaration: Declaration,
   log: Log,
 ): Promise<void> {
+  // Another broker may start at the same time: whoever comes second reads what the first wrote.
+  return retryStale(() => applyOnce(registry, declaration, log));
+}
+
+async function applyOnce(registry: Registry, declaration: Declaration, log: Log): Promise<void> {
   const catalog = new LiveCatalog(await registry.catalog());
   await inGroups(declaration.topics, (declared) =>
     applyTopic(registry, declared, catalog.topic(declared.name), log),
@@ -269,7 +275,7 @@ async function applyTopic(
     },
   };
   if (stored !== undefined && holds(stored, { ...draft, name: stored.name })) return;
-  await registry.putTopic(draft);
+  await registry.putTopic(draft, stored?.revision ?? 0);
   tell(log, stored === undefined ? "created" : "updated", draft);
 }
 
@@ -293,7 +299,7 @@ async function applySubscription(
   const draft = stored ? { ...declared, flow: stored.flow, pauses: stored.pauses } : declared;
   const asStored = stored && { ...draft, topic: stored.topic, name: stored.name };
   if (asStored !== undefined && holds(stored, asStored)) return;
-  await registry.putSubscription(draft);
+  await registry.putSubscription(draft, stored?.revision ?? 0);
   tell(log, stored === undefined ? "created" : "updated", draft);
 }
 

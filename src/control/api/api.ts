@@ -59,6 +59,9 @@ export interface ApiDeps
     TryOutDeps,
     Omit<OverviewDeps, "pulse" | "profile" | "cluster">,
     Omit<BrokersDeps, "about"> {
+  /** Whether several brokers use the store. */
+  readonly isShared: boolean;
+  readonly hasOddJobs: () => boolean;
   /** This broker, besides its counts. */
   readonly self: () => Omit<AboutBroker, "rates" | "counts">;
   readonly catalog: () => LiveCatalog;
@@ -83,7 +86,15 @@ export interface Api {
 export function openApi(deps: ApiDeps): Api {
   const pulse = new RateHistory();
   const live = new Live();
-  const redrives = new Redrives(deps, (redrive) => live.tell({ kind: "redrive", redrive }));
+  const cluster = deps.isShared
+    ? {
+        ...{ broker: deps.broker, every: deps.every, hasOddJobs: deps.hasOddJobs },
+        alive: async () => (await deps.peers.list()).map(({ id }) => id),
+      }
+    : undefined;
+  const redrives = new Redrives({ ...deps, cluster }, (redrive) =>
+    live.tell({ kind: "redrive", redrive }),
+  );
   const inboxes = new Inboxes(deps, ({ name: inbox }, request) =>
     live.sendMany(() => [{ kind: "inbox", inbox, request: requestView(request) }]),
   );

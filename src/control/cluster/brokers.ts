@@ -18,6 +18,8 @@ export interface AboutBroker {
   readonly version: string;
   readonly http: string | null;
   readonly https: string | null;
+  /** What stands for the topics its file declares; null: it declares none. */
+  readonly declares: string | null;
   readonly rates: Rates;
   readonly counts: Counts;
 }
@@ -46,6 +48,17 @@ export function brokerHandlers(deps: BrokersDeps): Pick<Handlers, "listBrokers">
   };
 }
 
+/** The brokers that are alive and whose files declare something else. */
+export async function otherDeclarers(
+  peers: Peers,
+  { declares }: Pick<AboutBroker, "declares">,
+): Promise<readonly string[]> {
+  return (await peers.list()).flatMap(({ id, about }) => {
+    const theirs = (about as Partial<AboutBroker>).declares ?? null;
+    return theirs === null || theirs === declares ? [] : [id];
+  });
+}
+
 type Known = Peer & { readonly about: AboutBroker };
 
 /** This one is known best. */
@@ -60,7 +73,7 @@ async function brokersIn(deps: BrokersDeps): Promise<readonly Known[]> {
 
 function viewOf(
   self: string,
-  { id, startedAt, seenAt, slots, about }: Known,
+  { id, startedAt, seenAt, slots, about: { declares: _, ...about } }: Known,
   seen: {
     readonly queues: readonly QueueCount[];
     readonly subscriptions: ReadonlyMap<number, Subscription>;

@@ -19,6 +19,8 @@ export interface RedriveProgress
   extends Pick<RedriveView, "state" | "total" | "sent" | "failed" | "skipped" | "remarks"> {
   /** When this was kept. */
   readonly at: Instant;
+  /** The broker that has it in hand; absent: as one process alone writes it. */
+  readonly by?: string;
   /**
    * Events that were about to be sent then, by their keys: if it ended there, it is not known
    * whether they were.
@@ -42,8 +44,11 @@ export class RedriveRecords {
     this.#memos = memos;
   }
 
-  /** The oldest first. One that was running was interrupted: it is stopped. */
-  async load(): Promise<readonly KeptRedrive[]> {
+  /**
+   * The oldest first. One that was running was interrupted, and is stopped, unless another broker
+   * has it in hand that is alive.
+   */
+  async load(alive: ReadonlySet<string>): Promise<readonly KeptRedrive[]> {
     const records = await this.#memos.notes(orders);
     const kept = new Map(
       (await this.#memos.notes(progresses)).map(({ key, record }) => [key, record]),
@@ -52,7 +57,7 @@ export class RedriveRecords {
       .map(({ key: id, record: given }) => {
         const record = given as RedriveRecord;
         const progress = (kept.get(id) ?? nothingDone(record)) as RedriveProgress;
-        const isCutOff = progress.state === "running";
+        const isCutOff = progress.state === "running" && !alive.has(progress.by ?? "");
         return {
           id,
           record,

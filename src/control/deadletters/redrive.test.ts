@@ -17,7 +17,7 @@ import type { Route } from "../../core/request.ts";
 import { topicArmId } from "../../core/topic.ts";
 import { MemoryStore } from "../../store/memory.ts";
 import { apiRoutes } from "../api/serve.ts";
-import { Redrives } from "./redrives.ts";
+import { Redrives, type RedrivesDeps } from "./redrives.ts";
 
 const path = "BILLING/2030/1/1/0/x.json";
 const resourceId = storageArmId({
@@ -67,32 +67,40 @@ async function openBroker(...ids: readonly string[]) {
   let catalog = await store.catalog();
   const broker = { refusals: 0, noteFailures: 0, calls, clock, store, billing };
   const told: RedriveView[] = [];
-  const redrives = new Redrives(
-    {
-      ...{ reader, clock, catalog: () => catalog, profile: "azure" as const, memos: store },
-      accounts: parseStorageAccounts({ letters: { folder: "/nowhere" } }),
-      redriven: {
-        redriven: (keys) => store.redriven(keys),
-        async noteRedriven(notes) {
-          calls.push("note");
-          if (broker.noteFailures-- > 0) throw new Error("The store failed: disk I/O error");
-          await store.noteRedriven(notes);
-        },
+  const deps: RedrivesDeps = {
+    ...{ reader, clock, catalog: () => catalog, profile: "azure" as const, memos: store },
+    accounts: parseStorageAccounts({ letters: { folder: "/nowhere" } }),
+    redriven: {
+      redriven: (keys) => store.redriven(keys),
+      async noteRedriven(notes) {
+        calls.push("note");
+        if (broker.noteFailures-- > 0) throw new Error("The store failed: disk I/O error");
+        await store.noteRedriven(notes);
       },
-      deliveries: {
-        async append(routed, now) {
-          calls.push("append");
-          if (broker.refusals-- > 0) throw new Refusal("Unavailable", "The disk is full.");
-          return store.append(routed, now);
-        },
-      },
-      sink: { send: () => assert.fail() },
-      ids: { next: () => `made-${++made}` },
-      log: { fact: () => {} },
-      meter: { count: () => {} },
     },
-    (view) => told.push(view),
-  );
+    deliveries: {
+      async append(routed, now) {
+        calls.push("append");
+        if (broker.refusals-- > 0) throw new Refusal("Unavailable", "The disk is full.");
+        return store.append(routed, now);
+      },
+    },
+    sink: { send: () => assert.fail() },
+    ids: { next: () => `made-${++made}` },
+    log: { fact: () => {} },
+    meter: { count: () => {} },
+  };
+  /** Of a cluster in which only it is alive, and has the odd jobs. */
+  const openOf = (name: string) => {
+    let ring = () => {};
+    const every = (_ms: number, given: () => void) => {
+      ring = given;
+      return () => {};
+    };
+    const cluster = { broker: name, alive: async () => [name], hasOddJobs: () => true, every };
+    return { redrives: new Redrives({ ...deps, cluster }), look: () => ring() };
+  };
+  const redrives = new Redrives(deps, (view) => told.push(view));
   const call = async (method: string, body?: object, id?: string) => {
     const route = apiRoutes(redrives.handlers).find(
       (each) => each.method === method && each.path.endsWith(":id") === (id !== undefined),
@@ -104,6 +112,7 @@ async function openBroker(...ids: readonly string[]) {
   };
   return Object.assign(broker, {
     redrives,
+    openOf,
     told,
     call,
     order: (more: object = {}) => call("POST", { query: {}, ...more }),
@@ -205,4 +214,24 @@ test("so many redrives run at a time, and so many are remembered", async () => {
   assert.deepEqual(kept.value[0]?.remarks, [
     `letters/box/${path}, record 7: There is no such record.`,
   ]);
+});
+
+test("a redrive outlives the broker that began it: another goes on with what is left", async () => {
+  const broker = await openBroker("a", "b", "c", "d");
+  const first = broker.openOf("first");
+  const started = await first.redrives.handlers.startRedrive({
+    body: { query: {}, perSecond: 1 },
+  } as Parameters<typeof first.redrives.handlers.startRedrive>[0]);
+  const { id } = ("value" in started ? started.value : started) as RedriveView;
+  await broker.pass(1_500);
+  await first.redrives.close();
+  const sent = broker.calls.filter((call) => call === "append").length;
+  assert.ok(sent > 0 && sent < 4, `${sent} sent by the first`);
+  const second = broker.openOf("second");
+  second.look();
+  await broker.pass(8_000);
+  const asked = { params: { id } } as Parameters<typeof second.redrives.handlers.showRedrive>[0];
+  const view = await second.redrives.handlers.showRedrive(asked);
+  assert.deepEqual([(view as RedriveView).state, (view as RedriveView).sent], ["done", 4]);
+  assert.equal(broker.calls.filter((call) => call === "append").length, 4);
 });

@@ -1,6 +1,7 @@
 // Redrives: those running and those that have ended, to be started, watched, stopped and resumed.
 // They are kept in the store. When the broker ends, in whatever way, so do they: the next start
-// finds them stopped, and each can go on with what it has not sent.
+// finds them stopped, and each can go on with what it has not sent. Of several brokers, the one
+// with the cluster's odd jobs goes on with those of a broker that died.
 
 import type { RedriveOrder } from "../../core/api/orders.ts";
 import type { Page, RedriveView } from "../../core/api/views.ts";
@@ -15,7 +16,22 @@ import { type KeptRedrive, RedriveRecords, viewOfKept } from "./redrive-record.t
 
 export interface RedrivesDeps extends RedriveDeps {
   readonly memos: Memos;
+  /** Of a store that several brokers share; without it there is only this one. */
+  readonly cluster?: RedrivesCluster | undefined;
 }
+
+export interface RedrivesCluster {
+  /** This broker. */
+  readonly broker: string;
+  /** Those alive, this one included. */
+  alive(): Promise<readonly string[]>;
+  /** Whether the cluster's odd jobs are this broker's. */
+  hasOddJobs(): boolean;
+  every(ms: number, ring: () => void): () => void;
+}
+
+/** How often redrives of brokers that died are looked for. */
+const adoptMs = 5_000;
 
 /** `kept` is how it was when it was last written; `running`: the one that has it in hand. */
 interface Known {
@@ -32,11 +48,31 @@ export class Redrives {
   #loaded: Promise<void> | null = null;
   readonly #runs = new Set<Promise<void>>();
   #isClosed = false;
+  readonly #stopAdopting: () => void;
 
   constructor(deps: RedrivesDeps, tell: (view: RedriveView) => void = () => {}) {
     this.#deps = deps;
     this.#records = new RedriveRecords(deps.memos);
     this.#tell = tell;
+    this.#stopAdopting = deps.cluster?.every(adoptMs, () => void this.#adopt()) ?? (() => {});
+  }
+
+  /** Goes on with what a broker that died had in hand. If that fails, it is tried again. */
+  async #adopt(): Promise<void> {
+    const { cluster, log } = this.#deps;
+    if (cluster?.hasOddJobs() !== true || this.#isClosed) return;
+    try {
+      await this.#load();
+      for (const known of this.#known.values()) {
+        const { state, by } = known.kept.progress;
+        const isOrphan = state === "stopped" && by !== undefined && by !== cluster.broker;
+        if (!isOrphan || known.redriving !== null) continue;
+        log.fact("info", "redrive.adopted", { redrive: known.kept.id, from: by });
+        this.#run(known, known.kept.progress);
+      }
+    } catch (error) {
+      log.fact("warn", "redrive.unadopted", { error: String(error) });
+    }
   }
 
   get handlers(): Pick<
@@ -55,6 +91,7 @@ export class Redrives {
   /** Stops the running ones, and resolves when they have stopped. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#stopAdopting();
     for (const { redriving } of this.#known.values()) redriving?.stop();
     await Promise.all(this.#runs);
   }
@@ -110,7 +147,11 @@ export class Redrives {
     const order = this.#read(record.order);
     const job: RedriveJob = {
       ...{ id, startedAt: record.startedAt, before, tell: this.#tell },
-      keep: async (progress) => {
+      keep: async (given) => {
+        // What is stopped because the broker leaves is for another to go on with.
+        const isInHand = given.state === "running" || (given.state === "stopped" && this.#isClosed);
+        const by = isInHand ? this.#deps.cluster?.broker : undefined;
+        const progress = by === undefined ? given : { ...given, by };
         await this.#records.putProgress(id, progress);
         known.kept = { ...known.kept, progress };
       },
@@ -145,18 +186,23 @@ export class Redrives {
     }
   }
 
-  /** Those of before, at the first question. */
+  /** Those of before, at the first question; those of other brokers, at each. */
   #load(): Promise<void> {
-    this.#loaded ??= this.#records.load().then(
-      (all) => {
-        for (const kept of all) this.#known.set(kept.id, { kept, redriving: null });
-      },
-      (error) => {
-        this.#loaded = null;
-        throw error;
-      },
-    );
+    if (this.#deps.cluster !== undefined) this.#loaded = null;
+    this.#loaded ??= this.#readKept().catch((error) => {
+      this.#loaded = null;
+      throw error;
+    });
     return this.#loaded;
+  }
+
+  async #readKept(): Promise<void> {
+    const alive = new Set(await this.#deps.cluster?.alive());
+    for (const kept of await this.#records.load(alive)) {
+      const known = this.#known.get(kept.id);
+      if (known === undefined) this.#known.set(kept.id, { kept, redriving: null });
+      else if (known.redriving === null) known.kept = kept;
+    }
   }
 
   /** The latest first. */
@@ -168,6 +214,11 @@ export class Redrives {
   /** Resolves when nothing of it is in progress any more; an ended one does not change. */
   async #stop(id: string): Promise<RedriveView> {
     const known = await this.#need(id);
+    const { state, by } = known.kept.progress;
+    if (known.redriving === null && state === "running") {
+      const words = `The redrive is carried out by the broker '${by}': stop it there.`;
+      throw new Refusal("Conflict", words);
+    }
     known.redriving?.stop();
     await known.redriving?.ended;
     return viewOf(known);

@@ -1,4 +1,4 @@
-// Whether a text is one of a few keys, in constant time.
+// Whether a text is one of a few keys, in constant time; and what stands for something secret.
 
 import { hash, timingSafeEqual } from "node:crypto";
 
@@ -16,4 +16,9 @@ export function openKeys(keys: readonly (string | null)[]): (given: string) => b
 
 function digestOf(text: string): Buffer {
   return Buffer.from(hash("sha256", text), "hex");
+}
+
+/** Equal for what is equal, and says nothing about it. */
+export function fingerprintOf(what: unknown): string {
+  return hash("sha256", JSON.stringify(what)).slice(0, 16);
 }
