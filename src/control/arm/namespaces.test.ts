@@ -314,6 +314,16 @@ test("a removal takes what lies below, and is polled like others (N-73)", async 
   assert.deepEqual([topics, subscriptions], [[], []]);
 });
 
+test("lists of other event subscriptions leave those of namespaces out", async (t) => {
+  const arm = await openArm(t);
+  await openTopic(arm);
+  await arm.good("PUT", subscriptionPath, queue());
+  const all = await arm.good("GET", `${group}${provider}/eventSubscriptions`);
+  assert.deepEqual(all.body.value, []);
+  const own = await arm.good("GET", `${topicPath}/eventSubscriptions`);
+  assert.equal(own.body.value.length, 1);
+});
+
 test("MQTT is refused by name", async (t) => {
   const arm = await openArm(t);
   await openTopic(arm);

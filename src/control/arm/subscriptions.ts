@@ -348,7 +348,8 @@ export function listOfSource(
 export function listInRegion(context: ArmContext, call: Call, region: Region): Reply {
   const { topics, subscriptions } = context.catalog();
   const items = topics
-    .filter((topic) => isInRegion(topic, region))
+    // Those of namespaces have another shape, and are listed only with their topic.
+    .filter((topic) => topic.kind !== "namespaceTopic" && isInRegion(topic, region))
     .flatMap((topic) =>
       subscriptions
         .filter((one) => isSameName(one.topic, topic.name))
