@@ -80,10 +80,12 @@ export async function openStore(config: Config, deps: StoreDeps): Promise<OpenSt
   return Object.assign(front, { backups });
 }
 
+const noLabels = {};
+
 /** The store of many brokers. Refusal: InvalidSetting. */
 async function openCluster(
   config: Config,
-  { clock, log, env, ids, onAwait }: StoreDeps,
+  { clock, log, env, ids, meter, onAwait }: StoreDeps,
 ): Promise<OpenStore> {
   const { openPostgresStore } = await import("./store/postgres/open.ts");
   const target = parseTarget(config.store, passwordOf(config, env));
@@ -99,6 +101,10 @@ async function openCluster(
     rhythm: { leaseMs, beatMs: leaseMs / 4, marginMs: leaseMs / 6 },
     waitingCharsMax: config.publishQueueBytesMax,
     waitMsMax: config.publishWaitMaxMs,
+    onRound(ms, operations) {
+      meter.observe?.("posthorn_store_commit_seconds", noLabels, ms / 1_000);
+      meter.observe?.("posthorn_store_round_operations", noLabels, operations);
+    },
     ...(onAwait !== undefined && { onAwait }),
   });
   return Object.assign(store, { backups: null });

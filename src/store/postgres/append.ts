@@ -226,7 +226,7 @@ class Round {
     const earliest = new Map<SubscriptionId, Instant>();
     for (const { subscription, dueAt } of this.#others) {
       const slot = leases.slotOf(subscription);
-      if (slot !== undefined && isMine(slot)) continue;
+      if (slot !== undefined && isMine(slot) && !leases.isPull(subscription)) continue;
       earliest.set(subscription, Math.min(dueAt, earliest.get(subscription) ?? dueAt));
     }
     return earliest.size === 0 ? null : hint(earliest);
@@ -266,7 +266,8 @@ class Round {
     const earliest = new Map<SubscriptionId, Instant>();
     for (const { subscription, dueAt, op } of this.#others) {
       const slot = leases.slotOf(subscription);
-      if (!isMeant(op) || slot === undefined || !isMine(slot)) continue;
+      const isHere = slot !== undefined && (isMine(slot) || leases.isPull(subscription));
+      if (!isMeant(op) || !isHere) continue;
       earliest.set(subscription, Math.min(dueAt, earliest.get(subscription) ?? dueAt));
     }
     for (const [subscription, dueAt] of earliest) {

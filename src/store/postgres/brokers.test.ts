@@ -140,6 +140,25 @@ test("a broker that has lost its row settles nothing, and begins anew", async (t
   assert.deepEqual(await a.settle(claimed.deliveries.map(gone)), [true]);
 });
 
+test("a receiver at any broker is woken by a publish and by a release", async (t) => {
+  const { a, b } = await pair(t);
+  const destination = { kind: "pull", lockMs: 60_000 } as const;
+  const draft = subscriptionDraft({ name: "pulled", destination });
+  const { id } = await a.putSubscription(draft);
+  await b.catchUp();
+  const [here, there] = [new Consumer(a, queueOf(id)), new Consumer(b, queueOf(id))];
+  await a.append(routedTo([id], "one"), startAt);
+  await here.woken((wake) => wake.dueAt === startAt);
+  await there.woken((wake) => wake.dueAt === startAt);
+  const asked = { max: 1, charsMax: 1_000, now: startAt, lockMs: 60_000, attemptsMax: 3 };
+  const more = { lastReason: "why", expiredSince: startAt - 1_000 };
+  const [delivery] = (await b.receive(id, { ...asked, ...more })).deliveries;
+  assert.ok(delivery);
+  const released = { ...due(delivery, { at: startAt + 7 }), lockedAt: startAt };
+  assert.deepEqual(await b.settle([released]), [true]);
+  await here.woken((wake) => wake.dueAt === startAt + 7);
+});
+
 test("words between brokers come in their order", async (t) => {
   const { a, b } = await pair(t);
   const heard: string[] = [];

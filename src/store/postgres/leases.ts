@@ -115,6 +115,8 @@ interface Known {
   readonly slot: Slot;
   /** Deleted: only its dead letters are left. */
   readonly isRetired: boolean;
+  /** Clients fetch from it, at any broker. */
+  readonly isPull: boolean;
   readonly deliver: QueueLeases;
   readonly deadLetter: QueueLeases;
 }
@@ -131,7 +133,8 @@ export class Leases {
     if (isRetired) old?.deliver.clear();
     const deliver = old?.deliver ?? new QueueLeases();
     const deadLetter = old?.deadLetter ?? new QueueLeases();
-    this.#known.set(id, { slot, isRetired, deliver, deadLetter });
+    const isPull = subscription.destination.kind === "pull";
+    this.#known.set(id, { slot, isRetired, isPull, deliver, deadLetter });
   }
 
   remove(id: SubscriptionId): void {
@@ -146,6 +149,10 @@ export class Leases {
 
   slotOf(id: SubscriptionId): Slot | undefined {
     return this.#known.get(id)?.slot;
+  }
+
+  isPull(id: SubscriptionId): boolean {
+    return this.#known.get(id)?.isPull === true;
   }
 
   isRetired(id: SubscriptionId): boolean {

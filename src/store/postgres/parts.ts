@@ -23,6 +23,8 @@ export interface Parts {
   wake(wake: Wake): void;
   /** Tells the owners of these queues, if notices are used; the text of one notice, or null. */
   hint(queues: ReadonlyMap<SubscriptionId, Instant>): string | null;
+  /** The same at once; if it is lost, they find it by looking. */
+  tell(queues: ReadonlyMap<SubscriptionId, Instant>): void;
   /** The catalog has changed: reads and reports how. */
   catchUp(): Promise<void>;
 }

@@ -2,7 +2,7 @@
 // only if this broker has not lost its row: `for key share` makes one that takes its slots over
 // wait for it. A delivery stays leased until its settlement is on disk.
 
-import type { Queue, Settlement } from "../../core/ports.ts";
+import type { Instant, Queue, Settlement } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { int2Array, int4Array, int8Array, textArray } from "./binary.ts";
 import { stageNumber } from "./event-row.ts";
@@ -200,7 +200,8 @@ export class Settlements {
     freed: ReadonlyMap<number, number>,
     put: ReadonlySet<number>,
   ): void {
-    const { times } = this.#parts;
+    const { times, leases, tell } = this.#parts;
+    const pulled = new Map<SubscriptionId, Instant>();
     for (const [place, { settlement, leased }] of open.entries()) {
       const { event, subscription } = settlement.delivery;
       leased?.leases.release(event);
@@ -210,8 +211,11 @@ export class Settlements {
       }
       if (settlement.kind === "due" && put.has(place)) {
         ownWake(this.#parts, { subscription, stage: settlement.stage }, settlement.at);
+        const isPulled = settlement.stage === "deliver" && leases.isPull(subscription);
+        if (isPulled) pulled.set(subscription, settlement.at);
       }
     }
+    if (pulled.size > 0) tell(pulled);
   }
 
   async #forgetRetired(gone: readonly Open[]): Promise<void> {

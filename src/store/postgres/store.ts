@@ -34,7 +34,7 @@ import { type Rhythm, SlotKeeper } from "../cluster/slot-keeper.ts";
 import { charsOf, Intake, type IntakeLimits } from "../intake.ts";
 import { type Append, Appends } from "./append.ts";
 import { type ClaimOp, Claims } from "./claim.ts";
-import { Database, retryAfterMs } from "./database.ts";
+import { Database, oneLine, retryAfterMs } from "./database.ts";
 import { EventNumbers } from "./event-numbers.ts";
 import { Lane } from "./lane.ts";
 import { Leases } from "./leases.ts";
@@ -70,6 +70,8 @@ export interface PostgresOptions extends Omit<IntakeLimits, "retryAfterMs"> {
   readonly gatherMs: number;
   /** Resolves when everything that came in together has been handled. */
   readonly turn?: () => Promise<void>;
+  /** A round of publishes took so long. */
+  readonly onRound?: (ms: number, operations: number) => void;
 }
 
 /** One for heartbeats, one for notices. */
@@ -78,6 +80,14 @@ const ownConnections = 2;
 const pollMs = { notified: 10_000, alone: 500 };
 const queuesPerLook = 1_000;
 const tidyMs = 30_000;
+const snapshotMinutesMax = 15;
+const oldestSnapshot = {
+  name: "oldest_snapshot",
+  text: `
+  select extract(epoch from max(clock_timestamp() - xact_start))::int8 from pg_stat_activity
+  where backend_xmin is not null`,
+};
+const notify = { name: "notify", text: "select pg_notify('posthorn', $1)" };
 /** A range of leases for each epoch. */
 const leasesPerEpoch = 2 ** 32;
 
@@ -112,6 +122,9 @@ export class PostgresStore implements WholeStore {
   readonly #unheard: [SubscriptionId, number][] = [];
   readonly #droppedListeners: ((subscription: SubscriptionId, count: number) => void)[] = [];
   #leasesMade = 0;
+  /** Of the last round of publishes. */
+  #writeFailure: string | null = null;
+  #hasWarned = false;
   #alarms: (() => void)[] = [];
   #isClosed = false;
 
@@ -207,7 +220,7 @@ export class PostgresStore implements WholeStore {
 
   /** Why nothing can be written at present; null: as far as is known, it can. */
   get failure(): string | null {
-    return this.database.failure;
+    return this.database.failure ?? this.#writeFailure;
   }
 
   /** How far the database's clock is ahead of ours, where that is more than a little. */
@@ -361,6 +374,11 @@ export class PostgresStore implements WholeStore {
         if (!isNotifying) return null;
         return wakeNotice(new Map([...due].map(([id, at]) => [id, this.#times.there(at)])));
       },
+      tell: (due) => {
+        if (!isNotifying) return;
+        const there = new Map([...due].map(([id, at]) => [id, this.#times.there(at)]));
+        this.database.query(notify, [wakeNotice(there)]).catch(() => {});
+      },
       catchUp: () => this.#registry.catchUp(),
     };
   }
@@ -379,12 +397,34 @@ export class PostgresStore implements WholeStore {
   }
 
   async #measured<T>(ops: readonly Append[], run: () => Promise<T>): Promise<T> {
-    const { clock } = this.#options;
+    const { clock, onRound } = this.#options;
     const begun = clock.now();
-    const answer = await run();
-    const chars = ops.reduce((sum, { routed }) => sum + charsOf(routed), 0);
-    this.#intake.measured(chars, clock.now() - begun);
-    return answer;
+    try {
+      const answer = await run();
+      const tookMs = clock.now() - begun;
+      const chars = ops.reduce((sum, { routed }) => sum + charsOf(routed), 0);
+      this.#intake.measured(chars, tookMs);
+      onRound?.(tookMs, ops.length);
+      this.#writeFailure = null;
+      return answer;
+    } catch (error) {
+      if (this.#writeFailure === null) this.#probeLater();
+      this.#writeFailure = oneLine((error as Error).cause ?? error);
+      throw error;
+    }
+  }
+
+  /** A small record is written until that succeeds: publishers may have stopped meanwhile. */
+  #probeLater(): void {
+    this.#later(retryAfterMs, async () => {
+      if (this.#writeFailure === null) return;
+      try {
+        await this.putMemo("store", "probe", {});
+        this.#writeFailure = null;
+      } catch {
+        this.#probeLater();
+      }
+    });
   }
 
   #wake(wake: Wake): void {
@@ -413,7 +453,8 @@ export class PostgresStore implements WholeStore {
         if (notice.due === null) return void this.#look();
         for (const [subscription, at] of notice.due) {
           const slot = this.#leases.slotOf(subscription);
-          if (slot === undefined || !this.#keeper.isMine(slot)) continue;
+          const isPull = this.#leases.isPull(subscription);
+          if (slot === undefined || !(isPull || this.#keeper.isMine(slot))) continue;
           const queue = { subscription, stage: "deliver" } as const;
           this.#wake({ queue, dueAt: this.#times.here(at), deliveries: [] });
         }
@@ -432,15 +473,17 @@ export class PostgresStore implements WholeStore {
     void this.#look();
   }
 
-  #every(ms: number, act: () => Promise<void>): void {
+  #later(ms: number, act: () => Promise<void>): void {
     if (this.#isClosed) return;
     const callOff = this.#options.clock.after(ms, () => {
       this.#alarms = this.#alarms.filter((each) => each !== callOff);
-      void act()
-        .catch(() => {})
-        .finally(() => this.#every(ms, act));
+      void act().catch(() => {});
     });
     this.#alarms.push(callOff);
+  }
+
+  #every(ms: number, act: () => Promise<void>): void {
+    this.#later(ms, () => act().finally(() => this.#every(ms, act)));
   }
 
   #poll(): void {
@@ -449,8 +492,22 @@ export class PostgresStore implements WholeStore {
 
   #tidy(): void {
     this.#every(tidyMs, async () => {
-      if (this.#keeper.isMine(oddJobsSlot)) await this.#sweep.tidy();
+      if (!this.#keeper.isMine(oddJobsSlot)) return;
+      await this.#sweep.tidy();
+      await this.#warnOfSnapshots();
     });
+  }
+
+  /** While one is open, nothing finished since can be cleaned up, and claims become slower. */
+  async #warnOfSnapshots(): Promise<void> {
+    const [row] = await this.database.query(oldestSnapshot);
+    const minutes = Math.floor((row?.[0] ?? 0) / 60);
+    if (minutes < snapshotMinutesMax) this.#hasWarned = false;
+    else if (!this.#hasWarned) {
+      this.#hasWarned = true;
+      const remedy = "see pg_stat_activity: end it, or run it on a standby";
+      this.#options.log.fact("warn", "database.oldSnapshot", { minutes, remedy });
+    }
   }
 
   /** Wakes each queue of ours that has something due earlier than its reader was told. */
