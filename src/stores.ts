@@ -6,7 +6,7 @@ import type { Config } from "./config/config.ts";
 import type { Figures } from "./core/figures/figures.ts";
 import type { Activity, Clock, Ids, Log, Meter, WholeStore } from "./core/ports.ts";
 import { Refusal } from "./core/refusal.ts";
-import type { Chronicle } from "./core/story/chronicle.ts";
+import type { Chronicle, Retention } from "./core/story/chronicle.ts";
 import { isTarget, parseTarget } from "./core/text/connection-string.ts";
 import { retentionOf } from "./room-options.ts";
 import { type BackupFolder, openBackups } from "./runtime/backups.ts";
@@ -19,7 +19,7 @@ import { passwordOf } from "./store/postgres/password.ts";
 import { storeFile } from "./store/sqlite/backup.ts";
 import { type Engine, FrontStore } from "./store/sqlite/front.ts";
 import { openThread } from "./store/sqlite/thread.ts";
-import { StoryFront } from "./store/story/front.ts";
+import { StoryFront, type StoryLink } from "./store/story/front.ts";
 import { MemoryChronicle } from "./store/story/memory.ts";
 import { openStoryReader } from "./store/story/reader-thread.ts";
 import { openStoryThread } from "./store/story/thread.ts";
@@ -38,6 +38,8 @@ export type OpenStore = WholeStore & {
   readonly backups: BackupFolder | null;
   /** Why nothing can be written at present; null: as far as is known, it can. */
   readonly failure: string | null;
+  /** Where the stories of a cluster are kept; absent: in a file of this broker's. */
+  openStories?(retention: Retention): StoryLink;
   close(): Promise<void>;
 };
 
@@ -107,7 +109,13 @@ async function openCluster(
     },
     ...(onAwait !== undefined && { onAwait }),
   });
-  return Object.assign(store, { backups: null });
+  const { database, ownership } = store;
+  const { openStories } = await import("./store/postgres/story/stories.ts");
+  return Object.assign(store, {
+    backups: null,
+    openStories: (retention: Retention) =>
+      openStories({ database, broker: ownership.broker, retention }),
+  });
 }
 
 /** Milliseconds since now. */
@@ -140,6 +148,7 @@ export interface OpenChronicle {
 export async function openChronicle(
   config: Config,
   deps: { readonly clock: Clock; readonly activity: Activity; readonly log: Log },
+  store: Pick<OpenStore, "openStories">,
 ): Promise<OpenChronicle> {
   const retention = retentionOf(config);
   const { storyTexts: texts } = config;
@@ -148,6 +157,11 @@ export async function openChronicle(
     const onCut = (events: number) => deps.log.fact("warn", "story.cut", { events });
     const { clock } = deps;
     return { chronicle: new MemoryChronicle({ clock, retention, texts, onCut }), missing: null };
+  }
+  const shared = store.openStories?.(retention);
+  if (shared !== undefined) {
+    const front = new StoryFront({ ...deps, link: shared, gatherMs: storyGatherMs, texts });
+    return { chronicle: front, missing: null };
   }
   const path = join(config.dataFolder, "story.db");
   const link = await openStoryThread({ path, retention });

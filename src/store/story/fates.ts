@@ -64,8 +64,15 @@ export function listedOf(row: SqlRow): Listed {
   };
 }
 
-/** What happened to deliveries, applied in order; the result is what has to be written. */
-export function applyActs(fates: Fates, acts: readonly Act[]): WrittenParts {
+/**
+ * What happened to deliveries, applied in order; the result is what has to be written. `choose`:
+ * which of two states holds, where the order is not known.
+ */
+export function applyActs(
+  fates: Fates,
+  acts: readonly Act[],
+  choose: (known: DeliveryState, told: DeliveryState) => DeliveryState = (_, told) => told,
+): WrittenParts {
   const seats = new Map<SubscriptionId, string>();
   const notes: string[] = [];
   for (const act of acts) {
@@ -76,7 +83,8 @@ export function applyActs(fates: Fates, acts: readonly Act[]): WrittenParts {
     // Its endpoint may have changed since.
     if (act.seat !== null) seats.set(act.subscription, act.seat.json);
     const name = known?.name ?? act.seat?.name ?? "";
-    const state = act.state === "" ? (known?.state ?? "waiting") : act.state;
+    const before = known?.state ?? "waiting";
+    const state = act.state === "" ? before : choose(before, act.state);
     fates.set(act.subscription, { subscription: act.subscription, name, state });
     if (act.note !== null) notes.push(`[${act.subscription},${act.note}]`);
   }

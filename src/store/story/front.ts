@@ -33,6 +33,8 @@ export interface StoryLink extends Asked<StoryAsk> {
   readonly lastStored: number;
   /** Where a damaged file was moved to; null: there was none. */
   readonly setAside: string | null;
+  /** Other brokers write there, too. */
+  readonly isShared?: boolean;
 }
 
 export interface StoryFrontOptions {
@@ -73,7 +75,8 @@ export class StoryFront implements Chronicle {
     // If it was closed properly everything is known; otherwise each note of an earlier event
     // introduces it again.
     const unseenUntil = link.wasClosed ? Number.NEGATIVE_INFINITY : clock.now();
-    this.#packer = new Packer({ ...packLimits, texts }, unseenUntil);
+    const introduces = link.isShared === true ? "foreign" : unseenUntil;
+    this.#packer = new Packer({ ...packLimits, texts }, introduces);
   }
 
   note(note: StoryNote): void {

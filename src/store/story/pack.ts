@@ -59,11 +59,22 @@ export interface PackLimits {
 /** Of one batch, so that whoever reads waits for no more than one. */
 export const batchNotesMax = 8_000;
 
+/**
+ * Which events are introduced by the notes about them, because nobody may have noted that they were
+ * accepted: those published before that time, or those that were not accepted here.
+ */
+export type Introduces = Instant | "foreign";
+
+/** Events accepted here that are remembered; twice as many for a while. */
+const acceptedMax = 50_000;
+
 /** What a batch is made of. Each `flat` run begins with its kind. */
 export class Packer {
   readonly #limits: PackLimits;
-  /** Events published before may have been accepted without a note. */
-  readonly #unseenUntil: Instant;
+  readonly #introduces: Introduces;
+  /** Accepted here, lately. */
+  #accepted = new Set<string>();
+  #acceptedBefore = new Set<string>();
   readonly #rolls = new WeakMap<Roll, number>();
   /** A reloaded catalog has new values; most of them are equal to the old ones. */
   readonly #signatures = new Map<string, number>();
@@ -82,9 +93,9 @@ export class Packer {
   #notes = 0;
   #dropped = 0;
 
-  constructor(limits: PackLimits, unseenUntil: Instant) {
+  constructor(limits: PackLimits, introduces: Introduces) {
     this.#limits = limits;
-    this.#unseenUntil = unseenUntil;
+    this.#introduces = introduces;
   }
 
   /** Notes that wait. */
@@ -175,6 +186,7 @@ export class Packer {
   #accept(note: AcceptedNote): void {
     const { event, id, subject, type, domainTopic, number, to, roll, at } = note;
     const { systemId, topic, text } = event;
+    if (this.#introduces === "foreign") this.#remember(systemId);
     const isUnmatched = hasUnmatched(note);
     const isWanted = isUnmatched || this.#limits.texts === "all";
     const hasRoom = isWanted && this.#chars + text.length <= this.#limits.charsMax;
@@ -195,9 +207,21 @@ export class Packer {
     subscription: Subscription,
     note: KeptNote,
   ): void {
-    if (event.publishedAt < this.#unseenUntil) this.#head(event, id.event);
+    if (this.#isUnknown(event)) this.#head(event, id.event);
     const seat = this.#seat(subscription);
     this.#flat.push("noted", event.systemId, seat, stateIn(note), textOf(note));
+  }
+
+  #isUnknown({ systemId, publishedAt }: Event): boolean {
+    if (this.#introduces !== "foreign") return publishedAt < this.#introduces;
+    return !this.#accepted.has(systemId) && !this.#acceptedBefore.has(systemId);
+  }
+
+  #remember(event: string): void {
+    this.#accepted.add(event);
+    if (this.#accepted.size < acceptedMax) return;
+    this.#acceptedBefore = this.#accepted;
+    this.#accepted = new Set();
   }
 
   /** head, the head, the particulars: in case the event is not known yet. */
