@@ -88,6 +88,7 @@ async function obey(world: World): Promise<number> {
     case "config":
       return config(world, rest);
     case "doctor":
+    case "migrate":
     case "recover":
     case "restore":
       return await (await import("./offline-commands.ts"))[asked](world, rest, Date.now());

@@ -3,13 +3,19 @@
 // the API. main.ts runs them.
 
 import { join } from "node:path";
-import type { ConfigInput } from "./config/config.ts";
+import { type ConfigInput, parseConfig } from "./config/config.ts";
 import { openapi } from "./control/api/openapi.ts";
 import { type Operation, operations } from "./core/api/operations.ts";
 import type { Finding } from "./core/diagnosis.ts";
 import { Refusal } from "./core/refusal.ts";
+import { isTarget, parseTarget } from "./core/text/connection-string.ts";
 import { refuseName } from "./core/text/wording.ts";
 import { examine } from "./doctor/doctor.ts";
+import { realClock } from "./runtime/clock/real.ts";
+import { moveToCluster, moveToFolder } from "./store/move/move.ts";
+import { Database } from "./store/postgres/database.ts";
+import { refusalOf } from "./store/postgres/open.ts";
+import { passwordOf } from "./store/postgres/password.ts";
 import { restoreStore, storeFile } from "./store/sqlite/backup.ts";
 import { type Recovery, recoverStore } from "./store/sqlite/recover.ts";
 
@@ -77,6 +83,46 @@ export function recover(world: World, args: readonly string[], now: number): num
   const recovery = recoverStore(join(folder, storeFile), stampOf(now));
   for (const line of wordsOf(recovery, folder)) world.stdout.write(`${line}\n`);
   return 0;
+}
+
+/** Refusals: InvalidSetting; Unavailable, while a side is in use or cannot be reached. */
+export async function migrate(world: World, args: readonly string[]): Promise<number> {
+  const usage = "use posthorn migrate --from DIR --to postgres://user@host/database, or back";
+  const [from, to] = ["--from", "--to"].map((name) => readOption(args, name));
+  const isKnown = args.every((arg) => !arg.startsWith("-") || /^--(from|to)(=|$)/.test(arg));
+  if (from === undefined || to === undefined || !isKnown || isTarget(from) === isTarget(to)) {
+    throw new Refusal("InvalidSetting", `one side is a folder and the other a database; ${usage}`);
+  }
+  const [folder, url] = isTarget(to) ? [from, to] : [to, from];
+  const config = parseConfig({ ...world, args: ["--store", url] });
+  const target = parseTarget(config.store, passwordOf(config, world.env));
+  if (typeof target === "string") throw new Refusal("InvalidSetting", target);
+  const database = new Database({
+    ...{ target, clock: realClock(), log: { fact: () => {} } },
+    ...{ connectionsMax: 1, name: "posthorn migrate" },
+  });
+  try {
+    const move = isTarget(to) ? moveToCluster : moveToFolder;
+    const counts = await move({ folder, database, schema: target.schema });
+    const words = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+    world.stdout.write(`moved and counted on both sides: ${words.join(", ")}\n`);
+    world.stdout.write(
+      `${isTarget(from) ? "The database" : from} is as it was; ` +
+        "a broker that is started on it again sends the same events.\n",
+    );
+    return 0;
+  } catch (error) {
+    throw refusalOf(error, target) ?? error;
+  } finally {
+    await database.close();
+  }
+}
+
+function readOption(args: readonly string[], name: string): string | undefined {
+  const at = args.findIndex((arg) => arg === name || arg.startsWith(`${name}=`));
+  const word = args[at];
+  if (word === undefined) return undefined;
+  return word === name ? args[at + 1] : word.slice(name.length + 1);
 }
 
 function wordsOf({ why, former, saved, torn, lost }: Recovery, folder: string): readonly string[] {

@@ -76,6 +76,26 @@ const processCommands: readonly Command[] = [
     load: byProcess,
   },
   {
+    words: "migrate",
+    about: "Move everything that waits from a data folder into PostgreSQL, or back.",
+    more:
+      "Topics and subscriptions with their keys, waiting deliveries with their attempts and due " +
+      "times, closed endpoints, and notes of redriven dead letters. No broker may use either side, " +
+      "and the target must be empty. The password of the database is given as for serve.",
+    options: {
+      from: { takes: "PLACE", about: "A data folder, or postgres://user@host/database." },
+      to: { takes: "PLACE", about: "The other one." },
+    },
+    examples: [
+      "posthorn migrate --from ./posthorn-data --to postgres://posthorn@db/posthorn",
+      "posthorn migrate --from postgres://posthorn@db/posthorn --to ./posthorn-data",
+    ],
+    prints: "text",
+    isLocal: true,
+    isOfProcess: true,
+    load: byProcess,
+  },
+  {
     words: "torture",
     about: "Kill, freeze and overload a broker of its own, and count what is lost.",
     more:

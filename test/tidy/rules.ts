@@ -145,6 +145,7 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
     "src/store/sqlite/backup.ts",
     "src/store/story/",
     "src/store/figures/",
+    "src/store/move/embedded-side.ts",
   ],
   "node:readline": ["src/main.ts"],
   "node:stream": ["src/runtime/"],
