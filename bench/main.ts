@@ -7,6 +7,7 @@ import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { runCatalog } from "./catalog.ts";
+import { runCluster } from "./cluster.ts";
 import { runBatches, runFanOut, runSteady } from "./flow.ts";
 import { runMatching } from "./matching.ts";
 import { median } from "./measure.ts";
@@ -27,6 +28,7 @@ const titles = {
   pull: "Clients fetch, beside push of the same events",
   matching: "Events find their subscriptions",
   catalog: "One more subscription among many",
+  cluster: "Several brokers on one PostgreSQL",
   soak: "Events flow for minutes",
 } as const;
 
@@ -157,6 +159,7 @@ const runs: Readonly<Record<Scenario, (options: Options) => Promise<readonly Res
     pull: runPull,
     matching: () => runMatching(),
     catalog: runCatalog,
+    cluster: runCluster,
     soak: runSoak,
   };
 

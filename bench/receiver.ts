@@ -24,6 +24,8 @@ export interface Received {
   /** From the sending of a publish to its arrival here. */
   readonly arrivalP50Ms: number;
   readonly arrivalP99Ms: number;
+  /** The longest of them. */
+  readonly longestMs: number;
 }
 
 const NUMBERS_MAX = 50_000_000;
@@ -35,6 +37,7 @@ let copies = 1;
 let unique = 0;
 let repeated = 0;
 let lastAt = 0;
+let longestMs = 0;
 
 const server = createServer((socket) => {
   socket.setNoDelay(true);
@@ -51,7 +54,10 @@ const server = createServer((socket) => {
 function note(body: Buffer): void {
   const now = nowMs();
   const sentAt = readSentAt(body);
-  if (sentAt !== null) latencies.add(now - sentAt);
+  if (sentAt !== null) {
+    latencies.add(now - sentAt);
+    longestMs = Math.max(longestMs, now - sentAt);
+  }
   for (const number of readNumbers(body)) {
     const times = (seen[number] ?? 0) + 1;
     seen[number] = times;
@@ -77,7 +83,8 @@ answerParent<ReceiverQuestion, Received>(async (question) => {
     unique = 0;
     repeated = 0;
     latencies = new Latencies();
+    longestMs = 0;
   }
   const [arrivalP50Ms, arrivalP99Ms] = [latencies.quantile(0.5), latencies.quantile(0.99)];
-  return { port: await port, unique, repeated, lastAt, arrivalP50Ms, arrivalP99Ms };
+  return { port: await port, unique, repeated, lastAt, longestMs, arrivalP50Ms, arrivalP99Ms };
 });

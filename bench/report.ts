@@ -60,11 +60,25 @@ const SOAK: readonly Column[] = [
   ["second half, MiB/min", "growthMiBPerMinute", 2],
 ];
 
+const CLUSTER: readonly Column[] = [
+  ["measured", "measured", 0],
+  ["system", "system", 0],
+  ["brokers' CPU µs/delivery", "cpuMicros", 0],
+  ["database's", "databaseMicros", 0],
+  ["longest arrival ms", "pauseMs", 0],
+  ["memory MiB", "memoryMiB", 0],
+  ["publish rate, full / empty", "publishRatio", 2],
+  ["ready ms", "readyMs", 0],
+  ["idle % of a core", "idlePercent", 2],
+  ["database's ", "databaseIdlePercent", 2],
+];
+
 const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   soak: SOAK,
   waiting: WAITING,
   catalog: CATALOG,
   pull: PULL,
+  cluster: CLUSTER,
 };
 
 export function renderTable(results: readonly Result[]): string {

@@ -70,6 +70,47 @@ test("what Kubernetes is told of the broker is true of it", () => {
   assert.equal(readinessProbe.httpGet.path, "/readyz");
 });
 
+test("the Kubernetes objects of a cluster are what their schemas ask for, and true", async () => {
+  const kinds = await kubernetesKinds();
+  const all = parseAllDocuments(read("kubernetes-cluster.yaml")).map((each) => each.toJS());
+  for (const object of all) {
+    const Kind = kinds.get(object.kind);
+    assert.ok(Kind, `${object.kind} is not checked`);
+    new Kind(object).validate();
+  }
+  const of = (kind: string) => all.find((object) => object.kind === kind);
+  const { replicas, template } = of("Deployment").spec;
+  assert.ok(of("PodDisruptionBudget").spec.maxUnavailable < replicas);
+  const { containers, terminationGracePeriodSeconds } = template.spec;
+  const [{ args, env, ports, lifecycle }] = containers;
+  const given = Object.fromEntries(
+    env.map(({ name, value = "secret" }: { name: string; value?: string }) => [name, value]),
+  );
+  const [, ...options] = args as string[];
+  const config = configWith(given, options, of("ConfigMap").data["posthorn.json"]);
+  const stopSeconds = terminationGracePeriodSeconds - lifecycle.preStop.sleep.seconds;
+  assert.ok(config.stopGraceMs < stopSeconds * 1_000);
+  assert.equal(ports[0].containerPort, config.http?.port);
+  assert.equal(config.https, null);
+  assert.match(config.store, /^postgres:/);
+});
+
+test("the compose file of a cluster is true of the broker and of its balancer", () => {
+  const { services } = parse(read("compose-cluster.yaml"), { merge: true });
+  const brokers = Object.keys(services).filter((name) => name.startsWith("posthorn-"));
+  assert.equal(brokers.length, 3);
+  const balancer = read("haproxy.cfg");
+  for (const name of brokers) {
+    const { environment, stop_grace_period } = services[name];
+    const secrets = { POSTHORN_STORE_PASSWORD: "secret", POSTHORN_ADMIN_KEY: "key" };
+    const config = configWith({ ...environment, ...secrets }, [], read("posthorn.json"));
+    assert.ok(config.stopGraceMs < Number.parseInt(stop_grace_period, 10) * 1_000);
+    assert.match(balancer, new RegExp(`server ${name} ${name}:${config.http?.port}$`, "m"));
+  }
+  assert.match(balancer, /option httpchk GET \/readyz/);
+  assert.equal(services.balancer.ports[0].split(":").at(-1), /bind :(\d+)/.exec(balancer)?.[1]);
+});
+
 test("the unit passes systemd's own checker", async (t) => {
   await installSystemdAnalyze();
   const folder = mkdtempSync(join(tmpdir(), "posthorn-unit-"));

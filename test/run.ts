@@ -29,12 +29,19 @@ const silenceMs = Number(options.silence) * 1_000;
 /** One step under these paths takes longer on a slow machine. */
 const silencesMs: Readonly<Record<string, number>> = {
   "test/package.test.ts": 300_000, // npm packs and installs
+  "test/cluster/": 180_000, // a whole fault, with what follows it, is one test
   "test/crash.test.ts": 180_000, // twenty lives of one broker are one test
   "test/portal/": 180_000, // a test waits a minute for what it wants to see, and says what it was
 };
 
 /** These take longest, so they begin first. */
-const longest = ["test/portal/", "test/sim/", "test/package.test.ts", "test/profiles.test.ts"];
+const longest = [
+  "test/cluster/",
+  "test/portal/",
+  "test/sim/",
+  "test/package.test.ts",
+  "test/profiles.test.ts",
+];
 
 interface Job {
   readonly file: string;
