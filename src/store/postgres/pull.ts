@@ -17,7 +17,8 @@ const receive = {
   name: "receive",
   text: `
   with few as materialized (
-    select event, attempts, size, due_at from deliveries
+    select event, attempts, size, due_at, last_at, last_number, last_outcome, last_status
+    from deliveries
     where subscription = $1 and stage = 0 and due_at <= $2 and reason is null and since > $3
     order by due_at, event limit $4 for update skip locked
   ), spent as (
@@ -34,7 +35,8 @@ const receive = {
       and (f.before = 0 or f.before + f.size <= $5)
     returning d.*
   )
-  select ${columns}, d.fence from handed d
+  select ${columns}, d.fence, f.due_at, f.last_at, f.last_number, f.last_outcome, f.last_status
+  from handed d join few f on f.event = d.event
   left join events e on d.body is null and e.number = d.event order by d.fence`,
 };
 
@@ -126,7 +128,7 @@ export class PostgresPull {
       ...[subscription, times.there(now), since, max, charsMax, attemptsMax, lastReason],
       ...[times.there(now + lockMs), this.#reserve(max), receivedOutcome],
     ]);
-    const deliveries = rows.map((row) => this.#handed(row));
+    const deliveries = rows.map((row) => ({ ...this.#handed(row), ...this.#before(row) }));
     if (rows.length > 0) {
       ownWake(this.#parts, { subscription, stage: "deliver" }, now + lockMs);
     }
@@ -168,6 +170,14 @@ export class PostgresPull {
   #handed(row: Row): Delivery {
     const seen = seenOf(row, this.#parts.times);
     return { ...seen, lease: row[13], leasedUntil: seen.dueAt };
+  }
+
+  /** When it was due, and what was kept of it, before it was handed out. */
+  #before(row: Row): Pick<Delivery, "dueAt" | "last"> {
+    const [dueAt, at, number, outcome, status] = row.slice(14);
+    const { times } = this.#parts;
+    const last = at === null ? null : { at: times.here(at), number, outcome, status };
+    return { dueAt: times.here(dueAt), last };
   }
 
   #here(at: number | null | undefined): Instant | null {
