@@ -12,10 +12,10 @@ import {
   type Listed,
   type Member,
   readCursor,
+  statesOf,
   writeCursor,
 } from "../../../core/story/chronicle.ts";
 import type { KeptNote } from "../../../core/story/note.ts";
-import { foldCase } from "../../../core/text/compare.ts";
 import { assemble, type Written } from "../../story/assemble.ts";
 import { letters, readFates } from "../../story/fates.ts";
 import type { Row } from "../connection.ts";
@@ -153,27 +153,35 @@ function planOf(query: EventQuery) {
     values.push(value);
     conditions.push(condition(`$${values.length}`));
   };
-  const { topic, type, subject, subscription, state, from, to } = query;
+  const like = (columns: readonly string[], pattern: string) =>
+    add(
+      (place) => `(${columns.map((name) => `${name} ilike ${place} escape '!'`).join(" or ")})`,
+      pattern,
+    );
+  const { topic, type, subject, subscription, from, to } = query;
+  const states = statesOf(query);
   if (from !== undefined) add((place) => `accepted_at >= ${place}`, from);
   if (to !== undefined) add((place) => `accepted_at <= ${place}`, to);
-  if (topic !== undefined && isAscii(topic)) {
-    add((place) => `upper(topic) = ${place}`, foldCase(topic).toUpperCase());
-  }
-  if (type !== undefined && isAscii(type)) {
-    add((place) => `type ilike ${place} escape '!'`, likeOf(type));
-  }
+  if (topic !== undefined && isAscii(topic)) like(["topic"], likeOf(topic));
+  if (type !== undefined && isAscii(type)) like(["type"], likeOf(type));
   if (subject !== undefined && isAscii(subject)) {
-    const pattern = subject.includes("*") ? likeOf(subject) : `%${likeOf(subject)}%`;
-    add((place) => `subject ilike ${place} escape '!'`, pattern);
+    like(["subject"], subject.includes("*") ? likeOf(subject) : `%${likeOf(subject)}%`);
+  }
+  for (const word of (query.words ?? []).filter(isAscii)) {
+    like(["id", "event", "subject", "type", "topic", "states"], `%${likeOf(word)}%`);
+  }
+  if (query.idPart !== undefined && isAscii(query.idPart)) {
+    like(["id", "event"], `%${likeOf(query.idPart)}%`);
   }
   if (subscription !== undefined && isAscii(subscription)) {
-    const text = `:${subscription.toUpperCase()}|`;
-    add((place) => `position(${place} in upper(states)) > 0`, text);
+    like(["states"], `%:${likeOf(subscription)}|%`);
   }
-  if (state !== undefined) {
-    add((place) => `position(${place} in states) > 0`, `:${letters[state]}:`);
+  const [only, ...others] = states ?? [];
+  if (only !== undefined && others.length === 0) {
+    add((place) => `position(${place} in states) > 0`, `:${letters[only]}:`);
   }
-  const isUnsettled = state !== undefined && state !== "delivered" && state !== "unknown";
+  const isUnsettled =
+    states?.every((state) => state !== "delivered" && state !== "unknown") === true;
   if (isUnsettled) conditions.push("rank > 0");
   return { conditions, values, isUnsettled };
 }
