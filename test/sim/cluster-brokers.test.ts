@@ -31,12 +31,16 @@ for (const brokers of [2, 3]) {
     t.diagnostic(`simulation: ${freshSeeds} fresh seeds from ${first}, ${brokers} brokers`);
     const seen = new Set<string>();
     for (let count = 0; count < freshSeeds; count += 1) {
-      const run = await simulateCluster((first + count) % seedMax, brokers);
-      assertLawful(run);
-      assert.ok(run.sends.length > 0 || run.publishes.length > 0);
-      for (const { disturbances } of run.processes) {
-        for (const { kind } of disturbances) seen.add(kind);
-      }
+      const seed = (first + count) % seedMax;
+      // Each a test of its own: a run under load may take its time, but it has to go on.
+      await t.test(`seed ${seed}`, async () => {
+        const run = await simulateCluster(seed, brokers);
+        assertLawful(run);
+        assert.ok(run.sends.length > 0 || run.publishes.length > 0);
+        for (const { disturbances } of run.processes) {
+          for (const { kind } of disturbances) seen.add(kind);
+        }
+      });
     }
     assert.deepEqual([...seen].toSorted(), ["crash", "cut", "freeze", "stop"]);
   });
