@@ -450,7 +450,7 @@ export class PostgresStore implements WholeStore {
         if (notice.to === this.#self.broker) this.#mail.hear();
         return;
       case "wake": {
-        if (notice.due === null) return void this.#look();
+        if (notice.due === null) return void this.#lookSoon();
         for (const [subscription, at] of notice.due) {
           const slot = this.#leases.slotOf(subscription);
           const isPull = this.#leases.isPull(subscription);
@@ -470,7 +470,12 @@ export class PostgresStore implements WholeStore {
     void this.#registry.catchUp().catch(() => {});
     this.#mail.hear();
     this.#table.hint();
-    void this.#look();
+    this.#lookSoon();
+  }
+
+  /** If the database is away, the next poll looks again. */
+  #lookSoon(): void {
+    void this.#look().catch(() => {});
   }
 
   #later(ms: number, act: () => Promise<void>): void {
