@@ -25,7 +25,7 @@ export interface Case {
   run(t: Scope, scale: number): Promise<Verdict>;
 }
 
-/** Of a broker's claim to its endpoints; see the setting `cluster-lease`. */
+/** Of a broker's claim to its endpoints; see the setting `store-lease`. */
 export const leaseMs = 6_000;
 
 /** Under load from before the fault until after it. */
