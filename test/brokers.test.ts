@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { Looks } from "./fixtures/looks.ts";
 import { startPostgres } from "./fixtures/postgres.ts";
 import { type Program, startProgram } from "./fixtures/program.ts";
 
@@ -16,7 +17,7 @@ import { type Program, startProgram } from "./fixtures/program.ts";
 async function openEndpoint(t: TestContext) {
   const got: string[] = [];
   const asked: string[] = [];
-  const looks = new Set<() => void>();
+  const looks = new Looks();
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
@@ -29,22 +30,13 @@ async function openEndpoint(t: TestContext) {
     }
     if (kind === "Notification") got.push(...events.map(({ id }) => id));
     response.end();
-    for (const look of looks) look();
+    looks.again();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
-  const until = (isWanted: () => boolean) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (!isWanted()) return;
-        looks.delete(look);
-        resolve();
-      };
-      looks.add(look);
-      look();
-    });
+  const until = (isWanted: () => boolean) => looks.until(isWanted);
   return { url: `http://127.0.0.1:${port}/hook`, got, asked, until };
 }
 

@@ -24,10 +24,6 @@ async function openScene(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-signing-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const receiver = await openReceiver(t);
-  const arrived = new Set<() => void>();
-  receiver.onRequest = () => {
-    for (const look of arrived) look();
-  };
   const config = join(folder, "config.json");
   const functionApps = { [appId]: { url: receiver.url } };
   writeFileSync(config, JSON.stringify({ topics: { orders: { key1: "key" } }, functionApps }));
@@ -53,16 +49,7 @@ async function openScene(t: TestContext) {
       const headers = { "aeg-sas-key": "key" };
       assert.equal((await fetch(url, { method: "POST", headers, body: eventText() })).status, 200);
     },
-    came: (count: number) =>
-      new Promise<void>((resolve) => {
-        const look = () => {
-          if (receiver.received.length < count) return;
-          arrived.delete(look);
-          resolve();
-        };
-        arrived.add(look);
-        look();
-      }),
+    came: receiver.came,
     /** Whether the request of that number is signed with the secret. */
     isSignedWith(secret: string, number: number): boolean {
       const { body, headers } = receiver.received[number - 1] ?? assert.fail("it has not come");

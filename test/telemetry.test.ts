@@ -24,10 +24,6 @@ async function openScene(
   const folder = mkdtempSync(join(tmpdir(), "posthorn-telemetry-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const receiver = await openReceiver(t);
-  const arrived = new Set<() => void>();
-  receiver.onRequest = () => {
-    for (const look of arrived) look();
-  };
   const config = join(folder, "config.json");
   const properties = { endpointUrl: `${receiver.url}/hook?code=hush`, ...terms };
   const all = { destination: { endpointType: "WebHook", properties } };
@@ -52,16 +48,7 @@ async function openScene(
       const body = JSON.stringify({ advance: by });
       await fetch(`${program.url}/clock`, { method: "POST", body });
     },
-    came: (count: number) =>
-      new Promise<void>((resolve) => {
-        const look = () => {
-          if (receiver.received.length < count) return;
-          arrived.delete(look);
-          resolve();
-        };
-        arrived.add(look);
-        look();
-      }),
+    came: receiver.came,
   };
 }
 

@@ -49,27 +49,13 @@ export async function openCompatBroker(
     ...options,
   ]);
   const started = program.facts.find(({ fact }) => fact === "broker.started");
-  const waiting = new Set<() => void>();
-  receiver.onRequest = () => {
-    for (const look of waiting) look();
-  };
   return {
     http: program.url,
     https: String(started?.https),
     ca: readFileSync(String(started?.ca), "utf8"),
     adminKey: readFileSync(join(data, "admin.key"), "utf8").trim(),
     program,
-    arrived: (topic, count) =>
-      new Promise((resolve) => {
-        const look = () => {
-          const came = receiver.received.filter(({ path }) => path === `/${topic}`);
-          if (came.length < count) return;
-          waiting.delete(look);
-          resolve(came);
-        };
-        waiting.add(look);
-        look();
-      }),
+    arrived: (topic, count) => receiver.came(count, `/${topic}`),
     async close() {
       await program.end("SIGTERM");
       for (const end of ends) await end();

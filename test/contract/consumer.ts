@@ -3,13 +3,14 @@
 // that tests of a store need.
 
 import type { Claim, Delivery, Queue, Store, Wake, Want } from "../../src/core/ports.ts";
+import { Looks } from "../fixtures/looks.ts";
 
 export class Consumer {
   readonly #store: Store;
   readonly #queue: Queue;
   readonly wakes: Wake[] = [];
   #pushed: Delivery[] = [];
-  readonly #waiting = new Set<() => void>();
+  readonly #looks = new Looks();
 
   constructor(store: Store, queue: Queue) {
     this.#store = store;
@@ -20,7 +21,7 @@ export class Consumer {
       }
       this.wakes.push(wake);
       this.#pushed.push(...wake.deliveries);
-      for (const look of this.#waiting) look();
+      this.#looks.again();
     });
   }
 
@@ -39,15 +40,6 @@ export class Consumer {
 
   /** Resolves with the first wake, come or coming, of which this is true. */
   woken(test: (wake: Wake) => boolean): Promise<Wake> {
-    return new Promise((resolve) => {
-      const look = () => {
-        const found = this.wakes.find(test);
-        if (found === undefined) return;
-        this.#waiting.delete(look);
-        resolve(found);
-      };
-      this.#waiting.add(look);
-      look();
-    });
+    return this.#looks.found(() => this.wakes.find(test));
   }
 }
