@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openCommandLine } from "../fixtures/command-line.ts";
 import { openReceiver } from "../fixtures/receiver.ts";
+import { freePort } from "../fixtures/scope.ts";
 
 const quick = ["--store", "memory", "--log-level", "debug"];
 
@@ -141,12 +142,13 @@ test("a port that is taken, and a topic that is not there, are one line", async 
 test("a kept subscription is taken up again by the next listener on the same port", async (t) => {
   const cli = await openCommandLine(t, quick);
   await cli.json("topic create -n orders");
-  const first = cli.start("listen -p 0 --subscribe orders --keep --count 1 -o table");
-  const { port } = new URL((await first.said(/^listening on /)).replace("listening on ", ""));
-  await first.said(/^subscribed to orders as listen-\d+$/);
+  const port = await freePort();
+  const listen = `listen -p ${port} --subscribe orders --keep --count 1 -o table`;
+  const first = cli.start(listen);
+  await first.said(new RegExp(`^subscribed to orders as listen-${port}$`));
   await cli.json("publish -t orders");
   assert.equal((await first.end()).code, 0);
-  const second = cli.start(`listen -p ${port} --subscribe orders --keep --count 1 -o table`);
+  const second = cli.start(listen);
   await second.said(new RegExp(`^subscribed to orders as listen-${port}$`));
   await cli.json("publish -t orders");
   assert.equal((await second.end()).code, 0);

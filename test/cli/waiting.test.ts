@@ -5,27 +5,24 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { openCommandLine } from "../fixtures/command-line.ts";
-
-/** A port on which nobody listens any more. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
+import { freePort } from "../fixtures/scope.ts";
 
 async function openScene(t: TestContext, options: readonly string[]) {
   const cli = await openCommandLine(t, ["--store", "memory", ...options], {
     topics: { orders: { key1: "k" } },
   });
-  return { cli, endpoint: `http://127.0.0.1:${await closedPort()}/` };
+  return { cli, endpoint: `http://127.0.0.1:${await freePort()}/` };
 }
 
 test("each question to an endpoint that says no is shown, and it ends soon", async (t) => {
-  const { cli, endpoint } = await openScene(t, ["--handshake-refused-persist", "700ms"]);
-  const line = `event-subscription create -n billing --topic-name orders --endpoint ${endpoint}`;
-  const { code, err, out } = await cli.run(line);
+  // Time stands still until the first answer was shown.
+  const options = ["--clock", "virtual", "--handshake-refused-persist", "700ms"];
+  const { cli, endpoint } = await openScene(t, options);
+  const create = `event-subscription create -n billing --topic-name orders --endpoint ${endpoint}`;
+  const waiting = cli.start(create);
+  await waiting.said(/next try in/);
+  await cli.json("clock advance 1s");
+  const { code, err, out } = await waiting.end();
   assert.equal(code, 1);
   assert.equal(out, "");
   const lines = err.trimEnd().split("\n");
