@@ -14,6 +14,7 @@ import {
   openScene,
   order,
   sendTo,
+  startAt,
 } from "./fixtures/dead-letter-broker.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
 import { freePort, serve } from "./fixtures/webhook.ts";
@@ -216,6 +217,7 @@ test("a store that is forbidden, full, busy or slow is tried until it takes what
   const { publish, advance, factsNamed } = await openScene(t, {
     storageAccounts: { odd: { connectionString } },
     topics: { orders: { subscriptions: { billing } } },
+    options: ["--clock-start", startAt, "--clock-patience", "PT5S"],
   });
   await publish("orders", order("a"));
   const told = await advance("PT1H");

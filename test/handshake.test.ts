@@ -253,7 +253,7 @@ test("a person whose call others keep us from writing may call again", async (t)
 
 test("an endpoint that does not answer is given up on and asked again", async (t) => {
   const { broker, endpoint } = await openPair(t, {
-    patienceMs: 50,
+    patienceMs: 5_000,
     reaction: () => new Promise(() => {}),
   });
   const { verdict } = await broker.create({ url: endpoint.url });

@@ -43,7 +43,8 @@ test("hanging endpoints cannot take every connection from one that answers", asy
   writeFileSync(config, JSON.stringify({ topics: { orders: { key1: "k", subscriptions } } }));
   const program = await startProgram([
     ...["--config", config, "--data", join(folder, "data"), "--handshake", "off"],
-    ...["--sends-max", String(sendsMax)],
+    // Time stands still, so that none of them is given up on while we look.
+    ...["--clock", "virtual", "--sends-max", String(sendsMax)],
   ]);
   t.after(async () => {
     await program.end("SIGKILL");

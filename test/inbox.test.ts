@@ -51,7 +51,7 @@ test("an inbox shakes hands, shows what comes, and answers as it is told", async
 
 test("a slow inbox is waited for, and one that refuses is told in the story", async (t) => {
   // The clock waits for endpoints, and this one for the clock.
-  const broker = await openVirtualBroker(t, {}, [...withHandshake, "--clock-patience", "PT1S"]);
+  const broker = await openVirtualBroker(t, {}, [...withHandshake, "--clock-patience", "PT5S"]);
   const { url } = (await broker.api("POST", "/inboxes", { name: "test" })) as unknown as InboxView;
   await subscribe(broker, url);
   await broker.api("POST", "/inboxes/test/answer", { mode: "slow", delayMs: 2_000 });

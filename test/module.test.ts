@@ -12,7 +12,7 @@ import { openReceiver } from "./fixtures/receiver.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 const startAt = "2030-01-01T00:00:00.000Z";
-const still = ["--clock", "virtual", "--clock-start", startAt, "--clock-patience", "PT0.2S"];
+const still = ["--clock", "virtual", "--clock-start", startAt];
 const moduleKeys = {
   inbound__clientAuth__sasKeys__enabled: "true",
   inbound__clientAuth__sasKeys__key1: "module-key",

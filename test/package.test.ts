@@ -219,7 +219,7 @@ test("the examples run with node:test and with Vitest", { timeout: 120_000 }, as
   assert.match(stdout, /Tests {2}1 passed/);
 });
 
-const useKit = `startPosthorn({ store: "disk", https: true }).then(async (grid) => {
+const useKit = `startPosthorn({ store: "disk", https: true, patienceMs: 60_000 }).then(async (grid) => {
   await grid.topic("orders");
   await grid.subscribe("orders", "billing", await grid.endpoint());
   const [id] = await grid.publish("orders", {});

@@ -48,7 +48,7 @@ export interface SceneOptions {
 }
 
 const key = "profile-key";
-const still = ["--clock", "virtual", "--clock-start", startAt, "--clock-patience", "PT0.2S"];
+const still = ["--clock", "virtual", "--clock-start", startAt];
 
 export async function openScene(t: Scope, given: SceneOptions = {}): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-profiles-"));
