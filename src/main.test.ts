@@ -124,17 +124,19 @@ test("what is under way may end until the grace is over", async () => {
   assert.equal(await code, 0);
 });
 
-test("a second signal ends the process at once with code 1", async () => {
+/** A broker that closes when `closed` resolves. */
+function openSlowToClose() {
   const closing = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
-  const { world, signal, exits } = openWorld({
-    open: async () => ({
-      close: () => {
-        closing.resolve();
-        return closed.promise;
-      },
-    }),
-  });
+  const close = () => {
+    closing.resolve();
+    return closed.promise;
+  };
+  return { ...openWorld({ open: async () => ({ close }) }), closing, closed };
+}
+
+test("a second signal ends the process at once with code 1", async () => {
+  const { world, signal, exits, closing, closed } = openSlowToClose();
   const code = run(world);
   signal("SIGTERM");
   await closing.promise;
@@ -147,16 +149,7 @@ test("a second signal ends the process at once with code 1", async () => {
 
 test("an interrupt that npm repeats at once is one interrupt, a later one is a second", async (t) => {
   t.mock.timers.enable({ apis: ["Date"] });
-  const closing = Promise.withResolvers<void>();
-  const closed = Promise.withResolvers<void>();
-  const { world, signal, exits } = openWorld({
-    open: async () => ({
-      close: () => {
-        closing.resolve();
-        return closed.promise;
-      },
-    }),
-  });
+  const { world, signal, exits, closing, closed } = openSlowToClose();
   const code = run(world);
   signal("SIGINT");
   signal("SIGINT");

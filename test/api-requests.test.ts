@@ -97,6 +97,6 @@ test("no request is answered with 500", async (t) => {
         if (status >= 400) ErrorView.check(JSON.parse(body), what);
       },
     );
-    await fc.assert(property, { numRuns: runsPerOperation });
+    await t.test(name, () => fc.assert(property, { numRuns: runsPerOperation }));
   }
 });

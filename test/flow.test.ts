@@ -32,7 +32,7 @@ test("a paused subscription keeps its backlog over a crash, and goes on when it 
   await broker.advance("PT1M");
   const got = receiver.received.length;
   assert.equal(got, 51, "three days old with a life of one, and none is lost (R-6)");
-  await broker.program.told("subscription.resumed");
+  await broker.program.told("delivery.attempted", 51);
   assert.ok(broker.program.facts.every(({ fact }) => fact !== "delivery.dropped"));
 });
 

@@ -28,9 +28,12 @@ const silenceMs = Number(options.silence) * 1_000;
 
 /** One step under these paths takes longer on a slow machine. */
 const silencesMs: Readonly<Record<string, number>> = {
+  "src/egress/amqp-broker.test.ts": 180_000, // a RabbitMQ starts
   "test/package.test.ts": 300_000, // npm packs and installs
-  "test/cluster/": 180_000, // a whole fault, with what follows it, is one test
+  "test/cluster/": 300_000, // a whole fault, with what follows it, is one test
   "test/crash.test.ts": 180_000, // twenty lives of one broker are one test
+  "test/differential": 180_000, // all runs on a PostgreSQL are one test
+  "test/torture.test.ts": 180_000, // a run, with what is left at its end, is one test
   "test/portal/": 180_000, // a test waits a minute for what it wants to see, and says what it was
 };
 

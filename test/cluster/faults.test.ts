@@ -10,7 +10,7 @@ import { ClusterLedger } from "./ledger.ts";
 
 for (const [name, { about, needsRoot, run }] of Object.entries(cases)) {
   const skip = needsRoot === true ? (whyNoSmallDisk() ?? false) : false;
-  test(`${name}: ${about}`, { skip, timeout: 170_000 }, async (t) => {
+  test(`${name}: ${about}`, { skip, timeout: 290_000 }, async (t) => {
     const { lines, lost, trespasses, given } = await run(t, 1);
     for (const line of lines) t.diagnostic(line);
     assert.equal(lost, 0, lines.join("\n"));
