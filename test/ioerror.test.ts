@@ -11,8 +11,9 @@ import { openInline } from "../src/store/sqlite/thread.ts";
 import { Folder } from "./contract/embedded.ts";
 import { namesOf, openFront, queueOf } from "./contract/fixture.ts";
 import type { Order, Report } from "./faults/store-process.ts";
+import { whyNoFileLimit } from "./fixtures/file-limit.ts";
 
-test("a store outlives an I/O error and loses nothing", { skip: whyNot() }, async () => {
+test("a store outlives an I/O error and loses nothing", { skip: whyNoFileLimit() }, async () => {
   const folder = new Folder();
   const child = fork(new URL("./faults/store-process.ts", import.meta.url), [folder.file]);
   const ended = new AbortController();
@@ -63,15 +64,6 @@ test("a store outlives an I/O error and loses nothing", { skip: whyNot() }, asyn
     folder.remove();
   }
 });
-
-function whyNot(): string | false {
-  try {
-    execFileSync("prlimit", ["--version"]);
-    return false;
-  } catch {
-    return "it needs prlimit of util-linux";
-  }
-}
 
 /** How long a file the process may write. Only the soft limit, which may be raised again. */
 function limitFiles(child: ChildProcess, bytes: string): void {
