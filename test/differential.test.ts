@@ -31,14 +31,13 @@ import {
   type Round,
   type Step,
 } from "./differential/pair.ts";
+import { withTimeToShrink } from "./differential/shrink.ts";
 
 type Registering = Extract<Round, { readonly draws: readonly number[] }>;
 
 const roundsPerRun = 40;
 const runs = 40;
 const runsOnServer = 4;
-/** A failure is made smaller for so long. */
-const shrinkMsMax = 30_000;
 /** How often more runs are made because some kind of operation has not succeeded yet. */
 const moreRunsMax = 10;
 
@@ -109,7 +108,7 @@ async function keepStep(
   const missing = () => wanted.filter((kind) => !succeeded.has(kind));
   const inStep = fc.asyncProperty(
     fc.array(round, { minLength: roundsPerRun, maxLength: roundsPerRun }),
-    async (rounds) => {
+    withTimeToShrink(async (rounds) => {
       const other = await open();
       try {
         const pair = await Pair.open(succeeded, other);
@@ -118,10 +117,10 @@ async function keepStep(
       } finally {
         await other.close();
       }
-    },
+    }),
   );
   for (let more = 0; more <= moreRunsMax && (more === 0 || missing().length > 0); more++) {
-    await fc.assert(inStep, { numRuns, interruptAfterTimeLimit: shrinkMsMax });
+    await fc.assert(inStep, { numRuns });
   }
   assert.deepEqual(missing(), [], "every kind of operation has succeeded at least once");
 }
