@@ -79,6 +79,18 @@ test("a folder has the layout of a storage account, made as it is needed", async
   assert.equal(clock.alarms, 0);
 });
 
+test("a virtual clock waits for the disk, also for one that refuses", async (t) => {
+  const { path, send, activity } = openSender(t);
+  const sent = send();
+  assert.equal(activity.inside, 1);
+  await sent;
+  assert.equal(activity.inside, 0);
+  rmSync(path, { recursive: true });
+  writeFileSync(path, "a file where the folder should be");
+  await send();
+  assert.equal(activity.inside, 0);
+});
+
 test("what the disk refuses is an answer with its code, and leaves nothing behind", async (t) => {
   const { path, send, files, activity, clock } = openSender(t);
   writeFileSync(path, "a file where the folder should be");
