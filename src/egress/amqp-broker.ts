@@ -9,7 +9,7 @@ import type { AmqpBroker } from "../core/azure/resources.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
 import { busMeaning, type Load, loadsOf, taken } from "./azure/bus-message.ts";
 import { inTurn, once } from "./azure/client.ts";
-import { type Bus, meantByBus } from "./azure/servicebus.ts";
+import { type Bus, busAnnotations, meantByBus } from "./azure/servicebus.ts";
 import { silent } from "./http/exchange.ts";
 import { silenceOf, wordsOf } from "./http/message.ts";
 
@@ -24,11 +24,6 @@ const slots = {
   replyto: "reply_to",
   replytosessionid: "reply_to_group_id",
   to: "to",
-} as const;
-
-const annotations = {
-  partitionkey: "x-opt-partition-key",
-  viapartitionkey: "x-opt-via-partition-key",
 } as const;
 
 /** What ends everything on a connection. */
@@ -165,7 +160,7 @@ function messageOf(rhea: Rhea, { body, contentType, id, properties, known }: Loa
         return value === undefined ? [] : [[slot, value]];
       }),
     );
-  const noted = valuesIn(annotations);
+  const noted = valuesIn(busAnnotations);
   return {
     durable: true,
     message_id: id,

@@ -2,64 +2,23 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  answeredOf,
-  noReplyOf,
-  type SinkWorld,
-  sinkContract,
-} from "../../../test/contract/sink.ts";
-import { busString, messageBytesMax, startBus } from "../../../test/fixtures/amqp.ts";
-import {
-  inReverse,
-  openSender,
-  openSink,
-  parcelWith,
-  resourceIds,
-} from "../../../test/fixtures/destination.ts";
-import { freePort, type Scope } from "../../../test/fixtures/webhook.ts";
-import type { DeliveryHeader, PushDestination } from "../../core/subscription.ts";
+import { busContract, openBus } from "../../../test/contract/bus.ts";
+import { answeredOf } from "../../../test/contract/sink.ts";
+import { parcelWith, resourceIds } from "../../../test/fixtures/destination.ts";
+import type { DeliveryHeader } from "../../core/subscription.ts";
 
-const hub = (namespace: string, name = "telemetry"): PushDestination => ({
-  kind: "eventHub",
+const section = "eventHubNamespaces";
+
+const hub = (name = "telemetry", namespace = "bus") => ({
+  kind: "eventHub" as const,
   resourceId: resourceIds.eventHub(namespace, name),
 });
 
-sinkContract("an event hub", async (deps): Promise<SinkWorld<PushDestination>> => {
-  const ends: (() => unknown)[] = [];
-  const bus = await startBus({ after: (end) => ends.push(end) });
-  const eventHubNamespaces = {
-    hubs: { connectionString: bus.connectionString },
-    nobody: { connectionString: busString(await freePort()) },
-  };
-  return {
-    sink: openSink(deps, { eventHubNamespaces }),
-    destination: hub("hubs"),
-    nowhere: hub("nobody"),
-    received: () => bus.transfers.map(({ messages }) => messages.map(({ body }) => body)),
-    behave: (how) =>
-      bus.behave(
-        how === "refuse" ? { condition: "com.microsoft:server-busy", description: "Later." } : how,
-      ),
-    reached: bus.reached,
-    release: bus.release,
-    closeEndpoint: async () => {
-      for (const end of ends) await end();
-    },
-    breaksSilently: true,
-  };
-});
-
-async function openHubs(t: Scope, change = (connectionString: string) => connectionString) {
-  const scope = inReverse(t);
-  const bus = await startBus(scope);
-  const connectionString = change(bus.connectionString);
-  const { send } = openSender(scope, { eventHubNamespaces: { hubs: { connectionString } } });
-  return { bus, send };
-}
+busContract("an event hub", { section, within: (namespace) => hub("telemetry", namespace) });
 
 test("a hub gets one event as an object, and beside it what a webhook gets in headers", async (t) => {
-  const { bus, send } = await openHubs(t);
-  assert.equal(answeredOf(await send(hub("hubs"))).status, 200);
+  const { bus, send } = await openBus(t, section);
+  assert.equal(answeredOf(await send(hub())).status, 200);
   const [transfer] = bus.transfers;
   assert.equal(transfer?.entity, "telemetry");
   const [message] = transfer?.messages ?? [];
@@ -77,13 +36,13 @@ test("a hub gets one event as an object, and beside it what a webhook gets in he
 });
 
 test("PartitionKey chooses the partition, other headers are properties (C-1)", async (t) => {
-  const { bus, send } = await openHubs(t);
+  const { bus, send } = await openBus(t, section);
   const headers: readonly DeliveryHeader[] = [
     { kind: "dynamic", name: "PartitionKey", sourceField: "data.device" },
     { kind: "static", name: "MessageId", value: "no id here", isSecret: false },
   ];
   const parcel = parcelWith('{"id":"a","data":{"device":"d-7"}}', { headers });
-  await send(hub("hubs"), { parcel });
+  await send(hub(), { parcel });
   const [message] = bus.transfers[0]?.messages ?? [];
   assert.equal(message?.annotations["x-opt-partition-key"], "d-7");
   assert.equal(message?.application.MessageId, "no id here");
@@ -91,7 +50,7 @@ test("PartitionKey chooses the partition, other headers are properties (C-1)", a
 });
 
 test("what a hub says no to has the status and the name that the service has for it", async (t) => {
-  const { bus, send } = await openHubs(t);
+  const { bus, send } = await openBus(t, section);
   const table = [
     ["amqp:link:message-size-exceeded", 413, undefined],
     ["com.microsoft:server-busy", 503, undefined],
@@ -103,54 +62,21 @@ test("what a hub says no to has the status and the name that the service has for
   ] as const;
   for (const [condition, status, name] of table) {
     bus.behave({ condition, description: "No." });
-    const outcome = answeredOf(await send(hub("hubs")));
+    const outcome = answeredOf(await send(hub()));
     assert.deepEqual([outcome.status, outcome.name], [status, name], condition);
   }
   bus.behave("accept");
   bus.missing.add("gone");
-  assert.equal(answeredOf(await send(hub("hubs", "gone"))).status, 404);
+  assert.equal(answeredOf(await send(hub("gone"))).status, 404);
   assert.equal(bus.transfers.length, table.length, "each was tried once");
 });
 
-test("a wrong key is a 401, and an id in no section leads nowhere", async (t) => {
-  const { bus, send } = await openHubs(t, (right) =>
-    right.replace(/SharedAccessKey=[^;]*/, "SharedAccessKey=wrong-one"),
-  );
-  const outcome = answeredOf(await send(hub("hubs")));
-  assert.equal(outcome.status, 401);
-  assert.ok(!JSON.stringify(outcome).includes("wrong-one"));
-  assert.equal(bus.transfers.length, 0);
-  const { why, detail } = noReplyOf(await send(hub("other")));
-  assert.equal(why, "dns");
-  assert.match(detail ?? "", /eventhubs\/telemetry is not in eventHubNamespaces\.$/);
-});
-
 test("the namespace's connection string may be one of a single hub", async (t) => {
-  const { bus, send } = await openHubs(t, (whole) => `${whole}EntityPath=telemetry`);
-  assert.equal(answeredOf(await send(hub("hubs"))).status, 200);
-  assert.equal(answeredOf(await send(hub("hubs", "other"))).status, 200);
+  const { bus, send } = await openBus(t, section, (whole) => `${whole}EntityPath=telemetry`);
+  assert.equal(answeredOf(await send(hub())).status, 200);
+  assert.equal(answeredOf(await send(hub("other"))).status, 200);
   assert.deepEqual(
     bus.transfers.map(({ entity }) => entity),
     ["telemetry", "other"],
   );
-});
-
-test("an event that is too large for a hub is a 413 before it is sent (P-7)", async (t) => {
-  const { bus, send } = await openHubs(t);
-  const parcel = parcelWith(`{"id":"${"x".repeat(messageBytesMax)}"}`, {});
-  const outcome = answeredOf(await send(hub("hubs"), { parcel }));
-  assert.equal(outcome.status, 413);
-  assert.equal(bus.transfers.length, 0);
-  assert.equal(
-    answeredOf(await send(hub("hubs"))).status,
-    200,
-    "and the next one is not disturbed",
-  );
-});
-
-test("sends at the same time share one link", async (t) => {
-  const { bus, send } = await openHubs(t);
-  const outcomes = await Promise.all(Array.from({ length: 10 }, () => send(hub("hubs"))));
-  for (const outcome of outcomes) assert.equal(answeredOf(outcome).status, 200);
-  assert.equal(bus.links.length, 1);
 });

@@ -51,13 +51,14 @@ const slots = {
   to: "to",
 } as const;
 
-const annotations = {
+/** The same for annotations: any broker of AMQP has these names. */
+export const busAnnotations = {
   partitionkey: "x-opt-partition-key",
   viapartitionkey: "x-opt-via-partition-key",
 } as const;
 
 /** Names of a subscription's own headers that have a meaning for the bus, in lower case. */
-export const meantByBus = [...Object.keys(slots), ...Object.keys(annotations)];
+export const meantByBus = [...Object.keys(slots), ...Object.keys(busAnnotations)];
 
 export function openServiceBus(namespace: Namespace): Bus {
   let opened: ServiceBusClient | null = null;
@@ -109,7 +110,7 @@ function asMessage({ body, contentType, id, properties, known }: Load): Annotate
     body,
     bodyType: "data",
     properties: { messageId: id, contentType, ...valuesIn(slots) },
-    messageAnnotations: valuesIn(annotations),
+    messageAnnotations: valuesIn(busAnnotations),
     applicationProperties: properties,
   };
 }

@@ -6,7 +6,6 @@ import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import {
   answeredOf,
-  type Behaviour,
   noReplyOf,
   type SinkWorld,
   sinkContract,
@@ -17,7 +16,7 @@ import {
   parcelWith,
   resourceIds,
 } from "../../../test/fixtures/destination.ts";
-import { freePort, serve } from "../../../test/fixtures/webhook.ts";
+import { freePort, serve, serveAsTold, serveRefusals } from "../../../test/fixtures/webhook.ts";
 import type { StorageQueueDestination } from "../../core/subscription.ts";
 
 const key = Buffer.from("not a secret").toString("base64");
@@ -47,31 +46,14 @@ const textIn = (body: string) =>
   Buffer.from(/<MessageText>(.*)<\/MessageText>/s.exec(body)?.[1] ?? "", "base64").toString();
 
 sinkContract("a storage queue", async (deps): Promise<SinkWorld<StorageQueueDestination>> => {
-  const ends: (() => unknown)[] = [];
-  const held: ServerResponse[] = [];
-  let behaviour: Behaviour = "accept";
-  const endpoint = await serve({ after: (end) => ends.push(end) }, (response, { socket }) => {
-    if (behaviour === "hold") held.push(response);
-    else if (behaviour === "breakOff") socket.destroy();
-    else if (behaviour === "accept") take(response);
-    else response.writeHead(503).end();
-  });
+  const { endpoint, world } = await serveAsTold(take);
   const storageAccounts = { shop: accountAt(endpoint.port), nobody: accountAt(await freePort()) };
   return {
     sink: openSink(deps, { storageAccounts }),
     destination: queueIn("shop"),
     nowhere: queueIn("nobody"),
     received: () => endpoint.arrived.map(({ body }) => [textIn(body)]),
-    behave: (how) => {
-      behaviour = how;
-    },
-    reached: endpoint.reached,
-    release: () => {
-      for (const response of held.splice(0)) take(response);
-    },
-    closeEndpoint: async () => {
-      for (const end of ends) await end();
-    },
+    ...world,
     carriesOne: true,
   };
 });
@@ -111,12 +93,7 @@ test("what the store says no to is told with its code and tried once", async (t)
     [413, "RequestBodyTooLarge"],
     [503, "ServerBusy"],
   ] as const;
-  let turn = 0;
-  const endpoint = await serve(t, (response) => {
-    const [status, code] = refusals[turn++] ?? [200, ""];
-    response.writeHead(status, { "content-type": "application/xml", "x-ms-error-code": code });
-    response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>m</Message></Error>`);
-  });
+  const endpoint = await serveRefusals(t, refusals);
   const { send } = openSender(t, { storageAccounts: { shop: accountAt(endpoint.port) } });
   for (const [status, code] of refusals) {
     assert.deepEqual(await send(queueIn("shop")), { kind: "answered", status, detail: code });

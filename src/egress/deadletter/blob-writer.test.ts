@@ -6,7 +6,6 @@ import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import {
   answeredOf,
-  type Behaviour,
   CountedActivity,
   HandClock,
   noReplyOf,
@@ -14,7 +13,15 @@ import {
   type SinkWorld,
   sinkContract,
 } from "../../../test/contract/sink.ts";
-import { freePort, lateMs, type Scope, serve, waitMs } from "../../../test/fixtures/webhook.ts";
+import {
+  freePort,
+  lateMs,
+  type Scope,
+  serve,
+  serveAsTold,
+  serveRefusals,
+  waitMs,
+} from "../../../test/fixtures/webhook.ts";
 import { parseStorageAccounts, storageArmId } from "../../core/azure/storage.ts";
 import type { DeadLetterDestination } from "../../core/subscription.ts";
 import { openDeadLetters } from "./sink.ts";
@@ -36,16 +43,7 @@ function accountAt(port: number, name = "letters"): string {
 const take = (response: ServerResponse) => response.writeHead(201, { etag: '"1"' }).end();
 
 sinkContract("a storage account", async (deps): Promise<SinkWorld<DeadLetterDestination>> => {
-  const ends: (() => unknown)[] = [];
-  const t = { after: (end: () => unknown) => ends.push(end) };
-  const held: ServerResponse[] = [];
-  let behaviour: Behaviour = "accept";
-  const endpoint = await serve(t, (response, { socket }) => {
-    if (behaviour === "hold") held.push(response);
-    else if (behaviour === "breakOff") socket.destroy();
-    else if (behaviour === "accept") take(response);
-    else response.writeHead(503).end();
-  });
+  const { endpoint, world } = await serveAsTold(take);
   const accounts = parseStorageAccounts({
     letters: { connectionString: accountAt(endpoint.port) },
     nobody: { connectionString: accountAt(await freePort()) },
@@ -55,16 +53,7 @@ sinkContract("a storage account", async (deps): Promise<SinkWorld<DeadLetterDest
     destination: boxIn("letters"),
     nowhere: boxIn("nobody"),
     received: () => endpoint.arrived.map(({ body }) => eventsIn(body)),
-    behave: (how) => {
-      behaviour = how;
-    },
-    reached: endpoint.reached,
-    release: () => {
-      for (const response of held.splice(0)) take(response);
-    },
-    closeEndpoint: async () => {
-      for (const end of ends) await end();
-    },
+    ...world,
   };
 });
 
@@ -120,12 +109,7 @@ test("what a store says no to is told with its code and tried once", async (t) =
     [503, "ServerBusy"],
     [500, "InternalError"],
   ] as const;
-  let turn = 0;
-  const endpoint = await serve(t, (response) => {
-    const [status, code] = refusals[turn++] ?? [200, ""];
-    response.writeHead(status, { "content-type": "application/xml", "x-ms-error-code": code });
-    response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>m</Message></Error>`);
-  });
+  const endpoint = await serveRefusals(t, refusals);
   const send = openSender(t, { letters: { connectionString: accountAt(endpoint.port) } });
   for (const [status, code] of refusals) {
     assert.deepEqual(await send(boxIn("letters")), { kind: "answered", status, detail: code });
