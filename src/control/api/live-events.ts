@@ -23,18 +23,13 @@ export function liveEventsOf(note: StoryNote): readonly LiveEvent[] {
 }
 
 function attemptOf(note: AttemptedNote): LiveEvent {
-  const { delivery, subscription } = note;
-  return {
-    kind: "attempt",
-    attempt: {
-      ...attemptOfNote(note),
-      event: delivery.event.systemId,
-      ...headIn(delivery.event),
-      topic: subscription.topic,
-      domainTopic: subscription.domainTopic,
-      subscription: subscription.name,
-    },
-  };
+  return { kind: "attempt", attempt: { ...attemptOfNote(note), ...namesIn(note) } };
+}
+
+function namesIn({ delivery, subscription }: AttemptedNote | EndedNote) {
+  const { topic, domainTopic, name } = subscription;
+  const { event } = delivery;
+  return { event: event.systemId, ...headIn(event), topic, domainTopic, subscription: name };
 }
 
 /** For attempts that decided something; a superseded one did not. */
@@ -54,26 +49,17 @@ function stateAfter(decision: "deadLetter" | "drop"): DeliveryState {
 }
 
 function endOf(
-  { delivery, subscription }: AttemptedNote | EndedNote,
-  how: {
+  note: AttemptedNote | EndedNote,
+  {
+    at,
+    ...how
+  }: {
     readonly at: Instant;
     readonly reason: string | null;
     readonly state: DeliveryState;
   },
 ): LiveEvent {
-  return {
-    kind: "ended",
-    ended: {
-      event: delivery.event.systemId,
-      ...headIn(delivery.event),
-      topic: subscription.topic,
-      domainTopic: subscription.domainTopic,
-      subscription: subscription.name,
-      state: how.state,
-      reason: how.reason,
-      at: isoInstant(how.at),
-    },
-  };
+  return { kind: "ended", ended: { ...namesIn(note), ...how, at: isoInstant(at) } };
 }
 
 /** What the publisher calls it, found in its text. */
