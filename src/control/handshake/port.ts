@@ -12,6 +12,13 @@ import type {
 } from "../../core/subscription.ts";
 import type { Topic } from "../../core/topic.ts";
 
+/** A subscription with a handshake, decided or not. */
+export type Asked = Subscription & { readonly handshake: Handshake };
+
+export function isAsked(subscription: Subscription): subscription is Asked {
+  return subscription.handshake !== null;
+}
+
 /** How a handshake ended, or that it now waits for a person. */
 export type Verdict =
   | { readonly state: "Succeeded" }
