@@ -115,7 +115,7 @@ export function changing<T>(
 
 /** A finished write, and where to poll for its progress. */
 export function replyToWrite(
-  { apiVersion, baseUrl }: Call,
+  { apiVersion, baseUrl, request }: Call,
   written: {
     readonly topic: Topic;
     readonly revision: number;
@@ -129,7 +129,10 @@ export function replyToWrite(
   const place = `${baseUrl}/subscriptions/${subscriptionId}/providers/Microsoft.EventGrid`;
   const query = `api-version=${apiVersion}&resource=${encodeURIComponent(written.resourceId)}`;
   const address = `${place}/locations/${location}/operationsStatus/${written.operationId}?${query}`;
-  return reply(written.status ?? 201, written.body, {
+  // Clients take no 201 for a PATCH of these (N-72).
+  const isOfNamespace = /^namespace/.test(written.topic.kind);
+  const usual = isOfNamespace && request.method === "PATCH" ? 202 : 201;
+  return reply(written.status ?? usual, written.body, {
     "azure-asyncoperation": address,
     etag: etagOf(written),
   });

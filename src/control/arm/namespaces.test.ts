@@ -24,7 +24,7 @@ async function openTopic(arm: Arm): Promise<void> {
   await arm.good("PUT", topicPath, { properties: {} });
 }
 
-test("a namespace needs only a location, and is shown with its host (N-66, N-72)", async (t) => {
+test("a namespace needs only a location, and is shown with its host (N-1, N-66, N-71, N-72)", async (t) => {
   const arm = await openArm(t);
   const made = await arm.good("PUT", namespacePath, { location: "eastus", tags: { a: "b" } });
   assert.equal(made.status, 201);
@@ -69,7 +69,8 @@ test("a namespace is written again with what was read, and patched", async (t) =
       topicSpacesConfiguration: { state: "Disabled" },
     },
   };
-  await arm.good("PATCH", namespacePath, change);
+  const changed = await arm.good("PATCH", namespacePath, change);
+  assert.equal(changed.status, 202);
   const { body } = await arm.good("GET", namespacePath);
   assert.partialDeepStrictEqual(body, change);
 });
@@ -110,12 +111,13 @@ test("a topic keeps events for one day unless it says otherwise (N-67)", async (
     name: "orders",
     type: "Microsoft.EventGrid/namespaces/topics",
   });
-  await arm.good("PATCH", topicPath, { properties: { eventRetentionInDays: 7 } });
+  const change = { properties: { eventRetentionInDays: 7 } };
+  assert.equal((await arm.good("PATCH", topicPath, change)).status, 202);
   const { properties } = (await arm.good("GET", topicPath)).body;
   assert.equal(properties.eventRetentionInDays, 7);
 });
 
-test("a queue is shown with its defaults, and read back as it was written (N-68)", async (t) => {
+test("a queue is shown with its defaults, and read back as it was written (N-68, N-70)", async (t) => {
   const arm = await openArm(t);
   await openTopic(arm);
   await arm.good("PUT", subscriptionPath, { properties: {} });
@@ -175,7 +177,8 @@ test("a patch of a queue changes what it names, and nothing else", async (t) => 
   const arm = await openArm(t);
   await openTopic(arm);
   await arm.good("PUT", subscriptionPath, queue({ maxDeliveryCount: 4, eventTimeToLive: "PT2H" }));
-  await arm.good("PATCH", subscriptionPath, queue({ receiveLockDurationInSeconds: 90 }));
+  const longer = queue({ receiveLockDurationInSeconds: 90 });
+  assert.equal((await arm.good("PATCH", subscriptionPath, longer)).status, 202);
   const { properties } = (await arm.good("GET", subscriptionPath)).body;
   assert.deepEqual(properties.deliveryConfiguration.queue, {
     receiveLockDurationInSeconds: 90,
