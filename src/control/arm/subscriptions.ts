@@ -20,14 +20,14 @@ import {
 } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant } from "../../core/text/time.ts";
-import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
+import { type Members, refuseValue } from "../../core/text/wording.ts";
 import { armTypes, type Topic } from "../../core/topic.ts";
 import type { Verdict } from "../handshake/port.ts";
 import { logSubscription } from "../log-subscription.ts";
 import { checkFlow } from "../properties/extension.ts";
 import { renderHeaders } from "../properties/headers.ts";
 import { checkNamespaceTerms } from "../properties/namespace-subscription.ts";
-import { checkTerms } from "../properties/subscription.ts";
+import { checkTerms, termsMembers } from "../properties/subscription.ts";
 import { readMembers, readValue } from "./body.ts";
 import { tidyDomainTopic } from "./domains.ts";
 import { checkConditions, etagOf } from "./etag.ts";
@@ -101,24 +101,12 @@ export async function patchSubscription(
   });
 }
 
-function changesIn({ request }: Call): Members {
-  const flat = [
-    "destination",
-    "filter",
-    "labels",
-    "expirationTimeUtc",
-    "eventDeliverySchema",
-    "retryPolicy",
-    "deadLetterDestination",
-    "deadLetterWithResourceIdentity",
-    "deliveryWithResourceIdentity",
-    "posthorn",
-  ];
-  const members = readMembers(request, [...flat, "properties", ...idleAround]);
-  if ((members.properties ?? null) !== null) {
-    return checkMembers(members.properties, "properties", [...flat, "topic", "provisioningState"]);
-  }
-  return Object.fromEntries(Object.entries(members).filter(([name]) => flat.includes(name)));
+function changesIn({ request }: Call): unknown {
+  const members = readMembers(request, [...termsMembers, "properties", ...idleAround]);
+  return (
+    members.properties ??
+    Object.fromEntries(Object.entries(members).filter(([name]) => termsMembers.includes(name)))
+  );
 }
 
 function contextOf(

@@ -45,6 +45,19 @@ export interface TermsContext {
   readonly makeKey?: () => string;
 }
 
+export const termsMembers = [
+  "destination",
+  "deliveryWithResourceIdentity",
+  "filter",
+  "labels",
+  "expirationTimeUtc",
+  "eventDeliverySchema",
+  "retryPolicy",
+  "deadLetterDestination",
+  "deadLetterWithResourceIdentity",
+  "posthorn",
+];
+
 /** In the answers of the service, and so in what clients write back. */
 const readOnly = ["topic", "provisioningState"];
 
@@ -57,19 +70,7 @@ export function checkTerms(
   field: string,
   context: TermsContext,
 ): SubscriptionTerms {
-  const members = checkMembers(value, field, [
-    "destination",
-    "deliveryWithResourceIdentity",
-    "filter",
-    "labels",
-    "expirationTimeUtc",
-    "eventDeliverySchema",
-    "retryPolicy",
-    "deadLetterDestination",
-    "deadLetterWithResourceIdentity",
-    "posthorn",
-    ...readOnly,
-  ]);
+  const members = checkMembers(value, field, [...termsMembers, ...readOnly]);
   const kept = context.keepsRest ? context.stored : null;
   const has = (name: string) => kept === null || name in members;
   const at = (name: string) => [members[name] ?? null, `${field}.${name}`] as const;
