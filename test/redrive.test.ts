@@ -666,6 +666,10 @@ test("bad ids, queries and orders are refused in words", async (t) => {
   const words = await post({ query, to: { url: secret } });
   assert.match(words, /^to\.url must be an absolute http or https URL/);
   assert.ok(!words.includes("secret"));
+  assert.match(
+    await post({ query, to: { url: "http://host/a\nb" } }),
+    /^to\.url must be an absolute http or https URL/,
+  );
   assert.deepEqual((await scene.ask<Json>("GET", "/redrives")).value, [], "nothing was begun");
   const answer = await fetch(`${scene.program.url}/api/v1/dead-letters`);
   assert.equal(answer.status, 401, "dead letters are for admins");

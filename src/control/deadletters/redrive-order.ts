@@ -15,6 +15,7 @@ import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { endpointOf, type SubscriptionId } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
+import { readWebUrl, urlWords } from "../../core/text/web-url.ts";
 import { refuseValue } from "../../core/text/wording.ts";
 
 export interface Order {
@@ -71,17 +72,10 @@ function readTarget(to: RedriveOrder["to"], catalog: Catalog): Target {
 
 /** The URL is described only by its type: its query is often a secret. */
 function readUrl(value: string): Target {
-  const url = URL.parse(value);
-  const isFine =
-    url !== null &&
-    /^https?:$/.test(url.protocol) &&
-    url.username === "" &&
-    url.password === "" &&
-    !url.href.includes("#");
-  if (isFine) {
-    return { kind: "url", url: url.href, words: endpointOf({ kind: "webhook", url: url.href }) };
+  if (readWebUrl(value) !== null) {
+    return { kind: "url", url: value, words: endpointOf({ kind: "webhook", url: value }) };
   }
-  const allowed = "an absolute http or https URL without user name, password and fragment";
+  const allowed = urlWords("http or https");
   throw refuseValue({ field: "to.url", value, allowed, secret: true });
 }
 
