@@ -88,7 +88,12 @@ export function openApi(deps: ApiDeps): Api {
   const live = new Live();
   const cluster = deps.isShared
     ? {
-        ...{ broker: deps.broker, every: deps.every, hasOddJobs: deps.hasOddJobs },
+        ...{
+          broker: deps.broker,
+          every: deps.every,
+          hasOddJobs: deps.hasOddJobs,
+          calls: deps.calls,
+        },
         alive: async () => (await deps.peers.list()).map(({ id }) => id),
       }
     : undefined;

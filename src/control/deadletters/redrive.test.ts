@@ -17,7 +17,7 @@ import type { Route } from "../../core/request.ts";
 import { topicArmId } from "../../core/topic.ts";
 import { MemoryStore } from "../../store/memory.ts";
 import { apiRoutes } from "../api/serve.ts";
-import { Redrives, type RedrivesDeps } from "./redrives.ts";
+import { Redrives, type RedrivesCluster, type RedrivesDeps } from "./redrives.ts";
 
 const path = "BILLING/2030/1/1/0/x.json";
 const resourceId = storageArmId({
@@ -90,14 +90,22 @@ async function openBroker(...ids: readonly string[]) {
     log: { fact: () => {} },
     meter: { count: () => {} },
   };
-  /** Of a cluster in which only it is alive, and has the odd jobs. */
-  const openOf = (name: string) => {
+  const verbs = new Map<string, (order: never) => Promise<unknown>>();
+  /** Of a cluster in which only these are alive, and it has the odd jobs. */
+  const openOf = (name: string, others: readonly string[] = []) => {
     let ring = () => {};
     const every = (_ms: number, given: () => void) => {
       ring = given;
       return () => {};
     };
-    const cluster = { broker: name, alive: async () => [name], hasOddJobs: () => true, every };
+    const cluster: RedrivesCluster = {
+      ...{ broker: name, alive: async () => [name, ...others], hasOddJobs: () => true, every },
+      calls: {
+        answer: (verb, act) => void verbs.set(`${name} ${verb}`, act),
+        ask: async <T>(to: string, verb: string, order: unknown) =>
+          (await verbs.get(`${to} ${verb}`)?.(order as never)) as T,
+      },
+    };
     return { redrives: new Redrives({ ...deps, cluster }), look: () => ring() };
   };
   const redrives = new Redrives(deps, (view) => told.push(view));
@@ -234,4 +242,26 @@ test("a redrive outlives the broker that began it: another goes on with what is 
   const view = await second.redrives.handlers.showRedrive(asked);
   assert.deepEqual([(view as RedriveView).state, (view as RedriveView).sent], ["done", 4]);
   assert.equal(broker.calls.filter((call) => call === "append").length, 4);
+});
+
+test("a redrive is stopped at any broker", async () => {
+  const broker = await openBroker("a", "b", "c", "d");
+  const first = broker.openOf("first", ["second"]);
+  const second = broker.openOf("second", ["first"]);
+  const { handlers } = second.redrives;
+  const started = await first.redrives.handlers.startRedrive({
+    body: { query: {}, perSecond: 1 },
+  } as Parameters<typeof handlers.startRedrive>[0]);
+  const { id } = ("value" in started ? started.value : started) as RedriveView;
+  await broker.pass(1_500);
+  const asked = { params: { id } } as Parameters<typeof handlers.stopRedrive>[0];
+  const stopping = handlers.stopRedrive(asked);
+  await broker.pass(1_000);
+  const stopped = (await stopping) as RedriveView;
+  assert.equal(stopped.state, "stopped");
+  await broker.pass(8_000);
+  assert.equal(broker.calls.filter((call) => call === "append").length, stopped.sent);
+  const asking = {} as Parameters<typeof handlers.listRedrives>[0];
+  const { value } = (await handlers.listRedrives(asking)) as { value: readonly RedriveView[] };
+  assert.deepEqual([value[0]?.state, value[0]?.sent], ["stopped", stopped.sent]);
 });

@@ -10,6 +10,7 @@ import { Refusal } from "../../core/refusal.ts";
 import type { Memos } from "../../core/steering.ts";
 import { shownAs } from "../../core/text/wording.ts";
 import { apiRoot, Begun, type Handlers } from "../api/serve.ts";
+import type { Calls } from "../cluster/calls.ts";
 import { type RedriveDeps, type RedriveJob, Redriving } from "./redrive.ts";
 import { readOrder } from "./redrive-order.ts";
 import { type KeptRedrive, RedriveRecords, viewOfKept } from "./redrive-record.ts";
@@ -28,7 +29,12 @@ export interface RedrivesCluster {
   /** Whether the cluster's odd jobs are this broker's. */
   hasOddJobs(): boolean;
   every(ms: number, ring: () => void): () => void;
+  readonly calls: Pick<Calls, "ask" | "answer">;
 }
+
+const stopVerb = "redrive.stop";
+/** What is in flight may end first. */
+const stopWaitMs = 30_000;
 
 /** How often redrives of brokers that died are looked for. */
 const adoptMs = 5_000;
@@ -54,6 +60,7 @@ export class Redrives {
     this.#deps = deps;
     this.#records = new RedriveRecords(deps.memos);
     this.#tell = tell;
+    deps.cluster?.calls.answer<string>(stopVerb, (id) => this.#stopHere(id));
     this.#stopAdopting = deps.cluster?.every(adoptMs, () => void this.#adopt()) ?? (() => {});
   }
 
@@ -213,12 +220,16 @@ export class Redrives {
 
   /** Resolves when nothing of it is in progress any more; an ended one does not change. */
   async #stop(id: string): Promise<RedriveView> {
+    const { cluster } = this.#deps;
     const known = await this.#need(id);
     const { state, by } = known.kept.progress;
-    if (known.redriving === null && state === "running") {
-      const words = `The redrive is carried out by the broker '${by}': stop it there.`;
-      throw new Refusal("Conflict", words);
-    }
+    const isElsewhere = known.redriving === null && state === "running" && by !== undefined;
+    if (cluster === undefined || !isElsewhere || by === cluster.broker) return this.#stopHere(id);
+    return await cluster.calls.ask<RedriveView>(by, stopVerb, id, stopWaitMs);
+  }
+
+  async #stopHere(id: string): Promise<RedriveView> {
+    const known = await this.#need(id);
     known.redriving?.stop();
     await known.redriving?.ended;
     return viewOf(known);
