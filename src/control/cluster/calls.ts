@@ -50,7 +50,11 @@ export class Calls {
 
   constructor(deps: CallsDeps) {
     this.#deps = deps;
-    deps.peers.onPost((text) => void this.#receive(JSON.parse(text) as Letter));
+    deps.peers.onPost((text) => {
+      const letter = letterIn(text);
+      if (letter === null) deps.log.fact("warn", "call.unreadable", {});
+      else void this.#receive(letter);
+    });
   }
 
   /** What is done here when another broker asks for it. */
@@ -137,6 +141,24 @@ export class Calls {
     return this.#deps.peers.post(to, JSON.stringify(letter));
   }
 }
+
+/** Null: no broker wrote it, or one of another release. */
+function letterIn(text: string): Letter | null {
+  try {
+    const letter = JSON.parse(text);
+    const names = wordsOf.get(letter.kind);
+    return names?.every((name) => typeof letter[name] === "string") ? letter : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What each kind of letter has in words. */
+const wordsOf: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ["question", ["id", "from", "verb"]],
+  ["answer", ["id"]],
+  ["refusal", ["id", "code", "words"]],
+]);
 
 function refuseSilent(broker: string): Refusal {
   const words = `The broker '${broker}', which serves it, does not answer. Try again.`;

@@ -63,7 +63,8 @@ export type Fault = keyof typeof faults;
 const contentType = "application/json; charset=utf-8";
 
 export function replyToRefusal({ code, message, retryAfterMs }: Refusal): Reply {
-  const wording = refusals[code];
+  // Another broker of the cluster may be newer.
+  const wording = Object.hasOwn(refusals, code) ? refusals[code] : refusals.Unavailable;
   const headers: Record<string, string> = { "content-type": contentType };
   // Clients retry only with a Retry-After; and with one on a 413 a client would send what is too
   // large again and again.
