@@ -60,6 +60,7 @@ test("an unhealthy endpoint says what it answered, since when, and when it is tr
   });
   assert.deepEqual(members[0]?.subscriptions, [shop]);
   assert.match(words, /left alone/);
+  assert.match(judged({ endpoints: [ill] })[0]?.words ?? "", /^Nothing waits for it/);
 });
 
 test("the next try is never in the past", () => {
@@ -138,6 +139,28 @@ function asked(over: Partial<Subscription>, answer?: string): Subscription {
   return { ...shop, isActive: false, handshake, ...over };
 }
 
+test("answers that differ only in ids, numbers and times are the same error", () => {
+  const said = (excerpt: string) =>
+    endpoint({
+      ...{ health: unhealthy, failures: 12 },
+      trouble: { ...trouble, outcome: { ...busy, excerpt } },
+    });
+  const alike = judged({
+    endpoints: [
+      said('{"request":"8f3c1d2e-77aa-4c1b-9d0e-0123456789ab","at":"10:00:01"}'),
+      said('{"request":"0a1b2c3d-1111-4222-8333-abcdefabcdef","at":"10:07:59"}'),
+    ],
+  });
+  assert.deepEqual([alike.length, alike[0]?.members.length], [1, 2]);
+  assert.match(alike[0]?.answer ?? "", /8f3c1d2e/, "one of them is shown as it is");
+  const [later] = judged({
+    endpoints: [said('{"request":"ffffffff-1111-4222-8333-abcdefabcdef","at":"11:00:00"}')],
+  });
+  assert.equal(later?.id, alike[0]?.id, "it is the same problem after another answer");
+  const words = ["upstream timed out", "no such tenant"].map(said);
+  assert.equal(judged({ endpoints: words }).length, 2, "other words are another error");
+});
+
 test("subscriptions that get nothing, or lose something, are problems", () => {
   const lately = { subscription: shop.id, dropped: 0, deadLettered: 0, since: startAt };
   const stuck = queue(shop, { stage: "deadLetter", oldestAt: startAt - 15 * minute });
@@ -165,6 +188,11 @@ test("subscriptions that get nothing, or lose something, are problems", () => {
   const [failed] = judged({ subscriptions: [asked({ state: "Failed" }, "404 no such page")] });
   assert.deepEqual([failed?.status, failed?.answer], [404, "no such page"]);
   assert.equal(failed?.words, "No code came. It gets no events.");
+  const silent = asked({ state: "Failed" }, "");
+  const exchanges = [{ at: startAt, request: "", answer: "", verdict: "connect ECONNREFUSED" }];
+  const handshake = silent.handshake && { ...silent.handshake, exchanges };
+  const [stopped] = judged({ subscriptions: [{ ...silent, handshake }] });
+  assert.equal(stopped?.words, "connect ECONNREFUSED. It gets no events.");
   const [refused] = judged({ subscriptions: [asked({ state: "Failed" }, "ECONNREFUSED")] });
   assert.deepEqual([refused?.status, refused?.answer], [null, "ECONNREFUSED"]);
 });

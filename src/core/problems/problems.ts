@@ -108,7 +108,7 @@ export function problemsIn(given: Situation): readonly Problem[] {
     ...situation.subscriptions.flatMap((one) => subscriptionFindings(one, situation)),
   ];
   const equal = Map.groupBy(findings, ({ kind, title, status, answer }) =>
-    [kind, title, status, answer].filter((part) => part !== null).join(" "),
+    [kind, title, status, answer && shapeOf(answer)].filter((part) => part !== null).join(" "),
   );
   const problems = [...equal].map(([id, same]) => join(id, same as [Finding, ...Finding[]]));
   return problems.toSorted(
@@ -117,6 +117,11 @@ export function problemsIn(given: Situation): readonly Problem[] {
       problemKinds.indexOf(one.kind) - problemKinds.indexOf(other.kind) ||
       other.waiting - one.waiting,
   );
+}
+
+/** Ids, numbers and times differ between two answers that say the same. */
+function shapeOf(answer: string): string {
+  return answer.replace(/[\da-f-]*\d[\da-f-]*/gi, "#");
 }
 
 function join(id: string, findings: readonly [Finding, ...Finding[]]): Problem {
@@ -220,7 +225,7 @@ function endpointFindings(
   return [
     {
       ...{ kind: isUnhealthy ? "unhealthy" : "failing", severity, title, status, answer },
-      words: unhealthyWords(health.kind),
+      words: unhealthyWords(health.kind, waiting),
       bearer: {
         ...bearer,
         since: trouble?.since ?? state.changes.at(-1)?.at ?? null,
@@ -231,9 +236,11 @@ function endpointFindings(
   ];
 }
 
-function unhealthyWords(kind: EndpointState["health"]["kind"]): string {
+function unhealthyWords(kind: EndpointState["health"]["kind"], waiting: number): string {
   switch (kind) {
     case "unhealthy":
+      if (waiting === 0)
+        return "Nothing waits for it; the next event will show whether it is back.";
       return "It is left alone; then one event is tried, and the others follow when it succeeds.";
     case "probing":
       return "One event is being tried; the others follow when it succeeds.";
@@ -300,6 +307,11 @@ function pausedFinding(subscription: Subscription, { queueOf }: Looked): Finding
   };
 }
 
+/** A system's own words, as in `connect ECONNREFUSED`, end without one. */
+function withStop(sentence: string): string {
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+}
+
 function handshakeFinding(subscription: Subscription): Finding | null {
   const { state, handshake } = subscription;
   const last = handshake?.exchanges.at(-1);
@@ -307,7 +319,7 @@ function handshakeFinding(subscription: Subscription): Finding | null {
   if (state === "Succeeded" || (isAsking && last === undefined)) return null;
   const said = last?.answer ?? "";
   const status = /^\d{3}\b/.exec(said)?.[0];
-  const because = last?.verdict ?? "There was no handshake.";
+  const because = withStop(last?.verdict ?? "There was no handshake.");
   const gets = subscription.isActive
     ? "It still gets events by its former settings."
     : "It gets no events.";
