@@ -223,3 +223,14 @@ test("each minute has rows of its own, and what is taken is not taken again", ()
   const later = taken(tally, startAt + 4 * minute);
   assert.deepEqual(later, { "broker  +4": [0, 0, 0, 0, 0, 0] }, "it runs, and nothing happens");
 });
+
+test("a minute that a clock jumped over has the backlog that was seen before it", () => {
+  const tally = new Tally();
+  taken(tally, startAt, [{ subscription: warehouse, waiting: 4 }]);
+  tally.note(accepted("a", { at: startAt + minute }));
+  tally.note(accepted("b", { at: startAt + 2 * minute }));
+  const rows = taken(tally, startAt + 2 * minute, [{ subscription: warehouse, waiting: 6 }]);
+  assert.deepEqual(rows["subscription warehouse +1"], [1, 0, 0, 0, 0, 4]);
+  assert.deepEqual(rows["broker  +1"], [1, 0, 0, 0, 0, 4]);
+  assert.deepEqual(rows["broker  +2"], [1, 0, 0, 0, 0, 6]);
+});

@@ -30,6 +30,9 @@ export class Tally {
   /** By topic. */
   #published = new Map<string, number>();
   #rows: FigureRow[] = [];
+  /** As last seen, and in which minute. */
+  #backlogs: readonly Backlog[] = [];
+  #seenMinute: Instant | null = null;
 
   note(note: StoryNote): void {
     switch (note.kind) {
@@ -49,13 +52,19 @@ export class Tally {
   /** What was counted since the last time, with what waits now. */
   take(now: Instant, backlogs: readonly Backlog[]): readonly FigureRow[] {
     this.#turnTo(now);
-    for (const { subscription, waiting } of backlogs) {
-      sawWaiting(this.#cell(subscription, now).sums, waiting);
-    }
+    this.#see(backlogs);
     this.#seal();
     const rows = this.#rows;
     this.#rows = [];
     return rows;
+  }
+
+  #see(backlogs: readonly Backlog[]): void {
+    this.#backlogs = backlogs;
+    this.#seenMinute = this.#minute;
+    for (const { subscription, waiting } of backlogs) {
+      sawWaiting(this.#cell(subscription, this.#minute).sums, waiting);
+    }
   }
 
   #accepted({ at, event, to, roll, acceptedWith }: AcceptedNote): void {
@@ -99,7 +108,11 @@ export class Tally {
 
   #turnTo(at: Instant): void {
     if (at < this.#minute + finestMs) return;
-    if (this.#cells.size > 0 || this.#published.size > 0) this.#seal();
+    if (this.#cells.size > 0 || this.#published.size > 0) {
+      // On a clock that jumps a minute may pass unseen: what waited before still did.
+      if (this.#seenMinute !== this.#minute) this.#see(this.#backlogs);
+      this.#seal();
+    }
     this.#minute = startOf(at, finestMs);
   }
 
