@@ -20,6 +20,7 @@ import { openAsk } from "./egress/http/ask.ts";
 import { openWebhook } from "./egress/http/webhook.ts";
 import { egressPolicyOf, entraOf, sendsMaxOf, trustOf, versionOf } from "./room-options.ts";
 import { trustAlso } from "./runtime/access/certificate.ts";
+import { agreeOnKey } from "./runtime/access/cluster-key.ts";
 import { keepSecret, shareSecret } from "./runtime/access/kept-file.ts";
 import { openKeys } from "./runtime/access/keys.ts";
 import { openToOthers } from "./runtime/access/open-to-others.ts";
@@ -277,11 +278,12 @@ async function adminKeyOf(
   { adminKey, auth, dataFolder }: Config,
   store: OpenStore,
 ): Promise<string> {
-  if (adminKey !== null || !auth) return adminKey ?? makeKey();
+  if (!auth) return adminKey ?? makeKey();
   const path = join(dataFolder, "admin.key");
-  return store.isShared === true
-    ? await shareSecret(store, path, makeKey)
-    : keepSecret(path, makeKey);
+  if (store.isShared !== true) return adminKey ?? keepSecret(path, makeKey);
+  const key = adminKey ?? (await shareSecret(store, path, makeKey));
+  await agreeOnKey(store, key);
+  return key;
 }
 
 function openFailures(
