@@ -24,6 +24,7 @@ import { isTarget } from "./core/text/connection-string.ts";
 import { refuseName } from "./core/text/wording.ts";
 import { takeForm } from "./offline-commands.ts";
 import { seededChance } from "./runtime/chance.ts";
+import { giveBackWhenQuiet } from "./runtime/give-back.ts";
 
 export interface Output {
   readonly fd?: number;
@@ -153,6 +154,7 @@ const echoMsMax = 200;
 
 async function serve(world: World, config: Config): Promise<number> {
   const ended = Promise.withResolvers<Error | null>();
+  const endGivingBack = giveBackWhenQuiet();
   let firstAt: number | null = null;
   const ignoreSignals = world.onSignal((signal) => {
     const now = Date.now();
@@ -181,6 +183,7 @@ async function serve(world: World, config: Config): Promise<number> {
     return 0;
   } finally {
     ignoreSignals();
+    endGivingBack();
   }
 }
 

@@ -4,6 +4,7 @@
 
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { Refusal } from "../core/refusal.ts";
+import { giveBackWhenQuiet } from "../runtime/give-back.ts";
 
 /** Carries out calls one after the other. */
 export interface Asked<Ask> {
@@ -112,5 +113,6 @@ export function answerAsked<Options, Ask>(
       say({ kind: "failed", reason: String(error) });
     }
   });
+  giveBackWhenQuiet();
   say({ kind: "open", opened: engine.opened });
 }

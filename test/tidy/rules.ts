@@ -42,6 +42,8 @@ const ALSO_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "src/edge/": ["src/ingress/", "src/control/", "src/config/setting.ts"],
   "src/config/": ["src/edge/environment-keys.ts"],
   "src/pull/": ["src/ingress/"],
+  // A thread is a process of its own, and gives its memory back like one.
+  "src/store/": ["src/runtime/give-back.ts"],
 };
 
 /** Benchmarks of a pure function, which no broker uses by itself. */
@@ -154,6 +156,8 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:tls": ["src/main.ts", "src/egress/", "src/runtime/"],
   "node:url": ["src/egress/deadletter/folder-writer.ts"],
   "node:util": ["src/main.ts", "src/runtime/", "src/cli/"],
+  "node:v8": ["src/runtime/give-back.ts"],
+  "node:vm": ["src/runtime/give-back.ts"],
   "node:worker_threads": ["src/store/", "src/egress/deadletter/letter-thread.ts"],
   "node:zlib": ["src/ingress/", "src/runtime/http/compress.ts", "src/store/sqlite/journal.ts"],
 };
