@@ -43,7 +43,7 @@ function openPair() {
   return Object.assign(pair, { now });
 }
 
-test("a clock that was set back a little is waited for at half pace, and it is said", () => {
+test("a clock that was set back a little is waited for at half speed, and that is logged", () => {
   const pair = openPair();
   const start = pair.now();
   pair.wall -= 2 * minuteMs;
@@ -101,6 +101,23 @@ test("alarms of one length ring in the order they were set, without those called
   await new Promise<void>((resolve) => clock.after(2, resolve));
   assert.deepEqual(rung, [1, 2, 3, 5, 6, 7, 8, 9]);
   callOffs[9]?.();
+});
+
+test("many alarms that ring together leave turns of the event loop to others", async () => {
+  const clock = realClock();
+  const count = 200;
+  const rungInTurns: number[] = [];
+  let rung = 0;
+  for (let set = 0; set < count; set++) {
+    clock.after(2, () => {
+      rung += 1;
+    });
+  }
+  for (let seen = 0; seen < count; seen = rung) {
+    await new Promise((resolve) => setImmediate(resolve));
+    rungInTurns.push(rung - seen);
+  }
+  assert.ok(Math.max(...rungInTurns) < 50, `rung in one turn: ${Math.max(...rungInTurns)}`);
 });
 
 test("an alarm set by one that rings, of the same length, rings in its turn", async () => {

@@ -8,6 +8,12 @@ import type { Activity, Clock, Instant } from "../../core/ports.ts";
  */
 const timerMsMax = 60_000;
 
+/**
+ * The most alarms of one length in one turn of the event loop. Sends that were started together
+ * time out together, by the hundred: who publishes meanwhile must not wait for all of them.
+ */
+const rungPerTurnMax = 16;
+
 /** `onSetBack`: called when the system's clock goes back, with how far it is behind ours. */
 export function realClock(onSetBack?: (byMs: number) => void): Clock {
   const now = steady({ wall: Date.now, elapsed: () => performance.now(), onSetBack });
@@ -65,12 +71,18 @@ class Wait {
   #look(): void {
     // One reading for all: an alarm set while others ring never rings in the same turn.
     const now = this.#deps.now();
+    let rung = 0;
     for (const alarm of this.#alarms) {
       const leftMs = alarm.dueAt - now;
       if (leftMs > 0) {
         this.#timer = this.#start(leftMs);
         return;
       }
+      if (rung === rungPerTurnMax) {
+        setImmediate(() => this.#look());
+        return;
+      }
+      rung += 1;
       this.#alarms.delete(alarm);
       alarm.ring();
     }
@@ -113,7 +125,9 @@ export function steady(given: {
 }
 
 /** For the real clock, which waits for nothing. */
-export const realActivity: Activity = { begin: () => () => {} };
+export const realActivity: Activity = { begin: () => ended };
+
+function ended(): void {}
 
 // A steady beat in real time, also under a virtual clock: for live views. It does not keep the
 // process alive.
