@@ -20,18 +20,24 @@ const squeeze = {
 
 /** Null: it is sent as it is. */
 export function compressed(
-  { body, status, headers = {} }: Reply,
+  reply: Reply,
   accepts: string | string[] | undefined,
 ): Promise<Reply> | null {
+  const { body, headers } = reply;
   if (body === undefined || body.length < charsMin || accepts === undefined) return null;
-  if ("content-encoding" in headers) return null;
+  if (headers !== undefined && "content-encoding" in headers) return null;
   const asked = String(accepts);
   const encoding = takes(asked, "br") ? "br" : takes(asked, "gzip") ? "gzip" : null;
   if (encoding === null) return null;
+  return squeezed(reply, body, encoding);
+}
+
+async function squeezed(
+  { status, headers }: Reply,
+  body: string,
+  encoding: keyof typeof squeeze,
+): Promise<Reply> {
+  const bytes = await squeeze[encoding](body);
   const more = { "content-encoding": encoding, vary: "accept-encoding" };
-  return squeeze[encoding](body).then((bytes) => ({
-    status,
-    bytes,
-    headers: { ...headers, ...more },
-  }));
+  return { status, bytes, headers: { ...headers, ...more } };
 }
