@@ -44,6 +44,18 @@ async function examine(...args: readonly string[]): Promise<Ran & { findings: Fi
   return { ...ran, findings: JSON.parse(ran.out) as Finding[] };
 }
 
+test("what Node makes of the program is kept for its threads, too", async (t) => {
+  const XDG_CACHE_HOME = makeFolder(t);
+  // Threads get this environment, and learn of it in no other way.
+  const file = join(XDG_CACHE_HOME, "on-exit.cjs");
+  writeFileSync(file, 'process.on("exit", () => console.log(process.env.NODE_COMPILE_CACHE))');
+  const env = { ...process.env, XDG_CACHE_HOME, NODE_COMPILE_CACHE: "" };
+  const ran = Promise.withResolvers<string>();
+  const args = ["--require", file, program, "version"];
+  execFile(process.execPath, args, { env }, (_, out) => ran.resolve(out));
+  assert.equal((await ran.promise).split("\n")[1], join(XDG_CACHE_HOME, "posthorn"));
+});
+
 test("the doctor finds nothing wrong with a fresh folder and free ports", async (t) => {
   const data = join(makeFolder(t), "data");
   const ports = ["--http", "127.0.0.1:0", "--https", "127.0.0.1:0"];
