@@ -29,7 +29,13 @@ test("a newcomer reads what is running, where the portal is and what to type nex
   assert.equal(lines.filter((line) => line.startsWith("  npx posthorn ")).length, 3);
 });
 
-test("what is otherwise is said otherwise", () => {
+test("what to type next reaches this broker, wherever its data is", () => {
+  assert.match(greet(started), /topic create -n orders\n/);
+  assert.match(greet({ ...started, data: "/srv/a" }), /topic create -n orders --data \/srv\/a\n/);
+  assert.match(greet({ ...started, data: "my data", topics: 1 }), /tail --data "my data"\n/);
+});
+
+test("what differs from the defaults is shown", () => {
   assert.match(greet({ ...started, store: "memory" }), /events in memory, until it stops/);
   assert.match(greet({ ...started, store: "memory" }), /waiting events are lost\./);
   assert.match(greet(started), /Failed attempts are logged below\. .*waiting events are kept\./);

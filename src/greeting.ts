@@ -52,13 +52,23 @@ function trusting(https: string, ca: string | null): string {
   return ca === null ? https : `${https}, trusted with ${ca}`;
 }
 
-function stepsFor({ topics }: Greeting): readonly string[] {
-  if (topics > 0) {
-    return ["npx posthorn topic list", "npx posthorn tail", "npx posthorn help"];
-  }
+/** Where commands look for a broker that is not named. */
+const dataDefault = "./posthorn-data";
+
+/** As they work when they are copied: each finds its broker by the data folder. */
+function stepsFor({ topics, data }: Greeting): readonly string[] {
+  const steps =
+    topics > 0
+      ? ["topic list", "tail"]
+      : [
+          "topic create -n orders",
+          "listen --subscribe orders",
+          "publish -t orders --body '{\"amount\": 12}'",
+        ];
+  const folder = /[^\w./-]/.test(data) ? JSON.stringify(data) : data;
+  const where = data === dataDefault ? "" : ` --data ${folder}`;
   return [
-    "npx posthorn topic create -n orders",
-    "npx posthorn listen --subscribe orders",
-    "npx posthorn publish -t orders --body '{\"amount\": 12}'",
+    ...steps.map((step) => `npx posthorn ${step}${where}`),
+    ...(topics > 0 ? ["npx posthorn help"] : []),
   ];
 }

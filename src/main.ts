@@ -123,7 +123,8 @@ function outsideOf({ env, readFile, wire, stdout, stderr, onSignal, exit }: Worl
     complain: (text) => void stderr.write(text),
     isTerminal: stdout.isTTY === true,
     isShown: stderr.isTTY === true,
-    columns: stdout.columns ?? columnsDefault,
+    // A terminal that does not know its width says zero.
+    columns: stdout.columns || columnsDefault,
     onSignal(listener) {
       let firstAt: number | null = null;
       return onSignal((signal) => {

@@ -69,7 +69,13 @@ async function subscribe(
   const topic = given.one("subscribe") ?? "";
   const source = sourceIn(withOne(given, "source-resource-id", topic), outside.env);
   const id = subscriptionId(source, name);
-  const written = await client.send("PUT", pathTo(id), newTerms(withOne(given, "endpoint", url)));
+  const terms = newTerms(withOne(given, "endpoint", url));
+  const written = await client.send("PUT", pathTo(id), terms).catch((error) => {
+    const isMissing = error instanceof BrokerError && error.status === 404 && !topic.includes("/");
+    if (!isMissing) throw error;
+    const message = `there is no topic "${topic}"; posthorn topic create -n ${topic} creates it`;
+    throw new BrokerError(404, { error: { message } });
+  });
   const why = await client.follow(written);
   if (why !== null) fail(why);
   show.line(`subscribed to ${topic} as ${name}`);
