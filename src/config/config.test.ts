@@ -250,6 +250,10 @@ test("an unknown option, variable or key is refused, naming the nearest known on
   );
 });
 
+test("variables of the tests are not taken for settings", () => {
+  assert.deepEqual(parse({ env: { POSTHORN_TEST_CHROMIUM: "/usr/bin/chromium" } }), parse({}));
+});
+
 test("what Kubernetes says of a service named posthorn is not taken for a setting", () => {
   const env = {
     POSTHORN_SERVICE_HOST: "10.0.0.1",

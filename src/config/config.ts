@@ -169,6 +169,9 @@ function readOptions(args: readonly string[], problems: Refusal[]): FoundByName 
 /** Variables of commands that talk to a broker; they may be set where a broker runs. */
 const forClients = ["POSTHORN_SERVER", "POSTHORN_KEY"];
 
+/** Variables of Posthorn's own tests, which start brokers in their environment. */
+const forTests = "POSTHORN_TEST_";
+
 /** What Kubernetes sets in every container for a service that happens to be called posthorn. */
 const fromKubernetes = /^POSTHORN_(SERVICE_(HOST|PORT)|PORT)(_|$)/;
 
@@ -185,6 +188,7 @@ function readEnvironment(env: ConfigInput["env"], problems: Refusal[]): FoundByN
   for (const variable of Object.keys(env)) {
     if (!variable.startsWith("POSTHORN_") || known.includes(variable)) continue;
     if (fromKubernetes.test(variable) || forClients.includes(variable)) continue;
+    if (variable.startsWith(forTests)) continue;
     problems.push(refuseName({ what: "environment variable", name: variable, known }));
   }
   return found;
