@@ -164,6 +164,7 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
       whyNotReady,
       handshakes: rooms.handshakes,
       receivers: rooms.receivers,
+      tokenReceivers: rooms.tokenReceivers,
       calls: rooms.calls,
       broker: store.ownership.broker,
     },

@@ -16,7 +16,7 @@ import type { ProfileName } from "./core/delivery/profile.ts";
 import { type HandshakeRules, handshakeRules } from "./core/handshake/handshake.ts";
 import type { Ask, CallerUrl } from "./core/handshake/question.ts";
 import type { Chance, Clock, Ids, Log, Meter, Sink, WholeStore } from "./core/ports.ts";
-import type { Receivers } from "./core/pull/receivers.ts";
+import type { Receivers, TokenReceivers } from "./core/pull/receivers.ts";
 import type { Refusal } from "./core/refusal.ts";
 import type { Route } from "./core/request.ts";
 import type { Evaluations } from "./core/routing/audience.ts";
@@ -34,6 +34,7 @@ import { followCatalog } from "./follow-catalog.ts";
 import { withNotices } from "./ingress/blob-notice.ts";
 import { logTurnedAway, publishOwn, publishRoutes, topicRoutes } from "./ingress/publish.ts";
 import { namespaceRoutes, type PullDeps, pullRoutes } from "./pull/routes.ts";
+import { openTokenReceivers } from "./pull/token-receivers.ts";
 
 /** Everything a broker needs. */
 export interface Environment {
@@ -90,6 +91,7 @@ export interface Rooms {
   readonly handshakes: HandshakePort;
   readonly operator: Operator;
   readonly receivers: Receivers;
+  readonly tokenReceivers: TokenReceivers;
   /** Answers requests that wait for events, so that the listeners can close. */
   endWaits(): void;
   readonly calls: Calls;
@@ -235,12 +237,13 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
   follower.note(null);
   await refresh();
   roster.join();
+  const tokenReceivers = openTokenReceivers({ receivers, catalog: () => catalog });
   const publishing: ModulePublishDeps & PullDeps = {
     ...deps,
     directory,
     refresh,
     catalog: () => catalog,
-    receivers,
+    tokenReceivers,
     auth: rules.auth,
     isOpen: () => !isClosing,
   };
@@ -261,6 +264,7 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     handshakes,
     operator,
     receivers,
+    tokenReceivers,
     endWaits: () => receivers.close(),
     switchboard,
     calls,

@@ -36,6 +36,7 @@ const topics = {
   late: {},
   paused: { all: queue({ eventTimeToLive: "PT1M" }) },
   stories: { all: queue() },
+  hands: { all: queue({ maxDeliveryCount: 3 }) },
 };
 
 let broker: NamespaceBroker;
@@ -234,12 +235,12 @@ test("a deleted subscription ends whoever waits, and a new one is empty (N-46)",
 test("a paused subscription hands out nothing, and goes on where it was", async () => {
   await broker.publish("paused", "a");
   const flow = async (verb: string) => {
-    const path = `${broker.program.url}/api/v1/topics/shop%2Fpaused/subscriptions/all/${verb}`;
-    const headers = { authorization: "Bearer namespace-admin" };
-    const answer = await fetch(path, { method: "POST", headers });
-    assert.ok(answer.ok, await answer.text());
+    const { flow } = await broker.api(`/topics/shop%2Fpaused/subscriptions/all/${verb}`, {});
+    assert.equal(flow.kind, verb === "pause" ? "paused" : "running");
   };
   await flow("pause");
+  const byHand = await broker.api("/topics/shop%2Fpaused/subscriptions/all/receive", {});
+  assert.deepEqual(byHand.value, []);
   const waiting = broker.receive("paused", "all");
   await waitsFor(broker, 1);
   await broker.advance("PT50S");
@@ -261,6 +262,49 @@ test("the story tells who received it, what lapsed, and how it ended", async () 
   assert.match(words, /the lock of delivery 1 lapsed/);
   assert.match(words, /received by 127\.0\.0\.1 \(delivery 2 of 10\)/);
   assert.match(words, /Acknowledged/);
+});
+
+test("operators receive and settle by hand, with real locks", async () => {
+  const path = "/topics/shop%2Fhands/subscriptions/all";
+  const receive = async (body: object = {}) => (await broker.api(`${path}/receive`, body)).value;
+  const settle = async (order: string, tokens: readonly string[], more: object = {}) => {
+    const { value } = await broker.api(`${path}/locks`, { order, lockTokens: tokens, ...more });
+    return value.map(({ result }: { result: string }) => result);
+  };
+  assert.deepEqual(await receive(), []);
+  await broker.publish("hands", "mine", "theirs");
+  const [mine] = await receive();
+  const { event, deliveryCount, lockToken, lockedUntil, publishedAt } = mine;
+  assert.deepEqual([event.id, event.source, deliveryCount], ["mine", "/s", 1]);
+  assert.equal(Date.parse(lockedUntil) - Date.parse(publishedAt), 60_000);
+  // One lock, whoever asks for it.
+  const [theirs] = (await broker.receive("hands", "all")) as [Got];
+  assert.equal(theirs.id, "theirs");
+  assert.deepEqual(await settle("acknowledge", [theirs.token, "nonsense"]), ["succeeded", "bad"]);
+  await broker.advance("PT30S");
+  const renewed = await broker.api(`${path}/locks`, {
+    order: "renewLock",
+    lockTokens: [lockToken],
+  });
+  assert.equal(Date.parse(renewed.value[0].lockedUntil) - Date.parse(lockedUntil), 30_000);
+  assert.deepEqual(await settle("release", [lockToken], { delaySeconds: 10 }), ["succeeded"]);
+  assert.deepEqual(await receive({ max: 100 }), []);
+  await broker.advance("PT10S");
+  const [again] = await receive({ waitSeconds: 20 });
+  assert.deepEqual([again.event.id, again.deliveryCount], ["mine", 2]);
+  assert.deepEqual(await settle("acknowledge", [lockToken]), ["lost"]);
+  assert.deepEqual(await settle("reject", [again.lockToken]), ["succeeded"]);
+  const words = JSON.stringify(await broker.api(`/events/${mine.systemId}`));
+  assert.match(words, /received by an operator at 127\.0\.0\.1 \(delivery 2 of 3\)/);
+  assert.match(words, /a receiver rejected it; dropped.* by an operator at/);
+  const wrong = await broker.api(`${path}/locks`, {
+    ...{ order: "reject", lockTokens: ["t"], delaySeconds: 10 },
+  });
+  assert.match(wrong.error.message, /delaySeconds is only for the order release/);
+  const delay = await broker.api(`${path}/locks`, {
+    ...{ order: "release", lockTokens: ["t"], delaySeconds: 7 },
+  });
+  assert.match(delay.error.message, /delaySeconds must be 0, 10, 60, 600 or 3600, and is/);
 });
 
 test("push from a namespace has its own schedule, and its own end (N-58 to N-61)", async (t) => {
@@ -306,6 +350,8 @@ test("push from a namespace has its own schedule, and its own end (N-58 to N-61)
   assert.equal(receiver.received.filter(({ path }) => path === "/final").length, 1);
   const fetched = await broker.post("/topics/final/eventsubscriptions/hook:receive");
   assert.equal(fetched.status, 400);
+  const byHand = await broker.api("/topics/shop%2Ffinal/subscriptions/hook/receive", {});
+  assert.match(byHand.error.message, /has the delivery mode Push/);
 });
 
 test("namespaces and custom topics do not get in each other's way", async () => {

@@ -5,8 +5,9 @@
 // name, or, when none of these names one, as the only namespace that has such a topic.
 
 import type { Clock, Log } from "../core/ports.ts";
+import { needPullQueue } from "../core/pull/pull-queue.ts";
 import { receiveLimits, releaseDelays } from "../core/pull/pull-rules.ts";
-import type { LockOrder, PullQueue, Receivers } from "../core/pull/receivers.ts";
+import type { LockOrder, PullQueue, TokenReceivers } from "../core/pull/receivers.ts";
 import { Refusal } from "../core/refusal.ts";
 import {
   judgedBy,
@@ -23,7 +24,6 @@ import { namespaceTopicName, type Topic, topicArmId } from "../core/topic.ts";
 import { checkNetwork } from "../ingress/network.ts";
 import { checkPage, judgePublish, type PublishDeps, refuseStopping } from "../ingress/publish.ts";
 import { authorizeAccess } from "./access.ts";
-import { lockTokenOf, parseLockToken } from "./lock-token.ts";
 import {
   answering,
   checkDataVersion,
@@ -36,7 +36,7 @@ import {
 
 export interface PullDeps extends PublishDeps {
   readonly catalog: () => LiveCatalog;
-  readonly receivers: Receivers;
+  readonly tokenReceivers: TokenReceivers;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -130,42 +130,28 @@ async function judgeRequest(
   checkNetwork(namespace, head);
   if (deps.auth) await authorizeAccess({ ...access, topic }, head, deps);
   else checkPage(head);
-  return judgeReceiver(deps, head, { namespace, topic, target });
+  return judgeReceiver(deps, head, { topic, target });
 }
 
 interface Receiver {
-  readonly namespace: Topic;
   readonly topic: Topic;
   readonly target: Target;
 }
 
 /** Everything but a publish. Refusals: NotFound, InvalidSetting. */
 function judgeReceiver(deps: PullDeps, head: RequestHead, receiver: Receiver): Verdict {
-  const queueNow = () => needQueue(deps, receiver);
+  const { topic, target } = receiver;
+  const queueNow = () => needPullQueue(deps, topic, target.subscription ?? "");
   queueNow();
-  const { operation } = receiver.target;
+  const { operation } = target;
   if (operation === "receive") {
     const max = queriedInteger(head, "maxEvents", receiveLimits.events);
     const waitMs = queriedInteger(head, "maxWaitTime", receiveLimits.waitSeconds) * 1_000;
     // Some examples send a body, which means nothing (N-24).
-    return () => receive(deps, head, { receiver, queue: queueNow(), max, waitMs });
+    return () => receive(deps, head, { queue: queueNow(), max, waitMs });
   }
   const order = orderOf(operation, head);
-  return (body) => settle(deps, head, { receiver, queue: queueNow(), order, body });
-}
-
-/** N-18. Refusals: NotFound, InvalidSetting. */
-function needQueue({ catalog, directory }: PullDeps, { topic, target }: Receiver): PullQueue {
-  const name = target.subscription ?? "";
-  const found = catalog().named({ topic: topic.name, domainTopic: null, name });
-  const subscription = found && directory.entry(topic.name)?.subscription(found.id);
-  if (subscription === undefined) {
-    const words = `The topic '${topic.name}' has no event subscription ${shownAs(name)}.`;
-    throw new Refusal("NotFound", words);
-  }
-  if (subscription.destination.kind === "pull") return { topic, subscription };
-  const words = `The event subscription '${name}' has the delivery mode Push`;
-  throw new Refusal("InvalidSetting", `${words}: its events are sent and cannot be fetched.`);
+  return (body) => settle(deps, head, { queue: queueNow(), order, body });
 }
 
 function orderOf(operation: Target["operation"], head: RequestHead): LockOrder {
@@ -185,54 +171,34 @@ function releaseDelayIn(head: RequestHead): number {
 }
 
 async function receive(
-  { receivers }: PullDeps,
+  { tokenReceivers }: PullDeps,
   { remote, onGone }: RequestHead,
-  asked: {
-    readonly receiver: Receiver;
-    readonly queue: PullQueue;
-    readonly max: number;
-    readonly waitMs: number;
-  },
+  asked: { readonly queue: PullQueue; readonly max: number; readonly waitMs: number },
 ): Promise<Reply> {
-  const { receiver, queue, max, waitMs } = asked;
-  const deliveries = await receivers.receive(queue, { max, waitMs, by: remote, onGone });
-  const value = deliveries.map((delivery) => {
-    const lockToken = lockTokenOf(receiver.namespace, delivery);
-    const deliveryCount = delivery.attempts;
-    const brokerProperties = JSON.stringify({ lockToken, deliveryCount });
+  const { queue, max, waitMs } = asked;
+  const received = await tokenReceivers.receive(queue, { max, waitMs, by: remote, onGone });
+  const value = received.map(({ delivery, lockToken }) => {
+    const brokerProperties = JSON.stringify({ lockToken, deliveryCount: delivery.attempts });
     return `{"brokerProperties":${brokerProperties},"event":${delivery.event.text}}`;
   });
   return replyWith(`{"value":[${value.join(",")}]}`);
 }
 
 async function settle(
-  { receivers }: PullDeps,
+  { tokenReceivers }: PullDeps,
   { remote }: RequestHead,
-  asked: {
-    readonly receiver: Receiver;
-    readonly queue: PullQueue;
-    readonly order: LockOrder;
-    readonly body: Uint8Array;
-  },
+  asked: { readonly queue: PullQueue; readonly order: LockOrder; readonly body: Uint8Array },
 ): Promise<Reply> {
-  const { receiver, queue, order, body } = asked;
-  const tokens = readTokens(body);
-  const { id } = queue.subscription;
-  const locks = tokens.map((token) => parseLockToken(receiver.namespace, id, token));
-  // Of a token that is given twice, the first counts (N-31).
-  const places = locks.flatMap((lock, place) =>
-    lock === null || tokens.indexOf(tokens[place] as string) < place ? [] : place,
-  );
-  const known = places.map((place) => locks[place] as NonNullable<(typeof locks)[number]>);
-  const counted = await receivers.settle(queue, known, { ...order, by: remote });
-  const succeeded = new Set(places.filter((_, index) => counted[index]));
+  const { queue, order, body } = asked;
+  const given = readTokens(body);
+  const results = await tokenReceivers.settle(queue, given, { ...order, by: remote });
   return replyWith(
     JSON.stringify({
-      succeededLockTokens: tokens.filter((_, place) => succeeded.has(place)),
-      failedLockTokens: tokens.flatMap((lockToken, place) =>
-        succeeded.has(place)
+      succeededLockTokens: given.filter((_, place) => results[place] === "succeeded"),
+      failedLockTokens: given.flatMap((lockToken, place) =>
+        results[place] === "succeeded"
           ? []
-          : { lockToken, error: locks[place] === null ? badToken : tokenLost },
+          : { lockToken, error: results[place] === "bad" ? badToken : tokenLost },
       ),
     }),
   );

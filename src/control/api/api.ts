@@ -32,6 +32,7 @@ import { liveEventsOf } from "./live-events.ts";
 import { type OverviewDeps, overviewHandlers } from "./overview.ts";
 import { type ProblemsDeps, problemHandlers } from "./problems.ts";
 import { RateHistory } from "./rate-history.ts";
+import { type ReceiveDeps, receiveHandlers } from "./receive.ts";
 import { type ResendDeps, resendHandlers } from "./resend.ts";
 import { apiRoutes, type Handlers } from "./serve.ts";
 import { settingHandlers } from "./settings.ts";
@@ -52,6 +53,7 @@ export interface ApiDeps
     InboxDeps,
     InboxHandlerDeps,
     ProblemsDeps,
+    ReceiveDeps,
     RedrivesDeps,
     ResendDeps,
     SigningDeps,
@@ -125,6 +127,7 @@ export function openApi(deps: ApiDeps): Api {
     ...signingHandlers(deps),
     ...explainHandlers(deps),
     ...flowHandlers(deps),
+    ...receiveHandlers(deps),
     ...endpointHandlers(deps),
     ...eventHandlers(deps),
     ...resendHandlers(deps),

@@ -9,7 +9,9 @@ import { overlapMsMax } from "../delivery/signing.ts";
 import { scopeKinds } from "../figures/figures.ts";
 import { keptMsMax } from "../figures/steps.ts";
 import { inboxLimits, inboxModes } from "../inbox/inbox.ts";
+import { receiveLimits, releaseDelays } from "../pull/pull-rules.ts";
 import { searchRange } from "../story/chronicle.ts";
+import { listed } from "../text/setting-kinds.ts";
 import {
   about,
   anyObject,
@@ -69,6 +71,33 @@ export const tryUrlOrder = object({
 export const tryFilterOrder = object({
   filter: about(anyObject(), "As in ARM's `properties.filter`."),
   domainTopic: optional(name),
+});
+
+/** Unlike a client of a namespace, who asks by hand need not wait. */
+export const receiveOrder = object({
+  max: optional(about(wholeFrom(receiveLimits.events), "Default: 1.")),
+  waitSeconds: optional(
+    about(
+      wholeFrom({ min: 0, max: receiveLimits.waitSeconds.max }),
+      "How long to wait for the first event. Default: 0.",
+    ),
+  ),
+});
+
+export const settleOrder = object({
+  order: words("acknowledge", "release", "reject", "renewLock"),
+  lockTokens: list(textOf({ min: 1, max: 1_024 }), {
+    ...{ min: 1, max: 1_000, allowed: "a list of 1 to 1000 lock tokens" },
+  }),
+  delaySeconds: optional(
+    about(
+      oneOf(
+        releaseDelays.map((seconds) => wholeFrom({ min: seconds, max: seconds })),
+        listed(releaseDelays.map(String)),
+      ),
+      "Of a release. Default: 0.",
+    ),
+  ),
 });
 
 export const inboxOrder = object({ name });

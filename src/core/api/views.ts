@@ -9,5 +9,6 @@ export * from "./views/inboxes.ts";
 export * from "./views/live.ts";
 export * from "./views/overview.ts";
 export * from "./views/pages.ts";
+export * from "./views/pull.ts";
 export * from "./views/trials.ts";
 export * from "./views/upkeep.ts";

@@ -47,3 +47,20 @@ export interface Receivers {
   /** Requests that wait for events, by subscription. */
   waiting(): ReadonlyMap<number, number>;
 }
+
+/** `bad`: not a token of this queue. `lost`: it was one, and its lock has ended. */
+export type TokenResult = "succeeded" | "lost" | "bad";
+
+/** The same for those who name a lock by its token. */
+export interface TokenReceivers {
+  receive(
+    queue: PullQueue,
+    order: ReceiveOrder,
+  ): Promise<readonly { readonly delivery: Delivery; readonly lockToken: string }[]>;
+  /** For each token, in the same order. */
+  settle(
+    queue: PullQueue,
+    tokens: readonly string[],
+    order: LockOrder & { readonly by: string },
+  ): Promise<readonly TokenResult[]>;
+}
