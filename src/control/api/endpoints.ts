@@ -64,12 +64,17 @@ export async function endpointViews(deps: EndpointsDeps): Promise<EndpointView[]
   for (const count of await ledger.counts()) {
     if (count.stage === "deliver") waiting.set(count.subscription, count);
   }
-  const byName = Map.groupBy(await switchboard.endpoints(), ({ name }) => name);
+  const byName = Map.groupBy((await switchboard.endpoints()).filter(isSentTo), ({ name }) => name);
   const used = [...byName].map(([name, states]) => viewOf(name, states, { waiting, now }));
   const closed = [...switchboard.closures()].flatMap(([name, closure]) =>
     byName.has(name) ? [] : [unused(name, closure, now)],
   );
   return [...used, ...closed].toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1));
+}
+
+/** Queues are fetched from: there is nothing whose health could be good or bad. */
+function isSentTo({ subscriptions }: State): boolean {
+  return !subscriptions.some(({ destination }) => destination.kind === "pull");
 }
 
 /** The worst first. */
