@@ -65,6 +65,14 @@ interface Waiter extends ReceiveOrder {
   readonly refuse: (error: unknown) => void;
   /** The store had nothing for it. */
   wasAsked: boolean;
+  /** The store is being asked: what it locks is for this one, however long it has waited. */
+  isAsking: boolean;
+  isDismissed: boolean;
+}
+
+function dismiss(waiter: Waiter): void {
+  if (waiter.isAsking) waiter.isDismissed = true;
+  else waiter.answer([]);
 }
 
 /** Who waits at one queue, in the order of arrival. */
@@ -97,17 +105,19 @@ export class PullReceivers implements Receivers {
     const line = this.#lineOf(queue);
     const { clock } = this.#options.deps;
     const end = Promise.withResolvers<readonly Delivery[]>();
-    const waiter: Waiter = { ...order, answer: end.resolve, refuse: end.reject, wasAsked: false };
+    const waiter: Waiter = {
+      ...{ ...order, answer: end.resolve, refuse: end.reject },
+      ...{ wasAsked: false, isAsking: false, isDismissed: false },
+    };
     line.waiters.add(waiter);
-    const leave = () => end.resolve([]);
     const after = [
       clock.after.bind(clock),
       ...(this.#options.patience ? [this.#options.patience] : []),
     ];
-    const timers = after.map((each) => each(order.waitMs, leave));
+    const timers = after.map((each) => each(order.waitMs, () => dismiss(waiter)));
     order.onGone?.(() => {
       line.waiters.delete(waiter);
-      leave();
+      waiter.answer([]);
     });
     this.#serve(line);
     try {
@@ -170,11 +180,11 @@ export class PullReceivers implements Receivers {
     this.#forget(line);
   }
 
-  /** Whoever waits gets an empty answer. */
+  /** Whoever waits gets an empty answer, unless the store has one for it. */
   close(): void {
     this.#isClosed = true;
     for (const line of this.#lines.values()) {
-      for (const { answer } of line.waiters) answer([]);
+      for (const waiter of line.waiters) dismiss(waiter);
       this.#forget(line);
     }
   }
@@ -269,6 +279,7 @@ export class PullReceivers implements Receivers {
     const { rules, queue, report } = line;
     const now = clock.now();
     waiter.wasAsked = true;
+    waiter.isAsking = true;
     let received: Received;
     try {
       received = await store.receive(queue.subscription.id, {
@@ -279,6 +290,8 @@ export class PullReceivers implements Receivers {
     } catch (error) {
       waiter.refuse(error);
       return line.waiters.size > 1;
+    } finally {
+      waiter.isAsking = false;
     }
     const { deliveries, nextDueAt } = received;
     if (deliveries.length > 0) {
@@ -286,7 +299,7 @@ export class PullReceivers implements Receivers {
       report.received(deliveries, { by: waiter.by, at: now, rules });
       line.waiters.delete(waiter);
       waiter.answer(deliveries);
-    }
+    } else if (waiter.isDismissed) waiter.answer([]);
     if (nextDueAt === null) return false;
     if (nextDueAt <= now) return deliveries.length > 0;
     this.#alarm(line, nextDueAt);
