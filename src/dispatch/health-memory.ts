@@ -108,16 +108,23 @@ export class HealthMemory {
 
   async #writeAll(): Promise<void> {
     const { store, clock, log } = this.#deps;
-    for (const [key, record] of this.#changed) {
-      this.#changed.delete(key);
-      try {
+    while (this.#changed.size > 0) {
+      // Together, so that they share a round of the store: each round with a memo ends with COMMIT.
+      const batch = [...this.#changed];
+      this.#changed.clear();
+      const writes = batch.map(async ([key, record]) => {
         await store.putMemo(healthMemo, key, record);
-      } catch (error) {
-        if (!this.#changed.has(key)) this.#changed.set(key, record);
-        log.fact("warn", "store.failed", { verb: "putMemo", error: String(error) });
-        if (!this.#isClosed) this.#callOff = clock.after(retryMs, () => this.#write());
-        return;
+      });
+      const ends = await Promise.allSettled(writes);
+      const failed = ends.find((end) => end.status === "rejected");
+      if (failed === undefined) continue;
+      for (const [index, [key, record]] of batch.entries()) {
+        const isLost = ends[index]?.status === "rejected";
+        if (isLost && !this.#changed.has(key)) this.#changed.set(key, record);
       }
+      log.fact("warn", "store.failed", { verb: "putMemo", error: String(failed.reason) });
+      if (!this.#isClosed) this.#callOff = clock.after(retryMs, () => this.#write());
+      return;
     }
   }
 }
