@@ -39,6 +39,22 @@ test("a send that ends nudges the one that has waited longest, and no other", ()
   assert.deepEqual(nudged, ["a", "b", "c"]);
 });
 
+test("one that has never answered gets no more than would make it unhealthy (H-1)", () => {
+  const { endpoint } = open(64);
+  assert.equal(endpoint.room(now), 10);
+  endpoint.begin(now);
+  assert.equal(endpoint.room(now), 9);
+  endpoint.end("failed", times);
+  assert.equal(endpoint.room(now), 10);
+  endpoint.begin(now);
+  endpoint.end("succeeded", times);
+  assert.equal(endpoint.room(now), 64);
+  for (let sends = 0; sends < 10; sends += 1) endpoint.begin(now);
+  for (let sends = 0; sends < 10; sends += 1) endpoint.end("failed", times);
+  endpoint.opened("opened", { at: now, because: "a test" });
+  assert.equal(endpoint.room(now), 10);
+});
+
 test("whoever does not use the room lets the next one have it", () => {
   const { endpoint, nudged, waits } = open(1);
   endpoint.begin(now);
@@ -106,4 +122,23 @@ test("endpoints share what may be under way together, and none is forgotten", ()
   assert.deepEqual(sent, [0, 1]);
   for (const _ of [1, 2, 3]) send(0);
   assert.deepEqual(sent, [0, 1, 0, 0], "two are kept for those that answer");
+});
+
+test("who may not have a place that is free is not asked whether it wants it", () => {
+  const budget = new SendBudget(8);
+  const nudged: string[] = [];
+  const waits = (name: string, answers: boolean) =>
+    budget.wait(() => {
+      nudged.push(name);
+      budget.begin();
+    }, answers);
+  for (let sends = 0; sends < 8; sends += 1) budget.begin();
+  waits("hangs", false);
+  waits("answers", true);
+  budget.end();
+  assert.deepEqual(nudged, ["answers"], "the last two are kept for those that answer");
+  for (let sends = 0; sends < 2; sends += 1) budget.end();
+  assert.deepEqual(nudged, ["answers"]);
+  budget.end();
+  assert.deepEqual(nudged, ["answers", "hangs"]);
 });

@@ -4,6 +4,7 @@
 // rules: a closed endpoint gets nothing until it is opened.
 
 import {
+  alwaysOpen,
   fold,
   type Gate,
   gate,
@@ -48,7 +49,6 @@ export interface EndpointOptions {
   readonly log: Log;
 }
 
-const alwaysOpen: Gate = { kind: "open", atOnce: Number.POSITIVE_INFINITY };
 const closedGate: Gate = { kind: "closed", until: Number.POSITIVE_INFINITY };
 /** Changes of its health that are remembered. */
 const changesMax = 50;
@@ -70,6 +70,8 @@ export class Endpoint {
   #trouble: Trouble | null;
   /** Whether the last send that ended was a success. */
   #answers = false;
+  /** Whether a send has succeeded since it was new or unhealthy. */
+  #isKnown = false;
   /** Nudges of waiting dispatchers, in order. */
   readonly #waiting = new Set<() => void>();
 
@@ -112,8 +114,15 @@ export class Endpoint {
     const state = this.gate(now);
     if (state.kind === "closed") return 0;
     if (this.#pace !== null && turnAt(this.#pace) > now) return 0;
-    const own = Math.max(0, Math.min(this.#options.sendsMax, state.atOnce) - this.#sends);
+    const atOnce = Math.min(this.#options.sendsMax, state.atOnce, this.#untriedMax);
+    const own = Math.max(0, atOnce - this.#sends);
     return Math.min(own, this.#options.budget?.room(this.#answers) ?? own);
+  }
+
+  /** More to one that has never answered would only fail with those that make it unhealthy. */
+  get #untriedMax(): number {
+    const isOpen = this.#isKnown || !this.#options.delayedDelivery;
+    return isOpen ? Number.POSITIVE_INFINITY : this.#rules.failuresMax;
   }
 
   /** How many sends to have ready besides those in flight: no more than may soon be sent. */
@@ -167,6 +176,7 @@ export class Endpoint {
     this.#failures = 0;
     // One that needs longer than it has is not given room ahead of others.
     if (!isLate) this.#answers = true;
+    this.#isKnown = true;
     this.#trouble = null;
   }
 
@@ -186,7 +196,8 @@ export class Endpoint {
 
   #waitForBudget(): void {
     const { budget } = this.#options;
-    if (budget?.room(this.#answers) === 0) budget.wait(this.#nudgeByBudget);
+    const answers = this.#answers;
+    if (budget?.room(answers) === 0) budget.wait(this.#nudgeByBudget, answers);
   }
 
   leave(nudge: () => void): void {
@@ -289,6 +300,7 @@ export class Endpoint {
     const before = this.#health;
     this.#health = fold(before, fact, this.#rules);
     if (before.kind === this.#health.kind) return false;
+    if (this.#health.kind === "unhealthy") this.#isKnown = false;
     this.#options.onHealth?.(this.#health, this.#trouble);
     const isShown = this.#closure === null;
     if (isShown) this.#note(now, healthChangeText(before, this.#health, this.#rules));

@@ -8,8 +8,11 @@ import { sendRoom } from "../core/delivery/send-share.ts";
 export class SendBudget {
   readonly #max: number;
   #total = 0;
-  /** Nudges of endpoints that have something to send, in the order in which they began to wait. */
-  readonly #waiting = new Set<() => void>();
+  /**
+   * Nudges of endpoints that have something to send, in the order in which they began to wait, and
+   * whether the last send of each succeeded.
+   */
+  readonly #waiting = new Map<() => void, boolean>();
 
   constructor(max: number) {
     this.#max = max;
@@ -27,18 +30,23 @@ export class SendBudget {
   end(): void {
     this.#total -= 1;
     const free = this.#total;
-    for (const nudge of [...this.#waiting]) {
-      if (this.#total > free) return;
+    let left = this.#waiting.size;
+    for (const [nudge, answers] of this.#waiting) {
+      if (left === 0 || this.#total > free) return;
+      left -= 1;
+      // A hundred that hang would be nudged with every send of one that does not.
+      if (this.room(answers) === 0) continue;
       this.#waiting.delete(nudge);
       nudge();
     }
   }
 
   /**
-   * For an endpoint without room: it is nudged once, when a send of any endpoint has ended and
-   * nobody before it has taken the place. Whoever still has none then waits again.
+   * For an endpoint without room: it is nudged once, when a send of any endpoint has ended, there
+   * is room for one like it, and nobody before it has taken the place. Whoever still has none then
+   * waits again.
    */
-  wait(nudge: () => void): void {
-    this.#waiting.add(nudge);
+  wait(nudge: () => void, answers: boolean): void {
+    this.#waiting.set(nudge, answers);
   }
 }

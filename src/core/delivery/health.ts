@@ -83,11 +83,13 @@ export type HealthFact =
   | { readonly kind: "succeeded"; readonly at: Instant; readonly sentAt?: Instant }
   | { readonly kind: "failed"; readonly at: Instant; readonly sentAt?: Instant };
 
+export const alwaysOpen: Gate = { kind: "open", atOnce: Number.POSITIVE_INFINITY };
+
 /** What may be sent now. */
 export function gate(health: Health, now: Instant): Gate {
   switch (health.kind) {
     case "healthy":
-      return { kind: "open", atOnce: Number.POSITIVE_INFINITY };
+      return alwaysOpen;
     case "unhealthy":
       return now < health.until
         ? { kind: "closed", until: health.until }
