@@ -15,15 +15,16 @@ export function settlementOf(
   attempt: Attempt | null,
   now: Instant,
 ): Settlement {
-  const named = { delivery: delivery.id, lease: delivery.lease };
+  const { id, lease } = delivery;
+  if (decision.kind === "delivered" || decision.kind === "drop") {
+    return { kind: "gone", delivery: id, lease };
+  }
+  const named = { delivery: id, lease };
   // A dead letter is about the subscriber's last attempt, however often its store has been tried
   // since.
   const isToSubscriber = attempt !== null && delivery.stage === "deliver";
   const last = isToSubscriber ? lastAttemptOf(attempt) : delivery.last;
   switch (decision.kind) {
-    case "delivered":
-    case "drop":
-      return { ...named, kind: "gone" };
     case "retry": {
       const { stage, reason } = delivery;
       const { at, since } = decision;
@@ -86,23 +87,25 @@ export function decideBatch(
   const drawn = isSuccess(policy.profile, outcome)
     ? 0
     : chance.draw(`${subscription}/${first.id.event}/${first.attempts + 1}`);
-  const name = outcomeName(outcome, policy.profile);
+  const at = { now, sentAt, chance: drawn };
+  /** Shared by those that were sent as often, which most of a batch were. */
+  let attempt: Attempt = {
+    number: first.attempts + 1,
+    startedAt: sentAt,
+    endedAt: now,
+    outcome,
+    outcomeName: outcomeName(outcome, policy.profile),
+    isLate,
+    batch: batch.length,
+    health,
+  };
   return batch.map((delivery) => {
     const number = delivery.attempts + 1;
+    if (attempt.number !== number) attempt = { ...attempt, number };
     const { stage, since, dueAt } = delivery;
     const heldMs = valve.heldMs(since, now);
     const standing = { stage, attempts: number, since, dueAt, heldMs, policy };
-    const decision = gather(decide(standing, outcome, { now, sentAt, chance: drawn }), now);
-    const attempt: Attempt = {
-      number,
-      startedAt: sentAt,
-      endedAt: now,
-      outcome,
-      outcomeName: name,
-      isLate,
-      batch: batch.length,
-      health,
-    };
+    const decision = gather(decide(standing, outcome, at), now);
     return { delivery, decision, attempt };
   });
 }

@@ -42,7 +42,9 @@ export class BatchBuffer {
   /** The next request's deliveries, up to this many events. */
   takeBatch(most: number): Delivery[] {
     if (this.#batch === null) return this.#take(1);
-    const [first] = formBatches(this.#deliveries, { policy: this.#batch, bytesOf: textBytes });
+    // Nothing beyond these can be in the first batch.
+    const next = this.#deliveries.slice(0, this.#batch.maxEvents);
+    const [first] = formBatches(next, { policy: this.#batch, bytesOf: textBytes });
     const numbers = () => this.#deliveries.map(({ id }) => id.event);
     const together = this.#sizes.size === 0 ? most : togetherMax(numbers(), this.#sizes);
     return this.#take(Math.min(first?.length ?? 0, together, most));

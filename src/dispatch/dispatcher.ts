@@ -45,7 +45,7 @@ import type { Subscription } from "../core/subscription.ts";
 import { earlier } from "../core/text/time.ts";
 import { attemptEnd, attemptSpan, type Tracer } from "../core/tracing/span.ts";
 import { sharedTrace } from "../core/tracing/trace.ts";
-import { type DecisionRules, decideBatch, settlementOf, type Times } from "./attempt.ts";
+import { type DecisionRules, decideBatch, type End, settlementOf, type Times } from "./attempt.ts";
 import { BatchBuffer } from "./batch-buffer.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { Report } from "./report.ts";
@@ -58,8 +58,13 @@ const bufferMs = 60_000;
 const settleMs = 30_000;
 /** Event text in the buffer of one dispatcher. */
 const bufferCharsMax = 4 * 1024 * 1024;
-/** Full batches that a dispatcher has in hand: with fewer, most events are read back from disk. */
+/**
+ * Full batches that a dispatcher may have in hand: what comes beyond them is not passed on when it
+ * is stored, and has to be read back. More of small ones, up to so many events.
+ */
 const batchesAhead = 8;
+const smallBatchesAhead = 32;
+const smallBatchesEvents = 3_200;
 /** Expired deliveries claimed together while an endpoint is unhealthy. */
 const expiredPageMax = 500;
 const never = Number.POSITIVE_INFINITY;
@@ -136,6 +141,8 @@ export class Dispatcher {
   /** When the current rest was planned to end. */
   #restsUntil: Instant = never;
   readonly #breakOff = new AbortController();
+  /** Of each send. */
+  readonly #limits: Parameters<Send>[1];
   /** From the endpoint, while we wait for it. */
   readonly #onNudge = () => this.#look();
   readonly #loop: Promise<void>;
@@ -145,8 +152,12 @@ export class Dispatcher {
     const { policy, batch, sendsMax, subscription, deps } = options;
     this.#report = new Report(subscription, deps);
     this.#buffer = new BatchBuffer(batch);
-    this.#window = Math.max(2 * sendsMax, batchesAhead * (batch?.maxEvents ?? 1));
-    this.#leaseMs = bufferMs + policy.profile.waitMs + settleMs;
+    const batchMax = batch?.maxEvents ?? 1;
+    const ofSmall = Math.min(smallBatchesAhead * batchMax, smallBatchesEvents);
+    this.#window = Math.max(2 * sendsMax, batchesAhead * batchMax, ofSmall);
+    const { waitMs, lateMs } = policy.profile;
+    this.#limits = { waitMs, lateMs, signal: this.#breakOff.signal };
+    this.#leaseMs = bufferMs + waitMs + settleMs;
     this.#valve = new Valve(deps.clock, () => this.#look());
     this.#valve.set(options.flowState);
     this.#rules = {
@@ -268,15 +279,17 @@ export class Dispatcher {
       const sinceBefore = this.#valve.beganBefore(policy.ttlMs, now);
       return { ...this.#want(expiredPageMax, now), sinceBefore };
     }
-    // One is enough, unless there was no attempt left for those before.
-    const probes = Math.min(this.#window, Math.max(1, 2 * this.#usedUp));
-    const window = isProbe ? probes : Math.min(this.#window, 2 * gate.atOnce);
+    // Of a limited endpoint a few are enough, unless those before could not be sent any more.
+    const few = Math.max(isProbe ? 1 : 2 * gate.atOnce, 2 * this.#usedUp);
+    const window = Math.min(this.#window, few);
     const ahead = Math.min(endpoint.ahead * (batch?.maxEvents ?? 1), this.#valve.ahead);
     const room = Math.min(window - mine, ahead - this.#buffer.size);
     // Claiming for every single free place would be too often; for half a window at a time it is
     // not.
     const isWorthIt = mine === 0 || room * 2 >= Math.min(window, ahead);
-    const isWanted = isDue || isDoubtful || (this.#standing === 0 && !isProbe);
+    // Before a standing claim is used up: what came after that would have to be read back.
+    const isUsed = this.#standing * 4 <= room && !isProbe;
+    const isWanted = isDue || isDoubtful || isUsed;
     if (room > 0 && isWorthIt && isWanted && this.#buffer.chars < bufferCharsMax) {
       return this.#want(room, now);
     }
@@ -376,15 +389,13 @@ export class Dispatcher {
     while (this.#buffer.size > 0 && endpoint.room(now) > 0 && this.#valve.room(now) > 0) {
       // A broker that was frozen between two sends may have lost the queue meanwhile.
       if (!isOurs()) break;
-      const next = this.#buffer.takeBatch(this.#valve.room(now));
-      const batch = next.filter((delivery) => this.#isSendable(delivery, now));
-      if (batch.length > 0) void this.#send(send, batch, now).catch((error) => this.#break(error));
+      const batch = this.#sendable(this.#buffer.takeBatch(this.#valve.room(now)), now);
+      if (batch.length > 0) void this.#send(send, batch, now);
     }
     if (this.#buffer.size === 0) return;
     if (endpoint.gate(now).kind === "closed") {
       // What has expired is settled even now; the rest goes on waiting, and loses nothing.
-      const left = this.#buffer.takeAll().filter((delivery) => this.#isSendable(delivery, now));
-      this.#underway.giveBack(left);
+      this.#underway.giveBack(this.#sendable(this.#buffer.takeAll(), now));
     } else if (endpoint.room(now) === 0) endpoint.wait(this.#onNudge);
   }
 
@@ -395,6 +406,16 @@ export class Dispatcher {
     this.#letters = window;
     return { ...decision, at };
   };
+
+  /** The same list with those that may be sent now, which nearly always are all of them. */
+  #sendable(deliveries: Delivery[], now: Instant): Delivery[] {
+    let count = 0;
+    for (const delivery of deliveries) {
+      if (this.#isSendable(delivery, now)) deliveries[count++] = delivery;
+    }
+    deliveries.length = count;
+    return deliveries;
+  }
 
   /** Whether it may be sent now; if not, it has been handled. */
   #isSendable(delivery: Delivery, now: Instant): boolean {
@@ -417,39 +438,50 @@ export class Dispatcher {
     return false;
   }
 
+  /** Never rejects: a bug of ours ends the dispatcher. */
   async #send(send: Send, batch: readonly Delivery[], sentAt: Instant): Promise<void> {
-    const { endpoint, policy, subscription, queue, deps, onSend } = this.#options;
-    const { waitMs, lateMs } = policy.profile;
+    try {
+      const { endpoint, policy, deps } = this.#options;
+      const { parcel, span } = this.#begin(batch, sentAt);
+      const health = endpoint.words;
+      const outcome = await send(parcel, this.#limits);
+      const now = deps.clock.now();
+      const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
+      const isDelivered = isSuccess(policy.profile, outcome);
+      span?.end(now, attemptEnd(outcome, outcomeName(outcome, policy.profile), isDelivered));
+      const times = { now, sentAt, health, isLate: false };
+      // A bad event spoils its batch: such an answer says nothing about the endpoint.
+      const isHalved = this.#isHalved(batch, outcome);
+      const isNeither = isBrokenOff || isHalved;
+      endpoint.end(isNeither ? "unsent" : isDelivered ? "succeeded" : "failed", times, outcome);
+      if (isHalved) this.#halve(batch, outcome);
+      else if (isBrokenOff) this.#underway.giveBack(batch);
+      else {
+        const ends = this.#decide(batch, outcome, times);
+        this.#tell(ends, await this.#settle(ends, times), times);
+      }
+      if (outcome.kind === "noReply" && outcome.late !== undefined) {
+        void this.#waitLate(batch, outcome.late, times).catch((error) => this.#break(error));
+      }
+      this.#underway.end(batch.length);
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  #begin(batch: readonly Delivery[], sentAt: Instant) {
+    const { endpoint, subscription, queue, deps, onSend } = this.#options;
     this.#usedUp = 0;
     this.#underway.begin(batch.length);
     endpoint.begin(sentAt);
     this.#valve.pass(batch.length, sentAt);
     onSend(batch.length);
-    const health = endpoint.words;
-    const signal = this.#breakOff.signal;
     const { stage } = queue;
     const span = deps.tracer?.begin(
       attemptSpan({ subscription, deliveries: batch, stage, startedAt: sentAt }),
     );
     const trace = span?.trace ?? sharedTrace(batch.map(({ event }) => event.trace));
-    const parcel = { subscription, deliveries: batch, trace };
-    const outcome = await send(parcel, { waitMs, lateMs, signal });
-    const now = deps.clock.now();
-    const isBrokenOff = outcome.kind === "noReply" && outcome.why === "canceled";
-    const isDelivered = isSuccess(policy.profile, outcome);
-    span?.end(now, attemptEnd(outcome, outcomeName(outcome, policy.profile), isDelivered));
-    const times = { now, sentAt, health, isLate: false };
-    // A bad event spoils its batch: such an answer says nothing about the endpoint.
-    const isHalved = this.#isHalved(batch, outcome);
-    const isNeither = isBrokenOff || isHalved;
-    endpoint.end(isNeither ? "unsent" : isDelivered ? "succeeded" : "failed", times, outcome);
-    if (isHalved) this.#halve(batch, outcome);
-    else if (isBrokenOff) this.#underway.giveBack(batch);
-    else await this.#conclude(batch, outcome, times);
-    if (outcome.kind === "noReply" && outcome.late !== undefined) {
-      void this.#waitLate(batch, outcome.late, times).catch((error) => this.#break(error));
-    }
-    this.#underway.end(batch.length);
+    return { span, parcel: { subscription, deliveries: batch, trace } };
   }
 
   #isHalved(batch: readonly Delivery[], outcome: Outcome): boolean {
@@ -466,19 +498,26 @@ export class Dispatcher {
     this.#underway.giveBack(batch);
   }
 
-  /** Decide for each of the batch, and settle them together (B-3). */
-  async #conclude(batch: readonly Delivery[], outcome: Outcome, times: Times): Promise<void> {
+  /** Decides for each of the batch; they are settled together (B-3). */
+  #decide(batch: readonly Delivery[], outcome: Outcome, times: Times): readonly End[] {
     const ends = decideBatch(batch, outcome, times, this.#rules);
     for (const { delivery, decision } of ends) {
       if (decision.kind !== "retry") this.#buffer.clear(delivery);
     }
-    const settlements = ends.map(({ delivery, decision, attempt }) =>
-      settlementOf(delivery, decision, attempt, times.now),
+    return ends;
+  }
+
+  #settle(ends: readonly End[], { now }: Times): Promise<readonly boolean[]> {
+    return this.#underway.settle(
+      ends.map(({ delivery, decision, attempt }) => settlementOf(delivery, decision, attempt, now)),
     );
-    const counted = await this.#underway.settle(settlements);
-    for (const [index, { delivery, decision, attempt }] of ends.entries()) {
-      const counts = counted[index] ?? false;
-      if (counts || !times.isLate) this.#report.attempted(delivery, attempt, { decision, counts });
+  }
+
+  #tell(ends: readonly End[], counted: readonly boolean[], { isLate }: Times): void {
+    let index = 0;
+    for (const end of ends) {
+      const counts = counted[index++] ?? false;
+      if (counts || !isLate) this.#report.attempted(end, counts);
     }
   }
 
@@ -493,7 +532,8 @@ export class Dispatcher {
     if (outcome === null || !isSuccess(policy.profile, outcome)) return;
     const times = { now: deps.clock.now(), sentAt, health, isLate: true };
     endpoint.endLate(times);
-    await this.#conclude(batch, outcome, times);
+    const ends = this.#decide(batch, outcome, times);
+    this.#tell(ends, await this.#settle(ends, times), times);
   }
 
   #end(): void {

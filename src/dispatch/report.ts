@@ -4,9 +4,10 @@ import type { Outcome } from "../core/delivery/outcome.ts";
 import { type Decision, explain } from "../core/delivery/retry.ts";
 import type { Delivery, Instant, Log, Meter } from "../core/ports.ts";
 import type { Chronicle } from "../core/story/chronicle.ts";
-import type { Attempt, EndedNote } from "../core/story/note.ts";
+import type { EndedNote } from "../core/story/note.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { isoInstant } from "../core/text/time.ts";
+import type { End } from "./attempt.ts";
 import { Measure } from "./measure.ts";
 
 export interface ReportDeps {
@@ -31,11 +32,7 @@ export class Report {
   }
 
   /** `counts`: false when the settlement was ignored, and the decision with it. */
-  attempted(
-    delivery: Delivery,
-    attempt: Attempt,
-    { decision, counts }: { readonly decision: Decision; readonly counts: boolean },
-  ): void {
+  attempted({ delivery, attempt, decision }: End, counts: boolean): void {
     const { outcome, outcomeName } = attempt;
     const isDelivered = decision.kind === "delivered";
     this.#measure.attempted(delivery, attempt, isDelivered);
@@ -57,11 +54,21 @@ export class Report {
         ...(isDelivered ? {} : { words: explain(decision) }),
       });
     }
-    const subscription = this.#subscription;
+    // Each by its name: spreading would take two copies for every delivery.
     this.#chronicle?.note({
-      ...attempt,
       kind: "attempted",
-      ...{ subscription, delivery, decision, counts },
+      number: attempt.number,
+      startedAt: attempt.startedAt,
+      endedAt: attempt.endedAt,
+      outcome,
+      outcomeName,
+      isLate: attempt.isLate,
+      batch: attempt.batch,
+      health: attempt.health,
+      subscription: this.#subscription,
+      delivery,
+      decision,
+      counts,
     });
     if (counts) this.#ended(delivery, decision, { at: attempt.endedAt, attempts: attempt.number });
     if (counts && isDelivered && delivery.stage === "deadLetter") {

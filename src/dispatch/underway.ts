@@ -86,15 +86,24 @@ export class Underway {
       .catch((error) => this.#options.onBroken(error));
   }
 
-  async settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
+  settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
+    const settled = this.#options.deps.store.settle(settlements);
+    return settled.catch((error: unknown) => this.#settleAgain(settlements, error));
+  }
+
+  async #settleAgain(
+    settlements: readonly Settlement[],
+    first: unknown,
+  ): Promise<readonly boolean[]> {
     const { deps, signal } = this.#options;
-    for (;;) {
+    for (let error = first; ; ) {
+      this.#report.storeFailed("settle", error);
+      if (signal.aborted) return [];
+      await sleep(deps.clock, storeRetryMs, signal);
       try {
         return await deps.store.settle(settlements);
-      } catch (error) {
-        this.#report.storeFailed("settle", error);
-        if (signal.aborted) return [];
-        await sleep(deps.clock, storeRetryMs, signal);
+      } catch (again) {
+        error = again;
       }
     }
   }
