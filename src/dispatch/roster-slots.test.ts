@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerLater, minutes, openTestDispatchers } from "../../test/fixtures/dispatchers.ts";
 import type { Ownership } from "../core/cluster/ownership.ts";
-import { type Slot, slotOf } from "../core/cluster/slot.ts";
+import { homeSlot, type Slot, slotOf } from "../core/cluster/slot.ts";
 import { MemoryStore } from "../store/memory.ts";
 
 const here = { kind: "webhook", url: "http://endpoint.test/here" } as const;
@@ -127,4 +127,15 @@ test("a new destination of another slot gets nothing before the old one's sends 
   roster.put({ ...changed, slot: slotOf(there) }, { profile: null });
   await advance(0);
   assert.deepEqual(sent(), ["here a", "there b"]);
+});
+
+test("a queue that clients fetch from leaves the slot that all of them once shared", async () => {
+  const { subscribe, advance, handed, mine, roster } = await openScene();
+  const destination = { kind: "pull", lockMs: 60_000 } as const;
+  const queue = await subscribe({ name: "billing", destination });
+  const shared = slotOf(destination);
+  mine.add(shared);
+  roster.put({ ...queue, slot: shared }, { profile: "namespace" });
+  await advance(0);
+  assert.deepEqual(handed, [[queue.id, homeSlot(queue)]]);
 });

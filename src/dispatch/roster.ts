@@ -8,7 +8,7 @@
 // whose destination now belongs to another slot is handed over when its sends in flight have ended.
 
 import type { Ownership, SlotListener } from "../core/cluster/ownership.ts";
-import { type Slot, servingSlot, slotOf } from "../core/cluster/slot.ts";
+import { homeSlot, type Slot, servingSlot } from "../core/cluster/slot.ts";
 import type { BatchPolicy } from "../core/delivery/batch.ts";
 import { runningFlow } from "../core/delivery/flow.ts";
 import type { HealthRules } from "../core/delivery/health.ts";
@@ -176,7 +176,7 @@ export class Roster implements OwnSwitchboard, SlotListener {
       return;
     }
     if (isRetired) this.#serveRetired(known);
-    else if (slot === slotOf(subscription.destination)) this.#serveActive(known);
+    else if (slot === homeSlot(subscription)) this.#serveActive(known);
     else void this.#handOver(known);
   }
 
@@ -254,7 +254,7 @@ export class Roster implements OwnSwitchboard, SlotListener {
     for (;;) {
       const subscription = this.#known.get(id)?.subscription;
       if (subscription === undefined || this.#closing.signal.aborted) break;
-      const home = slotOf(subscription.destination);
+      const home = homeSlot(subscription);
       const slot = servingSlot(subscription);
       if (slot === home || !this.#isMine(slot)) break;
       try {

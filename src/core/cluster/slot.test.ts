@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { everythingIsMine } from "./ownership.ts";
-import { everySlot, servingSlot, slotCount, slotOf } from "./slot.ts";
+import { everySlot, homeSlot, servingSlot, slotCount, slotOf } from "./slot.ts";
 
 const webhook = (url: string) => ({ kind: "webhook", url }) as Parameters<typeof slotOf>[0];
 
@@ -24,10 +24,23 @@ test("endpoints spread evenly over the slots", () => {
   }
 });
 
+test("queues that clients fetch from spread by their names, which are case-insensitive", () => {
+  const destination = { kind: "pull", lockMs: 60_000 } as const;
+  const counts = new Map<number, number>();
+  for (let count = 0; count < slotCount * 20; count += 1) {
+    const slot = homeSlot({ topic: `shop/t${count % 40}`, name: `queue-${count}`, destination });
+    counts.set(slot, (counts.get(slot) ?? 0) + 1);
+  }
+  assert.equal(counts.size, slotCount);
+  assert.ok(Math.max(...counts.values()) < 60, `one has ${Math.max(...counts.values())}`);
+  assert.equal(homeSlot({ topic: "shop/orders", name: "billing", destination }), 42);
+  assert.equal(homeSlot({ topic: "Shop/Orders", name: "Billing", destination }), 42);
+});
+
 test("a subscription is served by the slot it was last handed to", () => {
-  const destination = webhook("https://a.example/hook");
-  assert.equal(servingSlot({ destination }), slotOf(destination));
-  assert.equal(servingSlot({ destination, slot: 9 }), 9);
+  const named = { topic: "orders", name: "all", destination: webhook("https://a.example/hook") };
+  assert.equal(servingSlot(named), slotOf(named.destination));
+  assert.equal(servingSlot({ ...named, slot: 9 }), 9);
 });
 
 test("a process alone with its store owns every slot", () => {

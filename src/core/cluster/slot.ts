@@ -1,11 +1,13 @@
 // A slot is what brokers of a cluster own. Every endpoint belongs to one, by a hash of its key, and
 // with it the subscriptions that send there: both stages of their deliveries, their handshakes and
-// their expiry. So one broker alone knows an endpoint's health, and bounds what is sent to it. Slot
-// 0 also carries the cluster's odd jobs.
+// their expiry. So one broker alone knows an endpoint's health, and bounds what is sent to it. A
+// queue that clients fetch from has no endpoint, and belongs to a slot by its own name. Slot 0 also
+// carries the cluster's odd jobs.
 //
 // The number of slots and the hash are written in databases: they never change.
 
 import { type Destination, endpointKeyOf, type Subscription } from "../subscription.ts";
+import { foldCase } from "../text/compare.ts";
 
 /** From 0 to `slotCount` - 1. */
 export type Slot = number;
@@ -25,13 +27,24 @@ export function slotOfKey(endpointKey: string): Slot {
   return hashOf(endpointKey) % slotCount;
 }
 
+/** Where a subscription belongs. */
+export function homeSlot({
+  topic,
+  name,
+  destination,
+}: Pick<Subscription, "topic" | "name" | "destination">): Slot {
+  if (destination.kind !== "pull") return slotOf(destination);
+  return slotOfKey(`pull ${foldCase(topic)} ${foldCase(name)}`);
+}
+
 /**
- * Whose owner serves the subscription: usually that of its destination. When the destination
- * changes, the broker that still has sends to the old one in flight hands it over when they have
- * ended.
+ * Whose owner serves the subscription: usually that of its home. When the destination changes, the
+ * broker that still has sends to the old one in flight hands it over when they have ended.
  */
-export function servingSlot({ slot, destination }: Pick<Subscription, "slot" | "destination">) {
-  return slot ?? slotOf(destination);
+export function servingSlot(
+  subscription: Pick<Subscription, "slot" | "topic" | "name" | "destination">,
+): Slot {
+  return subscription.slot ?? homeSlot(subscription);
 }
 
 /** FNV-1a over the UTF-16 units, with its bits mixed once more at the end. */

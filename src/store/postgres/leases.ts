@@ -125,7 +125,10 @@ interface Known {
 export class Leases {
   readonly #known = new Map<SubscriptionId, Known>();
 
-  put(subscription: Pick<Subscription, "id" | "slot" | "destination">, isRetired: boolean): void {
+  put(
+    subscription: Parameters<typeof servingSlot>[0] & Pick<Subscription, "id">,
+    isRetired: boolean,
+  ): void {
     const { id } = subscription;
     const old = this.#known.get(id);
     const slot = servingSlot(subscription);

@@ -4,7 +4,7 @@
 // routed by old terms.
 
 import type { Slot } from "../../core/cluster/slot.ts";
-import { slotOf } from "../../core/cluster/slot.ts";
+import { homeSlot } from "../../core/cluster/slot.ts";
 import type { Catalog, RecordNames } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import {
@@ -182,7 +182,7 @@ export class PostgresRegistry {
       const record: SubscriptionDraft = { ...plain(draft), topic: topicName, name: kept.name };
       const [row] = await session.query(statements.put, [
         ...[old?.[0] ?? null, topicKey, key, revision],
-        ...[slotOf(draft.destination), JSON.stringify(record)],
+        ...[homeSlot(draft), JSON.stringify(record)],
       ]);
       const [id, slot] = row as [SubscriptionId, Slot];
       const before = old === undefined ? 0 : negativeMark(markOf({ id, revision: old[1] }));
@@ -372,7 +372,7 @@ function subscriptionIn([id, revision, slot, record]: Row): Subscription {
 
 /** Told only where it is not that of the destination. */
 function withSlot(subscription: Subscription, slot: Slot): Subscription {
-  return slot === slotOf(subscription.destination) ? subscription : { ...subscription, slot };
+  return slot === homeSlot(subscription) ? subscription : { ...subscription, slot };
 }
 
 /** A draft may carry what only a read record has. */

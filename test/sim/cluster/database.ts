@@ -6,7 +6,7 @@
 // from whoever owns the slot under the term of the claim; and an append must name what it was
 // routed by.
 
-import { type Slot, servingSlot, slotOf } from "../../../src/core/cluster/slot.ts";
+import { homeSlot, type Slot, servingSlot } from "../../../src/core/cluster/slot.ts";
 import type {
   Catalog,
   Claim,
@@ -158,7 +158,7 @@ export class SimDatabase {
       putSubscription: (draft, revision) =>
         via(async () => {
           const written = await bare.putSubscription(withoutSlot(draft), revision);
-          if (!this.#slots.has(written.id)) this.#slots.set(written.id, slotOf(draft.destination));
+          if (!this.#slots.has(written.id)) this.#slots.set(written.id, homeSlot(draft));
           return this.#withSlot(written);
         }).catch((error) => {
           if (isStale(error)) for (const listener of listeners.change) listener(null);
