@@ -33,7 +33,7 @@ test("only what belongs to own slots is sent, and the rest when its slot is gain
   await publish(["a"], [own, other]);
   assert.deepEqual(sent(), ["here a"]);
   mine.add(slotOf(there));
-  roster.gained([slotOf(there)]);
+  roster.gained([slotOf(there)], new Map());
   await advance(0);
   assert.deepEqual(sent(), ["here a", "there a"]);
 });
@@ -104,7 +104,7 @@ test("an endpoint's health goes with its slot", async () => {
   assert.equal(roster.endpoints().length, 0);
   assert.equal((await store.notes("endpoint.health")).length, 1);
   mine.add(slotOf(here));
-  roster.gained([slotOf(here)]);
+  roster.gained([slotOf(here)], new Map());
   await advance(0);
   assert.equal(health(), "unhealthy");
 });

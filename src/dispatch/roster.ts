@@ -275,8 +275,11 @@ export class Roster implements OwnSwitchboard, SlotListener {
     this.#ownership.listen(this);
   }
 
-  gained(slots: readonly Slot[]): void {
-    for (const slot of slots) this.#unready.add(slot);
+  gained(slots: readonly Slot[], loads: ReadonlyMap<Slot, number>): void {
+    for (const slot of slots) {
+      this.#unready.add(slot);
+      this.#loads.inherit(slot, loads.get(slot) ?? 0);
+    }
     void this.#ready(slots);
   }
 

@@ -37,6 +37,11 @@ export class SlotLoads {
     return new Map([...this.#rates.entries()].filter(([, rate]) => rate >= loadMin));
   }
 
+  /** It sent so many where it was before. */
+  inherit(slot: Slot, rate: number): void {
+    this.#rates[slot] = rate;
+  }
+
   /** It belongs to another broker now. */
   forget(slot: Slot): void {
     this.#sent[slot] = 0;

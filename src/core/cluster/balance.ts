@@ -79,12 +79,13 @@ function evenLoad(shares: readonly Share[]): void {
     const to = least(shares, byLoad);
     const apart = from.load - to.load;
     if (apart <= allowed) return;
-    // After a move of x they are |apart - 2x| apart.
+    // After a move of x they are |apart - 2x| apart. One that would soon be moved back, because
+    // loads are never quite the same, stays.
     const leftBy = ([, load]: readonly [Slot, number]) => Math.abs(apart - 2 * load);
     const [best] = [...from.slots]
-      .filter(([, load]) => isBusy(load))
+      .filter(([, load]) => isBusy(load) && load <= apart - allowed)
       .toSorted((a, b) => leftBy(a) - leftBy(b) || a[0] - b[0]);
-    if (best === undefined || leftBy(best) >= apart) return;
+    if (best === undefined) return;
     move(best[0], from, to);
   }
 }

@@ -26,8 +26,8 @@ export interface Ownership {
 }
 
 export interface SlotListener {
-  /** Owned from now on. */
-  gained(slots: readonly Slot[]): void;
+  /** Owned from now on, with the loads they had where they come from. */
+  gained(slots: readonly Slot[], loads: ReadonlyMap<Slot, number>): void;
   /**
    * To be given to another broker: nothing more is begun. Resolves when what was in flight has
    * ended; the slots are free then.

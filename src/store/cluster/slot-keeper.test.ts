@@ -13,15 +13,24 @@ function cluster() {
   const clock = new SimClock(startAt, () => {});
   const table = new MemorySlotTable(() => clock.now());
   const log = { fact: () => {} };
+  /** What slots are made to send in a second. */
+  const sends = new Map<Slot, number>();
   const open = (broker: string) => {
     const cut = { isCut: false };
     const through = <T>(act: () => Promise<T>) =>
       cut.isCut ? Promise.reject(new Error("no way to the database")) : act();
     const own = new Set<Slot>();
     const told = { lost: 0 };
+    const rates = new Map<Slot, number>();
+    let readAt = clock.now();
     let release = () => Promise.resolve();
     const listener: SlotListener = {
-      gained: (slots) => slots.forEach((slot) => void own.add(slot)),
+      gained: (slots, loads) => {
+        for (const slot of slots) {
+          own.add(slot);
+          rates.set(slot, loads.get(slot) ?? 0);
+        }
+      },
       release: async (slots) => {
         await release();
         for (const slot of slots) own.delete(slot);
@@ -30,7 +39,16 @@ function cluster() {
         told.lost += slots.length;
         for (const slot of slots) own.delete(slot);
       },
-      loads: () => new Map(),
+      // Smoothed, as they are measured.
+      loads: () => {
+        const isLater = clock.now() >= readAt + 500;
+        if (isLater) readAt = clock.now();
+        for (const slot of isLater ? own : []) {
+          const before = rates.get(slot) ?? 0;
+          rates.set(slot, before + 0.3 * ((sends.get(slot) ?? 0) - before));
+        }
+        return new Map([...rates].filter(([slot, rate]) => own.has(slot) && rate > 0));
+      },
     };
     const keeper = new SlotKeeper({
       ...{ broker, clock, log, rhythm: usualRhythm, handOver: async () => {} },
@@ -55,7 +73,7 @@ function cluster() {
     return { keeper, cut, own, told, mine, hold };
   };
   const pass = (ms: number) => clock.run(clock.now() + ms);
-  return { clock, table, open, pass };
+  return { clock, table, open, pass, sends };
 }
 
 test("brokers share the slots, and take over from one that dies within the lease", async () => {
@@ -67,7 +85,7 @@ test("brokers share the slots, and take over from one that dies within the lease
   await pass(100);
   assert.deepEqual([a.mine(), b.mine()], [128, 128]);
   b.cut.isCut = true;
-  await pass(usualRhythm.leaseMs + usualRhythm.beatMs);
+  await pass(usualRhythm.leaseMs + 50);
   assert.deepEqual([a.mine(), b.mine()], [256, 0]);
   assert.equal(b.told.lost, 128);
   assert.equal(b.own.size, 0);
@@ -140,3 +158,48 @@ test("a broker that leaves keeps its slots until nothing is in flight, and begin
     ["b"],
   );
 });
+
+test("a busy slot takes its load along, so that slots come to rest while it is measured anew", async () => {
+  const { open, pass, sends, table } = cluster();
+  const brokers = [open("a"), open("b"), open("c")];
+  await pass(5_000);
+  const busy = [...(brokers[0]?.own ?? [])].slice(0, 6);
+  for (const slot of busy) sends.set(slot, 50);
+  const terms = () => table.rows().reduce((sum, { term }) => sum + term, 0);
+  await pass(20 * usualRhythm.beatMs);
+  const shares = brokers.map(({ own }) => busy.filter((slot) => own.has(slot)).length);
+  assert.deepEqual(shares, [2, 2, 2]);
+  const before = terms();
+  await pass(100 * usualRhythm.beatMs);
+  assert.equal(terms(), before, "slots move although nothing changes");
+  assert.ok(before < 3 * everySlot.length, `${before} changes of owner to come to rest`);
+});
+
+for (const [end, how] of [
+  ["dies", "cut"],
+  ["leaves", "leave"],
+] as const) {
+  test(`the busy slots of a broker that ${end} are spread by their loads, and move once`, async () => {
+    const { open, pass, sends, table } = cluster();
+    const [a, ...others] = [open("a"), open("b"), open("c")];
+    await pass(5_000);
+    // Every second one: as idle ones they would all go to the same broker.
+    const busy = [...a.own].toSorted((one, other) => one - other).filter((_, at) => at % 2 === 0);
+    busy.splice(4);
+    for (const slot of busy) sends.set(slot, 20);
+    for (const { own } of others) sends.set([...own][0] as Slot, 80);
+    await pass(20 * usualRhythm.beatMs);
+    assert.equal(busy.filter((slot) => a.own.has(slot)).length, 4, "80 are sent by each");
+    const terms = () => busy.map((slot) => table.rows()[slot]?.term ?? 0);
+    const before = terms();
+    if (how === "cut") a.cut.isCut = true;
+    else await Promise.all([a.keeper.leave(), pass(1_000)]);
+    await pass(usualRhythm.leaseMs + 10 * usualRhythm.beatMs);
+    const shares = others.map(({ own }) => busy.filter((slot) => own.has(slot)).length);
+    assert.deepEqual(shares, [2, 2]);
+    assert.deepEqual(
+      terms(),
+      before.map((term) => term + 1),
+    );
+  });
+}

@@ -43,6 +43,8 @@ export const usualRhythm: Rhythm = { leaseMs: 6_000, beatMs: 1_500, marginMs: 1_
 
 /** How soon a failed heartbeat is repeated. */
 const retryMs = 500;
+/** How long after the end of another's lease it is looked for. */
+const afterEndMs = 20;
 
 export class SlotKeeper implements Ownership {
   readonly #options: SlotKeeperOptions;
@@ -52,15 +54,23 @@ export class SlotKeeper implements Ownership {
   readonly #leaving = new Map<Slot, object>();
   /** Given away by everyone here, and to be freed in the table. */
   readonly #idle = new Set<Slot>();
+  /**
+   * What slots sent that are given away, or whose broker is gone, told for a while: without it they
+   * would count as idle until they are measured anew, and move again.
+   */
+  readonly #given = new Map<Slot, { readonly load: number; readonly until: number }>();
   #listener: SlotListener | null = null;
   #about: object = {};
   #rows: ClusterRows | null = null;
+  /** As of the last heartbeat. */
+  #owners: ReadonlyMap<Slot, string | null> = new Map();
   /** By both clocks: one does not count while a machine sleeps, the other may be set. */
   #deadline = { elapsed: Number.NEGATIVE_INFINITY, at: Number.NEGATIVE_INFINITY };
   #isStopping = false;
   /** Nothing of the table is touched any more. */
   #isGone = false;
   #isFailing = false;
+  #isInheriting = false;
   #loop: Promise<void> | null = null;
   #isAgain = false;
   #callOff = () => {};
@@ -96,6 +106,16 @@ export class SlotKeeper implements Ownership {
 
   tell(about: object): void {
     this.#about = about;
+  }
+
+  /** How many brokers there are, as of the last heartbeat. */
+  get brokers(): number {
+    return this.#rows?.brokers.length ?? 1;
+  }
+
+  /** Who owned it as of the last heartbeat; null: nobody. */
+  ownerOf(slot: Slot): string | null {
+    return this.#owners.get(slot) ?? null;
   }
 
   /** As of the last heartbeat. */
@@ -153,6 +173,7 @@ export class SlotKeeper implements Ownership {
     try {
       await this.#beat();
       await this.#change();
+      waitMs = Math.min(beatMs, this.#nextEndMs());
       if (this.#isFailing) this.#options.log.fact("info", "cluster.back", { broker: this.broker });
       this.#isFailing = false;
     } catch (error) {
@@ -164,6 +185,15 @@ export class SlotKeeper implements Ownership {
       this.#isFailing = true;
     }
     this.#goOn(waitMs);
+  }
+
+  /** Until just after another broker's lease ends, unless it is renewed: its slots are free. */
+  #nextEndMs(): number {
+    const { now = 0, brokers = [] } = this.#rows ?? {};
+    const { leaseMs } = this.#options.rhythm;
+    const ends = brokers.map(({ seenAt }) => seenAt + leaseMs + afterEndMs - now);
+    // One that is alive all the same has a longer lease.
+    return Math.min(...ends.filter((ms) => ms > 0));
   }
 
   #goOn(waitMs: number): void {
@@ -178,7 +208,9 @@ export class SlotKeeper implements Ownership {
     const begun = { elapsed: elapsed(), at: clock.now() };
     const loads = this.#loads();
     const rows = await table.beat({ id: this.broker, about: this.#about, loads, leaseMs });
+    this.#inherit(rows);
     this.#rows = rows;
+    this.#owners = new Map(rows.slots.map(({ slot, owner }) => [slot, owner]));
     // Whoever asked meanwhile was told that nothing is ours.
     if (this.#isPast()) this.#drop([...this.#held.keys()]);
     const lastsMs = leaseMs - marginMs;
@@ -186,6 +218,24 @@ export class SlotKeeper implements Ownership {
     this.#callOffEnd();
     if (!this.#isPast()) this.#awaitEnd();
     this.#compare(rows);
+  }
+
+  /**
+   * Who notices that a broker is gone tells what its slots sent, and looks again before it takes
+   * any: so all who share them out go by the same loads.
+   */
+  #inherit(rows: ClusterRows): void {
+    if (this.#rows === null) return;
+    const [before, after] = [loadsIn(this.#rows), loadsIn(rows)];
+    const until = this.#options.clock.now() + this.#options.rhythm.leaseMs;
+    this.#isInheriting = false;
+    for (const { slot, owner } of rows.slots) {
+      const load = before(slot, this.ownerOf(slot));
+      if (owner !== null || load === 0 || after(slot, null) > 0) continue;
+      this.#given.set(slot, { load, until });
+      this.#isInheriting = true;
+    }
+    if (this.#isInheriting) this.#isAgain = true;
   }
 
   #awaitEnd(): void {
@@ -218,14 +268,18 @@ export class SlotKeeper implements Ownership {
     const idle = [...this.#idle];
     if (idle.length > 0) {
       await table.free(this.broker, idle);
+      const until = this.#options.clock.now() + this.#options.rhythm.leaseMs;
       for (const slot of idle) {
         this.#idle.delete(slot);
         this.#leaving.delete(slot);
         this.#held.delete(slot);
+        const given = this.#given.get(slot);
+        if (given !== undefined) this.#given.set(slot, { ...given, until });
       }
     }
     const rows = this.#rows;
-    if (rows === null || this.#listener === null || this.#isStopping || this.#isPast()) return;
+    const isReady = this.#listener !== null && !this.#isInheriting;
+    if (rows === null || !isReady || this.#isStopping || this.#isPast()) return;
     const brokers = rows.brokers.map(({ id }) => id);
     const { take, give } = planFor(this.broker, brokers, this.#states(rows));
     for (const slot of give) void this.#release(slot);
@@ -236,21 +290,24 @@ export class SlotKeeper implements Ownership {
   }
 
   /** What we give away is already somebody else's, as far as the balance is concerned. */
-  #states({ brokers, slots }: ClusterRows): readonly SlotState[] {
-    const loads = new Map(brokers.map((broker) => [broker.id, broker.loads]));
-    return slots.map(({ slot, owner }) => ({
+  #states(rows: ClusterRows): readonly SlotState[] {
+    const loadOf = loadsIn(rows);
+    return rows.slots.map(({ slot, owner }) => ({
       slot,
       owner: this.#leaving.has(slot) ? null : owner,
-      load: (owner === null ? undefined : loads.get(owner)?.[slot]) ?? 0,
+      load: loadOf(slot, owner),
     }));
   }
 
   #gain(slots: readonly (readonly [Slot, number])[]): void {
     if (slots.length === 0) return;
-    for (const [slot, term] of slots) this.#held.set(slot, term);
+    for (const [slot, term] of slots) {
+      this.#held.set(slot, term);
+      this.#given.delete(slot);
+    }
     const gained = slots.map(first);
     this.#options.onChange?.({ gained, lost: [] });
-    this.#listener?.gained(gained);
+    this.#listener?.gained(gained, new Map(gained.map((slot) => [slot, this.#loadOf(slot)])));
   }
 
   #drop(slots: readonly Slot[]): void {
@@ -270,6 +327,7 @@ export class SlotKeeper implements Ownership {
     if (this.#leaving.has(slot)) return;
     const turn = {};
     this.#leaving.set(slot, turn);
+    this.#given.set(slot, { load: this.#loadOf(slot), until: Number.POSITIVE_INFINITY });
     await this.#listener?.release([slot]);
     // It may have been lost meanwhile, and even be ours again.
     if (this.#leaving.get(slot) !== turn) return;
@@ -277,9 +335,26 @@ export class SlotKeeper implements Ownership {
     this.#beatNow();
   }
 
-  #loads(): Loads {
-    return Object.fromEntries(this.#listener?.loads() ?? []);
+  /** As of the last heartbeat. */
+  #loadOf(slot: Slot): number {
+    return this.#rows === null ? 0 : loadsIn(this.#rows)(slot, this.ownerOf(slot));
   }
+
+  #loads(): Loads {
+    const now = this.#options.clock.now();
+    for (const [slot, { until }] of this.#given) if (until <= now) this.#given.delete(slot);
+    const given = [...this.#given].filter(([, { load }]) => load > 0);
+    const told = given.map(([slot, { load }]) => [slot, load] as const);
+    return Object.fromEntries([...told, ...(this.#listener?.loads() ?? [])]);
+  }
+}
+
+/** What the owner tells, or else who had it before. The same for all who see the same rows. */
+function loadsIn({ brokers }: ClusterRows): (slot: Slot, owner: string | null) => number {
+  const byBroker = new Map(brokers.map(({ id, loads }) => [id, loads]));
+  return (slot, owner) =>
+    (owner === null ? undefined : byBroker.get(owner)?.[slot]) ??
+    Math.max(0, ...brokers.map(({ loads }) => loads[slot] ?? 0));
 }
 
 function first([slot]: readonly [Slot, unknown]): Slot {
