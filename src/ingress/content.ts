@@ -7,20 +7,39 @@
 import { isUtf8 } from "node:buffer";
 import { gunzipSync } from "node:zlib";
 import { Refusal } from "../core/refusal.ts";
-import type { Request } from "../core/request.ts";
 import type { Content } from "../core/schema/binding.ts";
 import { refuseSize } from "../core/schema/limits.ts";
 
 /** Refusals: PayloadTooLarge, InvalidContentEncoding, InputJsonInvalid (not gzip). */
-export function openContent({ headers, body }: Request, bytesMax: number): Content {
-  const plain = unpack(body, { encoding: headers["content-encoding"], bytesMax });
+export function openContent(
+  encoding: string | string[] | undefined,
+  body: Uint8Array,
+  bytesMax: number,
+): Content {
+  const plain = unpack(body, { encoding, bytesMax });
   if (plain.length > bytesMax) throw refuseSize("The request", bytesMax);
-  const bytes = Buffer.from(plain.buffer, plain.byteOffset, plain.length);
-  return {
-    byteCount: bytes.length,
-    text: () => decode(bytes),
-    base64: () => bytes.toString("base64"),
-  };
+  const { buffer, byteOffset, length } = plain;
+  return new Body(plain instanceof Buffer ? plain : Buffer.from(buffer, byteOffset, length));
+}
+
+class Body implements Content {
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get byteCount(): number {
+    return this.#bytes.length;
+  }
+
+  text(): string {
+    return decode(this.#bytes);
+  }
+
+  base64(): string {
+    return this.#bytes.toString("base64");
+  }
 }
 
 interface Packing {
@@ -29,7 +48,8 @@ interface Packing {
 }
 
 function unpack(body: Uint8Array, { encoding, bytesMax }: Packing): Uint8Array {
-  switch (String(encoding ?? "").toLowerCase()) {
+  if (encoding === undefined) return body;
+  switch (String(encoding).toLowerCase()) {
     case "":
     case "identity":
       return body;

@@ -122,52 +122,109 @@ function firstLabel(host: string | string[] | undefined): string {
  * Judges a publish by its head; what it gives takes the body, and resolves when the events are
  * kept. Refusals of both: those of every step on the way.
  */
-export function judgePublish(
-  deps: PublishDeps,
-  asked: { readonly name: string; readonly head: RequestHead; readonly manner: Manner },
-): TakeBody | Promise<TakeBody> {
-  const { name, head, manner } = asked;
-  const topic = findEntry(deps, name, manner)?.topic;
-  const { clock, tracer } = deps;
-  const tracing = tracer && new PublishTracing(tracer, head, clock.now());
-  const fail = (error: unknown): never => {
-    const code = error instanceof Refusal ? error.code : "Internal";
-    if (error instanceof Refusal) logRefused(deps, topic, error);
-    else measureRefused(deps.meter, topic, code);
-    tracing?.end(clock.now(), code, topic?.name ?? null);
-    throw error;
-  };
-  const takeWith =
-    (acceptedWith: string): TakeBody =>
-    async (body) => {
-      try {
-        // The topic may have gone while the body came.
-        const entry = findOpen(deps, name, manner);
-        checkVersion(head);
-        checkChannel(head);
-        const request = { ...head, body };
-        await accept(deps, { entry, request, manner, acceptedWith, tracing, judge });
-        tracing?.end(clock.now(), null, entry.topic.name);
-        return manner.namespace?.reply ?? accepted;
-      } catch (error) {
-        return fail(error);
-      }
-    };
-  const { namespace } = manner;
-  const judge = (topic: Topic) => {
+export function judgePublish(deps: PublishDeps, asked: Asked): TakeBody | Promise<TakeBody> {
+  return new Publishing(deps, asked).judged();
+}
+
+interface Asked {
+  readonly name: string;
+  readonly head: RequestHead;
+  readonly manner: Manner;
+}
+
+/** One publish on its way. An object, because closures for each step would cost more than it. */
+class Publishing {
+  readonly #deps: PublishDeps;
+  readonly #name: string;
+  readonly #head: RequestHead;
+  readonly #manner: Manner;
+  readonly #topic: Topic | undefined;
+  readonly #tracing: PublishTracing | undefined;
+
+  constructor(deps: PublishDeps, { name, head, manner }: Asked) {
+    const { tracer, clock } = deps;
+    this.#deps = deps;
+    this.#name = name;
+    this.#head = head;
+    this.#manner = manner;
+    this.#topic = findEntry(deps, name, manner)?.topic;
+    this.#tracing = tracer && new PublishTracing(tracer, head, clock.now());
+  }
+
+  judged(): TakeBody | Promise<TakeBody> {
+    try {
+      const credential = this.judge(findOpen(this.#deps, this.#name, this.#manner).topic);
+      if (typeof credential === "string") return this.#takeWith(credential);
+      return credential.then(
+        (given) => this.#takeWith(given),
+        (error) => this.#fail(error),
+      );
+    } catch (error) {
+      return this.#fail(error);
+    }
+  }
+
+  /** Refuses what the topic does not take from this publisher. */
+  judge(topic: Topic): Credential | "none" | Promise<Credential> {
+    const deps = this.#deps;
+    const head = this.#head;
+    const { namespace, isOpenTo } = this.#manner;
     checkNetwork(namespace?.record ?? topic, head);
     if (!deps.auth) checkPage(head);
-    const isOpen = !deps.auth || (!topic.disableLocalAuth && manner.isOpenTo?.(head) === true);
+    const isOpen = !deps.auth || (!topic.disableLocalAuth && isOpenTo?.(head) === true);
     if (isOpen) return "none";
     return namespace?.authorize(topic, head) ?? authorize(topic, head, deps);
-  };
-  try {
-    const credential = judge(findOpen(deps, name, manner).topic);
-    return typeof credential === "string"
-      ? takeWith(credential)
-      : credential.then(takeWith).catch(fail);
-  } catch (error) {
-    return fail(error);
+  }
+
+  #takeWith(credential: string): TakeBody {
+    return (body) => this.#take(body, credential);
+  }
+
+  async #take(body: Uint8Array, acceptedWith: string): Promise<Reply> {
+    try {
+      // The topic may have gone while the body came.
+      const entry = findOpen(this.#deps, this.#name, this.#manner);
+      checkVersion(this.#head);
+      checkChannel(this.#head);
+      await this.#accept(entry, body, acceptedWith);
+      this.#tracing?.end(this.#deps.clock.now(), null, entry.topic.name);
+      return this.#manner.namespace?.reply ?? accepted;
+    } catch (error) {
+      return this.#fail(error);
+    }
+  }
+
+  /** Refusals: of what cannot be read thrown at once, and those of `admit`. */
+  #accept(entry: DirectoryEntry, body: Uint8Array, acceptedWith: string): Promise<void> {
+    const deps = this.#deps;
+    const manner = this.#manner;
+    const { headers } = this.#head;
+    const { topic } = entry;
+    const now = deps.clock.now();
+    const limits = manner.namespace?.limits ?? publishLimits;
+    const content = openContent(headers["content-encoding"], body, limits.requestBytesMax);
+    const reading = readingOf(deps, topic, now, {
+      topicArmId: manner.stampOf(topic),
+      asModule: manner.asModule,
+      trace: traceIn(this.#head),
+      hops: hopsIn(headers[hopsHeader]),
+      limits,
+    });
+    const given = read(topic, headers, content, reading);
+    manner.check?.(given);
+    const published = this.#tracing?.adopt(topic.name, given) ?? given;
+    const bytes = content.byteCount;
+    return admit(deps, { entry, published, bytes, now, acceptedWith, publisher: this });
+  }
+
+  #fail(error: unknown): never {
+    const { clock, meter } = this.#deps;
+    const topic = this.#topic;
+    const code = error instanceof Refusal ? error.code : "Internal";
+    if (error instanceof Refusal) logRefused(this.#deps, topic, error);
+    else measureRefused(meter, topic, code);
+    this.#tracing?.end(clock.now(), code, topic?.name ?? null);
+    throw error;
   }
 }
 
@@ -188,15 +245,6 @@ function findOpen(deps: PublishDeps, name: string, manner: Manner): DirectoryEnt
   return entry;
 }
 
-interface Asking {
-  readonly entry: DirectoryEntry;
-  readonly request: Request;
-  readonly manner: Manner;
-  readonly acceptedWith: string;
-  readonly tracing: PublishTracing | undefined;
-  readonly judge: (topic: Topic) => unknown;
-}
-
 interface Admission {
   readonly entry: DirectoryEntry;
   readonly published: readonly Published[];
@@ -205,7 +253,7 @@ interface Admission {
   /** As named in stories. */
   readonly acceptedWith: string;
   /** Refuses what the topic, as it was changed meanwhile, does not take from this publisher. */
-  readonly judge?: (topic: Topic) => unknown;
+  readonly publisher?: { judge(topic: Topic): unknown };
 }
 
 type AdmitDeps = Pick<
@@ -213,59 +261,84 @@ type AdmitDeps = Pick<
   "directory" | "store" | "refresh" | "clock" | "log" | "meter" | "chronicle"
 >;
 
-async function accept(deps: PublishDeps, asking: Asking) {
-  const { entry, request, manner, acceptedWith, tracing, judge } = asking;
-  const { topic } = entry;
-  const now = deps.clock.now();
-  const limits = manner.namespace?.limits ?? publishLimits;
-  const content = openContent(request, limits.requestBytesMax);
-  const given = read(topic, request.headers, content, {
-    ...readingOf(deps, topic, now),
-    topicArmId: manner.stampOf(topic),
-    asModule: manner.asModule,
-    trace: traceIn(request),
-    hops: hopsIn(request.headers[hopsHeader]),
-    limits,
-  });
-  manner.check?.(given);
-  const published = tracing?.adopt(topic.name, given) ?? given;
-  const bytes = content.byteCount;
-  await admit(deps, { entry, published, bytes, now, acceptedWith, judge });
-}
-
 /** An event that the broker itself has made, of the Event Grid schema; our own id of it. */
 export async function publishOwn(deps: PublishDeps, name: string, event: object): Promise<string> {
   const entry = findOpen(deps, name, serviceManner);
   const now = deps.clock.now();
   const text = JSON.stringify([event]);
-  const published = readEventGridEvents(text, readingOf(deps, entry.topic, now));
+  const how = { topicArmId: armIdOf(entry.topic), asModule: false, trace: null, hops: 0 };
+  const reading = readingOf(deps, entry.topic, now, { ...how, limits: publishLimits });
+  const published = readEventGridEvents(text, reading);
   await admit(deps, { entry, published, bytes: text.length, now, acceptedWith: "own" });
   return published[0]?.event.systemId ?? "";
 }
 
-function readingOf(deps: PublishDeps, topic: Topic, publishedAt: Instant): Reading {
+function readingOf(
+  { ids }: PublishDeps,
+  { name, kind, mapping }: Topic,
+  publishedAt: Instant,
+  how: Required<Pick<Reading, "topicArmId" | "asModule" | "trace" | "hops" | "limits">>,
+): Reading {
   return {
-    topic: topic.name,
-    topicArmId: armIdOf(topic),
-    asModule: false,
-    isDomain: topic.kind === "domain",
-    mapping: topic.mapping,
+    topic: name,
+    topicArmId: how.topicArmId,
+    asModule: how.asModule,
+    isDomain: kind === "domain",
+    mapping,
     publishedAt,
-    trace: null,
-    hops: 0,
-    systemId: () => deps.ids.next(),
-    limits: publishLimits,
+    trace: how.trace,
+    hops: how.hops,
+    systemId: () => ids.next(),
+    limits: how.limits,
   };
 }
 
-/** Routes the events, and resolves when they are stored. Refusals: those of the store's append. */
+/**
+ * Routes the events, and resolves when they are stored. Where other brokers write the catalog, too,
+ * the store refuses what was routed by old terms; then they are read again, and the events routed
+ * again. Refusals: those of the store's append; NotFound, when the topic is gone meanwhile, and
+ * Unavailable, when the terms change all the time.
+ */
 export async function admit(deps: AdmitDeps, admission: Admission): Promise<void> {
+  const { store } = deps;
   const { published, bytes, now } = admission;
-  const { entry, routed, numbers } = await keep(deps, admission);
+  let { entry } = admission;
+  let routed: readonly Routed[] = [];
+  let numbers: readonly number[] | null = null;
+  for (let tried = 1; numbers === null; tried += 1) {
+    routed = routeAll(entry, published);
+    const by = store.isShared === true ? entry.by : undefined;
+    try {
+      const hasNews = routed.length > 0 || by !== undefined;
+      numbers = hasNews ? await store.append(routed, now, by) : [];
+    } catch (error) {
+      entry = await rereadTerms(deps, admission, { entry, tried, error });
+    }
+  }
   const tookMs = deps.clock.now() - now;
   measureAccepted(deps.meter, { entry, published, routed, tookMs });
   logPublished(deps, entry.topic, { published, routed, bytes });
   if (deps.chronicle !== undefined) noteAll(deps.chronicle, admission, { entry, routed, numbers });
+}
+
+/** The terms after a refusal because of old ones; throws any other error. */
+async function rereadTerms(
+  { directory, refresh }: AdmitDeps,
+  { publisher }: Admission,
+  refused: { readonly entry: DirectoryEntry; readonly tried: number; readonly error: unknown },
+): Promise<DirectoryEntry> {
+  const { tried, error } = refused;
+  if (!(error instanceof Refusal) || error.code !== "PreconditionFailed") throw error;
+  if (tried === routesMax) {
+    const words = "The topic's subscriptions are being changed all the time; try again.";
+    throw new Refusal("Unavailable", words, { retryAfterMs: 1_000, cause: error });
+  }
+  await refresh?.();
+  const { topic } = refused.entry;
+  const again = directory.entry(topic.name);
+  if (again === undefined) throw refuseTopic(topic.name);
+  if (again.topic.revision !== topic.revision) await publisher?.judge(again.topic);
+  return again;
 }
 
 interface Kept {
@@ -274,37 +347,6 @@ interface Kept {
   readonly routed: readonly Routed[];
   /** The store's, one for each routed event. */
   readonly numbers: readonly number[];
-}
-
-/**
- * Where other brokers write the catalog, too, the store refuses what was routed by old terms; then
- * they are read again, and the events routed again. Refusals: NotFound, when the topic is gone, and
- * Unavailable, when the terms change all the time.
- */
-async function keep(deps: AdmitDeps, admission: Admission): Promise<Kept> {
-  const { directory, store, refresh } = deps;
-  const { published, now, judge } = admission;
-  let { entry } = admission;
-  for (let tried = 1; ; tried++) {
-    const routed = routeAll(entry, published);
-    const by = store.isShared === true ? entry.by : undefined;
-    if (routed.length === 0 && by === undefined) return { entry, routed, numbers: [] };
-    try {
-      return { entry, routed, numbers: await store.append(routed, now, by) };
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== "PreconditionFailed") throw error;
-      if (tried === routesMax) {
-        const words = "The topic's subscriptions are being changed all the time; try again.";
-        throw new Refusal("Unavailable", words, { retryAfterMs: 1_000, cause: error });
-      }
-    }
-    await refresh?.();
-    const { topic } = entry;
-    const again = directory.entry(topic.name);
-    if (again === undefined) throw refuseTopic(topic.name);
-    if (again.topic.revision !== topic.revision) await judge?.(again.topic);
-    entry = again;
-  }
 }
 
 /** One note for each event, in the order in which they were published. */
@@ -321,7 +363,11 @@ function noteAll(
       kind: "accepted",
       at: now,
       event,
-      ...{ id, subject, type, domainTopic, acceptedWith },
+      id,
+      subject,
+      type,
+      domainTopic,
+      acceptedWith,
       number: wanted === undefined ? null : (numbers[place] ?? null),
       to: wanted?.to ?? [],
       roll: entry.roll(domainTopic),
@@ -354,12 +400,14 @@ function read(
 
 /** Events that match no subscription are accepted, and end here. */
 function routeAll(entry: DirectoryEntry, published: readonly Published[]): readonly Routed[] {
-  const routed: Routed[] = [];
-  for (const { event, fields, domainTopic } of published) {
-    const to = entry.route(fields, domainTopic);
-    if (to.length > 0) routed.push({ event, to });
-  }
-  return routed;
+  const routed = published.map(({ event, fields, domainTopic }) => {
+    return { event, to: entry.route(fields, domainTopic) };
+  });
+  return routed.every(isWanted) ? routed : routed.filter(isWanted);
+}
+
+function isWanted({ to }: Routed): boolean {
+  return to.length > 0;
 }
 
 /**
@@ -392,8 +440,10 @@ function findEntry(
   { namespace }: Manner = serviceManner,
 ): DirectoryEntry | undefined {
   const entry = directory.entry(name);
-  const kinds = namespace === undefined ? ["topic", "domain"] : ["namespaceTopic"];
-  return kinds.includes(entry?.topic.kind ?? "") ? entry : undefined;
+  const kind = entry?.topic.kind;
+  const isMeant =
+    namespace === undefined ? kind === "topic" || kind === "domain" : kind === "namespaceTopic";
+  return isMeant ? entry : undefined;
 }
 
 /**

@@ -22,15 +22,19 @@ import {
 
 const schema = "EventGridSchema";
 
+/** The last topic's ARM id as JSON: most requests are for the topic of the one before. */
+let stamp = { armId: "", json: '""' };
+
 /** Refusals: InputJsonInvalid, PayloadTooLarge, Unauthorized (an event names another topic). */
 export function readEventGridEvents(text: string, reading: Reading): readonly Published[] {
   const { limits, topicArmId } = reading;
   const places = findEvents(text, parseText(text, limits), { schema, limits });
-  const topicStamp = JSON.stringify(topicArmId);
+  if (stamp.armId !== topicArmId) stamp = { armId: topicArmId, json: JSON.stringify(topicArmId) };
+  const topicStamp = stamp.json;
   return places.map((place) => readEvent(place, reading, topicStamp));
 }
 
-/** `topicStamp`: the topic's ARM id as JSON, made once for all events of the request. */
+/** `topicStamp`: the topic's ARM id as JSON. */
 function readEvent(place: EventText, reading: Reading, topicStamp: string): Published {
   // The first one missing is named, in the order in which the service looks for them.
   const subject = readRequired(place, "subject");
@@ -46,7 +50,7 @@ function readEvent(place: EventText, reading: Reading, topicStamp: string): Publ
       ? readRequired(place, "dataVersion")
       : (readOptional(place, "dataVersion") ?? ""));
   const topic = armIdOf(reading, domainTopic);
-  const stamp = domainTopic === null ? topicStamp : JSON.stringify(topic);
+  const ownStamp = domainTopic === null ? topicStamp : JSON.stringify(topic);
   const raw = rawMembers(place.text, place.span);
   return {
     event: {
@@ -58,7 +62,7 @@ function readEvent(place: EventText, reading: Reading, topicStamp: string): Publ
       // Without data, null is written, because official clients refuse to read an event without
       // that member.
       text:
-        `{"id":${asText(raw.id)},"topic":${stamp},"subject":${raw.subject},"data":${raw.data || "null"}` +
+        `{"id":${asText(raw.id)},"topic":${ownStamp},"subject":${raw.subject},"data":${raw.data || "null"}` +
         `,"eventType":${raw.eventType},"eventTime":${time === eventTime ? raw.eventTime : JSON.stringify(time)}` +
         `,"dataVersion":${dataVersion === "" ? '""' : asText(raw.dataVersion)},"metadataVersion":"1"}`,
       envelope: null,
@@ -76,8 +80,10 @@ function readEvent(place: EventText, reading: Reading, topicStamp: string): Publ
  */
 function readNumbered({ text, span, value }: EventText, name: string): string | undefined {
   if (typeof value[name] !== "number") return undefined;
-  const member = span.members.find((each) => each.name === name);
-  return member && text.slice(member.start, member.end);
+  for (const member of span.members) {
+    if (member.name === name) return text.slice(member.start, member.end);
+  }
+  return undefined;
 }
 
 /** The raw text of a member in quotes, which a number does not have. */

@@ -84,8 +84,8 @@ const noFields: Readonly<Record<string, string>> = Object.freeze({});
  * be wrong.
  */
 export function sharedTrace(traces: readonly (Trace | null)[]): Trace | null {
-  const [first = null, ...others] = traces;
-  return first !== null && others.every((other) => isSameTrace(first, other)) ? first : null;
+  const first = traces[0] ?? null;
+  return first !== null && traces.every((other) => isSameTrace(first, other)) ? first : null;
 }
 
 export function isSameTrace(one: Trace, other: Trace | null): boolean {
