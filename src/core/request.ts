@@ -15,6 +15,11 @@ export interface Request {
   readonly scheme: "http" | "https";
   /** Calls back when the client has disconnected, or has its answer. Where nobody waits: absent. */
   readonly onGone?: (listener: () => void) => void;
+  /**
+   * What a route has made of this head, and of what else; absent where the same head does not come
+   * again.
+   */
+  readonly memory?: { about: unknown; value: unknown };
 }
 
 /** A request whose body has not been read. */

@@ -94,6 +94,25 @@ test("a changed key counts from the first request after the change", () => {
   refusal(request({ "aeg-sas-key": topic.key1 }), "Unauthorized", changed);
 });
 
+test("a head that comes again and was good is good for its topic as it was, and no other", () => {
+  const memory = { about: null, value: null };
+  const asked = { ...request({ "aeg-sas-key": topic.key2 }), memory };
+  const changed = { ...topic, key2: "bmV3", revision: 2 };
+  assert.equal(admit(asked), "key2");
+  assert.equal(admit(asked), "key2");
+  refusal(asked, "Unauthorized", changed);
+  refusal(asked, "Unauthorized", changed);
+  refusal(asked, "Unauthorized", { ...topic, disableLocalAuth: true });
+  assert.equal(admit(asked), "key2");
+});
+
+test("a head that comes again with a wrong key is refused each time", () => {
+  const memory = { about: null, value: null };
+  const asked = { ...request({ "aeg-sas-key": "s3cret" }), memory };
+  refusal(asked, "Unauthorized");
+  refusal(asked, "Unauthorized");
+});
+
 test("a wrong key is refused in the service's words, which name the host and not the key", () => {
   const words = "The request authorization key is not authorized for ORDERS.EXAMPLE:5888.";
   for (const key of ["s3cret", topic.key1.toLowerCase(), `${topic.key1} `, topic.key1.slice(1)]) {

@@ -87,7 +87,11 @@ function checkKey(
   request: RequestHead,
   { value, isInQuery }: Credentials,
 ): Credential {
+  const { memory } = request;
+  // The same bytes of the same connection, and the same keys: it was compared before.
+  if (memory?.about === topic) return memory.value as Credential;
   const key = keyOf(topic, value);
+  if (memory !== undefined && key !== null) Object.assign(memory, { about: topic, value: key });
   if (key !== null) return key;
   // Keys are base64, and an unencoded plus sign is read as a blank.
   const other = isInQuery ? keyOf(topic, value.replaceAll(" ", "+")) : null;

@@ -97,7 +97,7 @@ export function readBody(
   });
 }
 
-function refuseForNow(): Refusal {
+export function refuseForNow(): Refusal {
   const words = "More is being received than the broker holds in memory; try again.";
   return new Refusal("TooManyRequests", words, { retryAfterMs });
 }

@@ -533,8 +533,8 @@ test("so many pipelined requests are answered in their order, then the connectio
       },
     },
   ]);
-  const request = (index: number) =>
-    `POST /r${index} HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nok`;
+  const chunked = "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+  const request = (index: number) => `POST /r${index} HTTP/1.1\r\nHost: h\r\n${chunked}`;
   const said = Array.from({ length: 500 }, (_, index) => request(index)).join("");
   const heard = await talk(port, said);
   const answers = heard.match(/r\d+:ok;/g) ?? [];

@@ -24,9 +24,11 @@ import {
   remoteOf,
   type Wire,
 } from "./connections.ts";
+import { NodeExchange } from "./exchange.ts";
 import type { GuessTable } from "./guess-table.ts";
 import { openRouter } from "./router.ts";
 import { type ServeContext, serve, type TurnedAway } from "./serve.ts";
+import { openShortWay } from "./short-way.ts";
 import { openTurns } from "./turns.ts";
 import { Untaken } from "./untaken.ts";
 import { answerBroken } from "./write-reply.ts";
@@ -111,13 +113,17 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
   const server = openServer(options, names);
   const takeTurns = openTurns();
   const answer = (incoming: IncomingMessage, response: ServerResponse) =>
-    takeTurns(response, () => void serve(context, incoming, response));
+    takeTurns(response, () => void serve(context, new NodeExchange(context, incoming, response)));
   server.on("request", answer);
   server.on("checkContinue", answer);
   server.on("clientError", (error, socket) => answerBroken(error, socket as Socket, ids.next()));
   server.maxConnections = options.connectionsMax;
   server.on("drop", () => log.fact("warn", "connection.dropped", {}));
   if (isSecure(server) && options.takesPlain) admitPlain(server, options.headersTimeoutMs);
+  // Before the wire, which follows connections wherever they go.
+  const shortWay = isSecure(server)
+    ? null
+    : openShortWay(server, context, { ...options, lookEveryMs });
   const wire = openWire(server);
   await open(server, options);
 
@@ -135,6 +141,7 @@ export async function listen(routes: readonly Route[], given: ListenOptions): Pr
     close() {
       context.isClosing = true;
       for (const response of context.streams) response.end();
+      shortWay?.close();
       closed ??= close(server, wire, options.drainMs);
       return closed;
     },

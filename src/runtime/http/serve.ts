@@ -1,18 +1,19 @@
 // One request: finds its route, lets it judge the head, reads the body and writes the reply. Every
 // error of a request is caught here and nowhere else.
 
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Ids, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { type Reply, type Route, verdictOf } from "../../core/request.ts";
-import { BodyHold, type BodyRoom, hasBody, nothing, readBody } from "./body.ts";
+import { BodyHold, type BodyRoom, nothing } from "./body.ts";
 import { compressed } from "./compress.ts";
 import { remoteOf } from "./connections.ts";
 import { replyToFault, replyToRefusal } from "./error-reply.ts";
+import type { Exchange } from "./exchange.ts";
 import type { GuessTable } from "./guess-table.ts";
 import type { Match, Router } from "./router.ts";
 import type { Untaken } from "./untaken.ts";
-import { expectsContinue, type OutgoingReply, write } from "./write-reply.ts";
+import type { OutgoingReply } from "./write-reply.ts";
 
 /** `path`: as requested, without its query. */
 export type TurnedAway = (path: string, refusal: Refusal) => void;
@@ -36,78 +37,75 @@ export interface ServeContext {
 }
 
 /** Never rejects. */
-export async function serve(
-  context: ServeContext,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+export async function serve(context: ServeContext, exchange: Exchange): Promise<void> {
   const requestId = context.ids.next();
-  const match = context.find(incoming.method ?? "", incoming.url ?? "");
+  const { match } = exchange;
   if (match.kind !== "route") {
-    refuseUnmatched(context, match, { requestId, incoming, response });
+    refuseUnmatched(context, match, { requestId, exchange });
     return;
   }
-  const { route, params, query } = match;
+  const { route } = match;
+  const { headers: more } = route;
   let hold: BodyHold | null = null;
-  const answer = (reply: Reply) => {
-    const outgoing = { reply, requestId, more: route.headers };
-    const isGuess = reply.status === 401 || reply.isGuess === true;
-    if (isGuess && context.guesses !== undefined) {
-      writeLate(context, response, outgoing).catch(() => incoming.socket.destroy());
-    } else write(context, response, outgoing);
-  };
   try {
-    const { socket, headers, method = "" } = incoming;
-    const remote = remoteOf(socket);
-    const scheme = "encrypted" in socket ? "https" : "http";
-    const onGone = (listener: () => void) => void response.once("close", listener);
-    const head = { method, params, query, headers, remote, scheme, onGone } as const;
+    const head = exchange.head(match);
     const judged = verdictOf(route, head);
     const verdict = judged instanceof Promise ? await judged : judged;
-    if (typeof verdict !== "function") return answer(verdict);
-    if (hasBody(incoming)) hold = new BodyHold(context.bodyRoom, route.judge === undefined);
-    const body = hold === null ? nothing : await receive(context, { incoming, response, hold });
+    if (typeof verdict !== "function") {
+      return answer(context, exchange, { reply: verdict, requestId, more });
+    }
+    if (exchange.hasBody) hold = new BodyHold(context.bodyRoom, route.judge === undefined);
+    const received = hold === null ? nothing : receive(context, exchange, hold);
+    const body = received instanceof Promise ? await received : received;
     // The client has disconnected.
     if (body === null) return;
     const taken = verdict(body);
-    const reply = taken instanceof Promise ? await taken : taken;
-    const smaller = compressed(reply, headers["accept-encoding"]);
-    answer(smaller === null ? reply : await smaller);
+    const whole = taken instanceof Promise ? await taken : taken;
+    const smaller = compressed(whole, head.headers["accept-encoding"]);
+    const reply = smaller === null ? whole : await smaller;
+    answer(context, exchange, { reply, requestId, more });
   } catch (error) {
-    answer(replyToError(context, error, { requestId, route }));
+    const reply = replyToError(context, error, { requestId, route });
+    answer(context, exchange, { reply, requestId, more });
   } finally {
     hold?.release();
   }
 }
 
+function answer({ guesses }: ServeContext, exchange: Exchange, outgoing: OutgoingReply): void {
+  const { reply } = outgoing;
+  const isGuess = reply.status === 401 || reply.isGuess === true;
+  if (isGuess && guesses !== undefined) {
+    writeLate(guesses, exchange, outgoing).catch(() => exchange.socket.destroy());
+  } else exchange.write(outgoing);
+}
+
 /** The answer to a wrong credential. */
 async function writeLate(
-  context: ServeContext,
-  response: ServerResponse,
+  guesses: GuessTable,
+  exchange: Exchange,
   outgoing: OutgoingReply,
 ): Promise<void> {
-  const { socket } = response.req;
-  if ((await context.guesses?.hold(remoteOf(socket))) === false) socket.destroy();
-  else write(context, response, outgoing);
+  const { socket } = exchange;
+  if (await guesses.hold(remoteOf(socket))) exchange.write(outgoing);
+  else socket.destroy();
 }
 
 function receive(
-  { bodyBytesMax: bytesMax, onTurnedAway }: ServeContext,
-  {
-    incoming,
-    response,
-    hold,
-  }: {
-    readonly incoming: IncomingMessage;
-    readonly response: ServerResponse;
-    readonly hold: BodyHold;
-  },
-) {
-  if (expectsContinue(incoming)) response.writeContinue();
-  return readBody(incoming, { bytesMax, hold }).catch((error) => {
-    if (error instanceof Refusal) onTurnedAway?.(pathOf(incoming), error);
+  { bodyBytesMax, onTurnedAway }: ServeContext,
+  exchange: Exchange,
+  hold: BodyHold,
+): Promise<Buffer | null> | Buffer {
+  const fail = (error: unknown): never => {
+    if (error instanceof Refusal) onTurnedAway?.(pathOf(exchange), error);
     throw error;
-  });
+  };
+  try {
+    const body = exchange.readBody(bodyBytesMax, hold);
+    return body instanceof Promise ? body.catch(fail) : body;
+  } catch (error) {
+    return fail(error);
+  }
 }
 
 function replyToError(
@@ -126,23 +124,18 @@ function replyToError(
 function refuseUnmatched(
   context: ServeContext,
   match: Exclude<Match, { kind: "route" }>,
-  exchange: {
-    readonly requestId: string;
-    readonly incoming: IncomingMessage;
-    readonly response: ServerResponse;
-  },
+  { requestId, exchange }: { readonly requestId: string; readonly exchange: Exchange },
 ): void {
-  const { requestId, incoming, response } = exchange;
-  const { method = "" } = incoming;
+  const { method } = exchange;
   const refusal = refusalOf(match, method);
-  if (refusal !== null) context.onTurnedAway?.(pathOf(incoming), refusal);
+  if (refusal !== null) context.onTurnedAway?.(pathOf(exchange), refusal);
   const reply = refusal === null ? replyToFault("malformed") : replyToRefusal(refusal);
   context.log.fact("debug", "request.refused", { requestId, method, status: reply.status });
   const more =
     match.kind === "otherMethods"
       ? { ...match.routes[0]?.headers, allow: allowedBy(match.routes) }
       : undefined;
-  write(context, response, { reply, requestId, more });
+  exchange.write({ reply, requestId, more });
 }
 
 /** Null for a path that cannot be decoded. */
@@ -167,6 +160,6 @@ function allowedBy(routes: readonly Route[]): string {
   return methods.toSorted().join(", ");
 }
 
-function pathOf({ url = "" }: IncomingMessage): string {
+function pathOf({ url }: Exchange): string {
   return url.split("?", 1)[0] ?? "";
 }

@@ -2,8 +2,18 @@
 // as long as there is room for all; then those that have waited longest are closed.
 
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Log } from "../../core/ports.ts";
 import { remoteOf } from "./connections.ts";
+
+/** One of Node's responses, or the socket to which an answer was written as it is. */
+type Answer = ServerResponse | Socket;
+
+interface Wait {
+  readonly bytes: number;
+  readonly cut: () => void;
+  readonly onClose: () => void;
+}
 
 export class Untaken {
   readonly #options: {
@@ -11,8 +21,8 @@ export class Untaken {
     readonly bytesMax: number;
     readonly log: Log;
   };
-  /** In the order in which they came, with their bytes. */
-  readonly #waiting = new Map<ServerResponse, number>();
+  /** In the order in which they came. */
+  readonly #waiting = new Map<Answer, Wait>();
   #bytes = 0;
 
   constructor(options: {
@@ -26,28 +36,39 @@ export class Untaken {
   }
 
   /** Called when the whole answer has been written, or as much as is in memory at once. */
-  add(response: ServerResponse): void {
+  add(answer: Answer): void {
     const { timeoutMs, bytesMax } = this.#options;
-    const bytes = response.writableLength;
-    this.#waiting.set(response, bytes);
+    const bytes = answer.writableLength;
+    const cut = () => this.#cut(answer);
+    const onClose = () => this.#forget(answer);
+    this.#waiting.set(answer, { bytes, cut, onClose });
     this.#bytes += bytes;
-    response.once("close", () => this.#forget(response));
-    response.setTimeout(timeoutMs, () => this.#cut(response));
+    answer.setTimeout(timeoutMs, cut);
+    answer.once("close", onClose);
     for (const [oldest] of this.#waiting) {
-      if (this.#bytes <= bytesMax || oldest === response) return;
+      if (this.#bytes <= bytesMax || oldest === answer) return;
       this.#cut(oldest);
     }
   }
 
-  #cut(response: ServerResponse): void {
-    const { socket } = response.req;
+  /** A socket stays when its answer has been taken. */
+  taken(socket: Socket): void {
+    const wait = this.#waiting.get(socket);
+    if (wait === undefined) return;
+    socket.setTimeout(0, wait.cut);
+    socket.off("close", wait.onClose);
+    this.#forget(socket);
+  }
+
+  #cut(answer: Answer): void {
+    const socket = "req" in answer ? answer.req.socket : answer;
     this.#options.log.fact("info", "connection.unread", { remote: remoteOf(socket) });
-    this.#forget(response);
+    this.#forget(answer);
     socket.destroy();
   }
 
-  #forget(response: ServerResponse): void {
-    this.#bytes -= this.#waiting.get(response) ?? 0;
-    this.#waiting.delete(response);
+  #forget(answer: Answer): void {
+    this.#bytes -= this.#waiting.get(answer)?.bytes ?? 0;
+    this.#waiting.delete(answer);
   }
 }

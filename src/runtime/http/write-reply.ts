@@ -11,7 +11,7 @@ import type { Reply } from "../../core/request.ts";
 import { type Fault, replyToFault } from "./error-reply.ts";
 import type { Untaken } from "./untaken.ts";
 
-interface WriteContext {
+export interface WriteContext {
   readonly isClosing: boolean;
   /** Answers that go on until they are ended: streams. */
   readonly streams: Set<ServerResponse>;
