@@ -28,6 +28,7 @@ import { baseUrlOf } from "./core/request.ts";
 import { shownTarget } from "./core/text/connection-string.ts";
 import { isLoopback } from "./core/text/setting-kinds.ts";
 import { moduleRoutes } from "./edge/routes.ts";
+import { postOf } from "./egress/http/message.ts";
 import type { RealEnvironment } from "./environment.ts";
 import {
   batchDefaultsOf,
@@ -181,6 +182,7 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
     storeFailure: () => environment.storeFailure?.() ?? null,
     stoppedDispatchers: rooms.stoppedDispatchers,
     ask: environment.ask,
+    postOf,
     publishOwn: rooms.publishOwn,
     ownUrl: () => environment.ownUrl.http,
     settings: settingsOf(config),

@@ -23,7 +23,7 @@ import {
   startAt,
 } from "./fixtures/dead-letter-broker.ts";
 import { startProgram } from "./fixtures/program.ts";
-import { openReceiver, type Receiver } from "./fixtures/receiver.ts";
+import { openReceiver, type Received, type Receiver } from "./fixtures/receiver.ts";
 
 const storageAccounts = (folder: string) => ({ letters: { folder: join(folder, "dead") } });
 
@@ -128,6 +128,50 @@ test("a failing endpoint's story shows every attempt with its decision, and how 
   assert.match(delivery.deadLetter?.blob ?? "", /^BILLING\/2030\/1\/1\/0\/[0-9a-f-]+\.json$/);
   assert.equal(story.body, waiting.body, "it is kept with its story");
   assert.equal(story.cut, null);
+});
+
+test("of a success the request is recorded once a minute, and otherwise made again as it was", async (t) => {
+  const deliveryAttributeMappings = [
+    { name: "X-Tenant", type: "Static", properties: { value: "blue" } },
+    { name: "X-Key-Of", type: "Static", properties: { value: "hush", isSecret: true } },
+    { name: "X-Amount", type: "Dynamic", properties: { sourceField: "data.amount" } },
+  ];
+  const scene = await openShop(t, ({ url }) => ({
+    billing: {
+      destination: {
+        endpointType: "WebHook",
+        properties: { endpointUrl: `${url}/hook?code=secret`, deliveryAttributeMappings },
+      },
+    },
+  }));
+  scene.receiver.body = "thanks";
+  for (const id of ["one", "two"]) {
+    await scene.publish("orders", [order(id)]);
+    await scene.advance("PT1S");
+  }
+  const wires = [];
+  for (const id of ["one", "two"]) {
+    const [attempt] = only(await tell(scene, id)).attempts;
+    assert.equal(attempt?.excerpt, "thanks");
+    wires.push(attempt.wire);
+  }
+  const [recorded, again] = wires;
+  assert.ok(recorded && again);
+  assert.equal(recorded.rebuilt, null);
+  assert.ok(recorded.answer.some(({ name }) => name === "date"));
+  assert.match(again.rebuilt ?? "", /made again .* as it is now\. Without: trace context\.$/);
+  assert.deepEqual(again.answer, []);
+  const [, { headers: came, body }] = scene.receiver.received as [unknown, Received];
+  assert.equal(again.body, body, "as it came to the endpoint");
+  const shown = Object.fromEntries(
+    again.headers.map(({ name, value }) => [name.toLowerCase(), value]),
+  );
+  const { host: _, "content-length": __, connection: ___, traceparent: ____, ...sent } = came;
+  assert.deepEqual(shown, { ...sent, "x-key-of": "(hidden)" });
+  assert.deepEqual(
+    recorded.headers.map(({ name }) => name).filter((name) => name !== "traceparent"),
+    again.headers.map(({ name }) => name),
+  );
 });
 
 test("the story of an event that matched nothing names the clause of each subscription", async (t) => {

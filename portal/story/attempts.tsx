@@ -35,6 +35,11 @@ const useStyles = makeStyles({
   good: { color: tokens.colorPaletteGreenForeground1, fontWeight: tokens.fontWeightSemibold },
   bad: { color: tokens.colorPaletteRedForeground1, fontWeight: tokens.fontWeightSemibold },
   quiet: { color: tokens.colorNeutralForeground2 },
+  note: {
+    color: tokens.colorNeutralForeground2,
+    fontSize: tokens.fontSizeBase200,
+    margin: `${tokens.spacingVerticalXS} 0 0`,
+  },
   exchange: {
     display: "grid",
     gridTemplateColumns: "repeat(2, minmax(0, 1fr))",
@@ -145,7 +150,7 @@ function Attempt({
   );
 }
 
-/** What was sent and what came back; of an attempt that went well only the answer is kept. */
+/** What was sent and what came back: recorded, or said to be made again. */
 function Exchange({
   attempt,
   endpoint,
@@ -156,13 +161,15 @@ function Exchange({
   const styles = useStyles();
   const { wire, status, excerpt } = attempt;
   const request = wire === null ? null : { ...wire, url: endpoint, bytes: wire.size };
+  const rebuilt = wire?.rebuilt ?? null;
   const isCut = wire !== null && wire.size > wire.body.length;
   return (
     <div className={styles.exchange}>
       <div>
         <div className={styles.side}>
           <span>
-            Request{wire !== null && `, ${sayBytes(wire.size)}`}
+            {rebuilt === null ? "Request" : "Request, made again"}
+            {wire !== null && `, ${sayBytes(wire.size)}`}
             {isCut && ", of which this is the beginning"}
           </span>
           {request !== null && !isCut && (
@@ -174,15 +181,18 @@ function Exchange({
         {request === null ? (
           <span className={styles.quiet}>
             {isGood(attempt)
-              ? "It is not kept of an attempt that succeeded; the event itself is below."
-              : "It is not kept."}
+              ? "It was not recorded, and cannot be made again without the event or its subscription."
+              : "It was not recorded."}
           </span>
         ) : (
           <Code text={requestText(request)} what="the request" wraps />
         )}
+        {rebuilt !== null && <p className={styles.note}>{rebuilt}</p>}
       </div>
       <div>
-        <div className={styles.side}>Answer</div>
+        <div className={styles.side}>
+          Answer{status !== null && rebuilt !== null && ", of which the headers were not recorded"}
+        </div>
         {status === null ? (
           <span className={styles.quiet}>There was no answer.</span>
         ) : (

@@ -15,6 +15,7 @@ import type { EndpointView, EventSummary, Page, Story } from "../../core/api/vie
 import { Refusal } from "../../core/refusal.ts";
 import type { Request } from "../../core/request.ts";
 import { endpointOf, type SubscriptionDraft } from "../../core/subscription.ts";
+import { postOf } from "../../egress/http/message.ts";
 import { MemoryStore } from "../../store/memory.ts";
 import { MemoryChronicle } from "../../store/story/memory.ts";
 import { eventHandlers } from "./events.ts";
@@ -48,7 +49,7 @@ async function openRoutes(
   };
   const handlers = eventHandlers({
     ...{ chronicle, retention, ledger, catalog: () => catalog, clock },
-    ...{ profile: "azure", defaults: {}, endpoints: async () => [endpoint] },
+    ...{ profile: "azure", defaults: {}, endpoints: async () => [endpoint], postOf },
   });
   const [list, one] = apiRoutes(handlers);
   const ask = async (route: typeof list, request: Partial<Request>) => {

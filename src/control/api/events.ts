@@ -26,9 +26,10 @@ import { isSameName } from "../../core/text/compare.ts";
 import { isoInstant, parseInstant } from "../../core/text/time.ts";
 import { shownAs } from "../../core/text/wording.ts";
 import { healthIn } from "./endpoints.ts";
+import { type RebuildDeps, rebuildRequests } from "./rebuild.ts";
 import type { Handlers } from "./serve.ts";
 
-export interface EventsDeps {
+export interface EventsDeps extends Pick<RebuildDeps, "postOf"> {
   readonly chronicle: Pick<Chronicle, "search" | "find">;
   /** How long and how much is kept. */
   readonly retention: Retention;
@@ -111,7 +112,8 @@ async function tell(deps: EventsDeps, id: string): Promise<Story> {
   const seen = await look(deps, id);
   if (seen !== null) {
     const again = hasVanished(seen, seen.live) ? await look(deps, seen.event) : seen;
-    return storyOf(again ?? seen, (again ?? seen).live);
+    const found = again ?? seen;
+    return rebuildRequests(deps, found, storyOf(found, found.live));
   }
   const words = `There is no event ${shownAs(id)}, or nothing is kept of it any more.`;
   const kept = sayRetention(deps.retention, deps.clock.now());

@@ -11,10 +11,9 @@ import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Directory } from "../../core/routing/route.ts";
 import { isConversionAllowed } from "../../core/schema/convert.ts";
 import { type Chronicle, type Entry, isOpen } from "../../core/story/chronicle.ts";
-import { recallFields } from "../../core/story/recall.ts";
+import { recallEvent, recallFields } from "../../core/story/recall.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { shownAs } from "../../core/text/wording.ts";
-import { readTrace } from "../../core/tracing/trace.ts";
 import { namedSubscription, namedTopic } from "./names.ts";
 import type { Handlers } from "./serve.ts";
 
@@ -76,17 +75,13 @@ async function eventOf({ ledger }: ResendDeps, entry: Entry): Promise<Event> {
   const seen = asked.length === 0 ? [] : await ledger.look(asked.slice(0, 1_000));
   const waiting = seen.find((each) => each?.event.systemId === entry.event);
   if (waiting) return waiting.event;
-  if (entry.text === null) {
-    throw new Refusal(
-      "Conflict",
-      `Of the event ${shownAs(entry.id)} only its story is kept, not the event itself: it cannot ` +
-        "be sent again. With `--story-texts all` later ones can.",
-    );
-  }
-  const { event: systemId, topic, acceptedAt: publishedAt, schema, dataVersion } = entry;
-  const { text, envelope, traceparent } = entry;
-  const trace = readTrace(traceparent, null);
-  return { systemId, topic, publishedAt, schema, dataVersion, text, envelope, trace, hops: 0 };
+  const kept = recallEvent(entry);
+  if (kept !== null) return kept;
+  throw new Refusal(
+    "Conflict",
+    `Of the event ${shownAs(entry.id)} only its story is kept, not the event itself: it cannot ` +
+      "be sent again. With `--story-texts all` later ones can.",
+  );
 }
 
 /** Refusals: NotFound, Conflict. */

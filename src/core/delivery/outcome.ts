@@ -46,7 +46,7 @@ export type Outcome =
       readonly name?: string;
       /** For dead letters that were written: where they are. */
       readonly written?: Written;
-      /** Of an answer that is no success. */
+      /** Of every answer that is no success, and of a success now and then. */
       readonly exchanged?: Exchanged;
     }
   | {

@@ -154,7 +154,10 @@ export interface KeptAttempt {
   readonly health: string;
   readonly counts: boolean;
   readonly place: DeadLetterLocation | null;
-  /** Of attempts that failed; null: nothing was sent over HTTP, or it is not known. */
+  /**
+   * Of attempts that failed, and of one that succeeded for each URL and minute; null: it was not
+   * kept, or nothing was sent over HTTP.
+   */
   readonly wire: KeptWire | null;
 }
 

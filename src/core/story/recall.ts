@@ -2,6 +2,8 @@
 // text ourselves, so nothing is checked here.
 
 import type { Event, EventFields } from "../event.ts";
+import { readTrace } from "../tracing/trace.ts";
+import type { Entry } from "./chronicle.ts";
 
 export type Recalled = Pick<Event, "schema" | "dataVersion" | "text" | "envelope">;
 
@@ -19,6 +21,15 @@ export function recallFields({ schema, dataVersion, text, envelope }: Recalled):
     schema,
     parsed,
   };
+}
+
+/** The event itself, as it was kept with its story; null: it was not. */
+export function recallEvent(entry: Entry): Event | null {
+  const { event: systemId, topic, acceptedAt: publishedAt, schema, dataVersion } = entry;
+  const { text, envelope, traceparent } = entry;
+  if (text === null) return null;
+  const trace = readTrace(traceparent, null);
+  return { systemId, topic, publishedAt, schema, dataVersion, text, envelope, trace, hops: 0 };
 }
 
 /** The domain topic in the resource id of events of the Event Grid schema, or null. */

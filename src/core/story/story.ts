@@ -152,8 +152,13 @@ function describeAttempt(kept: KeptAttempt): AttemptView {
     at: isoInstant(at),
     words: counts ? said : `superseded by another send, so without effect: ${said}`,
     nextDueAt: counts ? isoOrNull(nextDueAt) : null,
-    wire: wire && { ...wire, headers: listOf(wire.headers), answer: listOf(wire.answer) },
+    wire: wire && showWire(wire, null),
   };
+}
+
+/** `rebuilt`: how it was made again; null: it was recorded. */
+export function showWire(wire: KeptWire, rebuilt: string | null): AttemptView["wire"] {
+  return { ...wire, headers: listOf(wire.headers), answer: listOf(wire.answer), rebuilt };
 }
 
 function listOf(headers: KeptWire["headers"]) {

@@ -1,4 +1,4 @@
-// What is kept of a request and its answer, for whoever looks into a failed attempt: the beginning
+// What is kept of a request and its answer, for whoever looks into an attempt: the beginning
 // of the body, and headers without their secrets.
 
 import type { Exchanged } from "../delivery/outcome.ts";

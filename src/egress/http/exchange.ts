@@ -4,7 +4,7 @@
 // absent: retries, except for that at `#isStale`.
 
 import type { Exchanged, Outcome, Silence } from "../../core/delivery/outcome.ts";
-import type { Activity, Clock, Sink } from "../../core/ports.ts";
+import type { Activity, Clock, Instant, Sink } from "../../core/ports.ts";
 import type { AnswerHead } from "./answer-reader.ts";
 import type { Connection, Listener } from "./connection.ts";
 import type { Connections, Taken } from "./connections.ts";
@@ -42,7 +42,14 @@ export interface Floor {
   /** Of all URLs. */
   lateCount: number;
   readonly exchanges: Set<Exchange>;
+  /** When an exchange with each URL that went well was last shown whole. */
+  readonly shownAt: Map<string, Instant>;
 }
+
+/** Of exchanges that go well, one in this time is shown whole for each URL. */
+const showEveryMs = 60_000;
+/** Beyond so many URLs it begins again. */
+const shownMax = 10_000;
 
 /**
  * The states of an exchange:
@@ -130,8 +137,18 @@ export class Exchange implements Listener {
 
   onHead({ status, retryAfter, text }: AnswerHead): void {
     this.#status = status;
-    if (status > 299) this.#head = text;
+    if (status > 299 || this.#isShown()) this.#head = text;
     this.#retryAfter = retryAfter;
+  }
+
+  #isShown(): boolean {
+    const { clock, shownAt } = this.#floor;
+    const { url } = this.#target;
+    const now = clock.now();
+    if (now < (shownAt.get(url) ?? Number.NEGATIVE_INFINITY) + showEveryMs) return false;
+    if (shownAt.size >= shownMax) shownAt.clear();
+    shownAt.set(url, now);
+    return true;
   }
 
   onData(chunk: Buffer): void {
@@ -249,7 +266,7 @@ export class Exchange implements Listener {
       status: this.#status,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       ...(excerpt === "" ? {} : { excerpt }),
-      ...(this.#status > 299 && { exchanged: this.#exchanged }),
+      ...(this.#head !== null && { exchanged: this.#exchanged }),
     };
   }
 }

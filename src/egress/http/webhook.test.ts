@@ -67,7 +67,7 @@ test("a request has these bytes and no others (D-4)", async (t) => {
   });
   const parcel = parcelOf(['{"id":"a","data":"ü"}'], { name: "To-Warehouse" });
   const outcome = await openSender(t).send(`${url}?code=a%2Fb`, { parcel });
-  assert.deepEqual(outcome, { kind: "answered", status: 200 });
+  assert.deepEqual(bare(outcome), { kind: "answered", status: 200 });
   assert.deepEqual(bytes.split("\r\n"), [
     "POST /hook?code=a%2Fb HTTP/1.1",
     `host: 127.0.0.1:${port}`,
@@ -173,7 +173,7 @@ test("an answer before the answer, such as 103, is passed over", async (t) => {
   const { url } = await serve(t, (response) => {
     response.writeEarlyHints({ link: "</a.css>; rel=preload" }, () => response.end("done"));
   });
-  assert.deepEqual(await openSender(t).send(url), {
+  assert.deepEqual(bare(await openSender(t).send(url)), {
     kind: "answered",
     status: 200,
     excerpt: "done",
@@ -197,7 +197,7 @@ test("a 100 Continue that nobody asked for is passed over, on a connection used 
   });
   const { send } = openSender(t);
   for (let count = 0; count < 3; count += 1) {
-    assert.deepEqual(await send(url), { kind: "answered", status: 200, excerpt: "ok" });
+    assert.deepEqual(bare(await send(url)), { kind: "answered", status: 200, excerpt: "ok" });
   }
   assert.equal(sockets.length, 1);
 });
@@ -236,7 +236,7 @@ test("a status counts even if the rest of the answer breaks off", async (t) => {
     response.write("half", () => socket.destroy());
   });
   const outcome = await openSender(t).send(url);
-  assert.deepEqual(outcome, { kind: "answered", status: 200, excerpt: "half" });
+  assert.deepEqual(bare(outcome), { kind: "answered", status: 200, excerpt: "half" });
 });
 
 test("an answer whose body never ends is its status when the wait is over", async (t) => {
@@ -340,6 +340,20 @@ test("of what is no success, request and answer come along for people", async (t
   assert.equal(outcome.exchanged?.request.headers["aeg-event-type"], "Notification");
   assert.match(outcome.exchanged?.request.body ?? "", /"id"/);
   assert.match(outcome.exchanged?.head ?? "", /^HTTP\/1\.1 503 .*\r\nx-why: busy/);
+});
+
+test("of successes one a minute comes along for each URL, and the others do not", async (t) => {
+  const { url } = await serve(t, (response) => {
+    response.writeHead(200, { "x-by": "blue" }).end("thanks");
+  });
+  const { clock, send } = openSender(t);
+  const first = await send(url);
+  assert.match(first.exchanged?.head ?? "", /x-by: blue/);
+  assert.match(first.exchanged?.request.body ?? "", /"id"/);
+  assert.equal((await send(url)).exchanged, undefined);
+  assert.notEqual((await send(`${url}/other`)).exchanged, undefined);
+  clock.advance(60_000);
+  assert.notEqual((await send(url)).exchanged, undefined);
 });
 
 /** Without what was on the wire. */

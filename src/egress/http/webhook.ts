@@ -60,6 +60,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
     late: new Map(),
     lateCount: 0,
     exchanges: new Set(),
+    shownAt: new Map(),
   };
   const targets = new WeakMap<Address, Target | null>();
   const find = (destination: Address) => {

@@ -69,10 +69,14 @@ export const AttemptView = named(
           headers: list(HeaderView),
           body: about(text, "The first thousand characters."),
           size: about(whole, "Of the whole body."),
-          answer: about(list(HeaderView), "The headers of the answer; none: there was no answer."),
+          answer: about(list(HeaderView), "The headers of the answer, where they were recorded."),
+          rebuilt: about(
+            orNull(text),
+            "Null: recorded as it was sent. Otherwise the request was made again for this answer; how, as sentences.",
+          ),
         }),
       ),
-      "Of an attempt that failed: what was sent and what came back; secrets are hidden.",
+      "What was sent and what came back; secrets are hidden. Null: there is no record, and it cannot be made again.",
     ),
   }),
 );
