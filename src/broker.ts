@@ -135,7 +135,7 @@ async function openDoors(
     (open) => open.close(),
   );
   const { http, https } = listeners;
-  environment.ownUrl.http = http;
+  environment.ownUrl.origin = http ?? https;
   // How the command line finds a broker on its machine.
   stack.defer(writeKept(join(config.dataFolder, "address"), http ?? https ?? ""));
   await listeners.offer(portsIn(rooms.catalog()));
@@ -166,6 +166,7 @@ async function welcome(
   }
   for (const key of config.idleKeys) log.fact("warn", "setting.idle", { ...key });
   logUnusedSettings(rooms.catalog(), config.profile, log);
+  await control.followInboxes();
   await rooms.resume({ baseUrl });
   const { dataFolder: data, profile, clock, auth } = config;
   const store = shownTarget(config.store);

@@ -71,8 +71,8 @@ export interface RealEnvironment extends Environment {
   readonly chronicle: Chronicle;
   readonly figures: FigureKeeper;
   readonly isModuleKey: (key: string) => boolean;
-  /** Where we reach our own HTTP listener once it is open; null: there is none. */
-  readonly ownUrl: { http: string | null };
+  /** Where we reach our own listener once it is open, over HTTP if it speaks that. */
+  readonly ownUrl: { origin: string | null };
   /** What may be missing from stories; see stores.ts. */
   readonly missing: OpenChronicle["missing"];
   /** Null: time passes by itself. */
@@ -148,7 +148,7 @@ export async function openEnvironment(
   });
   stack.defer(() => figures.close());
   const azure = withLocalAccount(parseAzure(config), config);
-  const ownUrl = { http: null };
+  const ownUrl = { origin: null };
   const ways = openSinks(config, { clock, activity, ids, azure, ownUrl }, hands);
   const tokens = openTokens({
     adminKey: await adminKeyOf(config, store),
@@ -248,13 +248,21 @@ function openSinks(
   trustAlso(ca);
   const trust = trustOf(config);
   const { ownUrl } = environment;
-  const inboxes = { origin: () => ownUrl.http, path: `${inboxPath}/` };
+  const inboxes = { origin: () => ownUrl.origin, path: `${inboxPath}/` };
   const policy = egressPolicyOf(config, inboxes);
   const sendsMax = config.endpointSendsMax;
   const allSendsMax = sendsMaxOf(config);
   const webhook = stack.adopt(
     openWebhook({
-      ...{ ...environment, nextTurn: openNextTurn(), lateMax: sendsMax, ca, trust, policy },
+      ...{
+        ...environment,
+        nextTurn: openNextTurn(),
+        lateMax: sendsMax,
+        ca,
+        trust,
+        policy,
+        inboxes,
+      },
       ...{ allLateMax: Math.ceil(allSendsMax / 2), idleMax: allSendsMax },
     }),
     (open) => open.close(),
@@ -262,7 +270,7 @@ function openSinks(
   const sink = stack.adopt(openDestinations({ ...environment, webhook, azure, policy }), (open) =>
     open.close(ending.signal),
   );
-  const { ask } = stack.adopt(openAsk({ ...environment, ca, trust, policy }), (open) =>
+  const { ask } = stack.adopt(openAsk({ ...environment, ca, trust, policy, inboxes }), (open) =>
     open.close(),
   );
   // Also without an account: dead letters for a removed one are kept for a while.

@@ -57,6 +57,8 @@ export interface OpenRoutes {
   readonly routes: readonly Route[];
   /** A link that signs a browser in to the portal, once. */
   link(baseUrl: string): Promise<string>;
+  /** Subscriptions to test inboxes get their present address; once the broker listens. */
+  followInboxes(): Promise<void>;
 }
 
 interface Site {
@@ -126,7 +128,7 @@ export function openRoutes(site: Site, stop: AbortSignal): OpenRoutes {
     ),
     ...requireAdmin(armRoutes(arm, { quiet, stop }), lock),
   ];
-  return { routes, link: (baseUrl) => linkOf(door, baseUrl) };
+  return { routes, link: (baseUrl) => linkOf(door, baseUrl), followInboxes: api.followInboxes };
 }
 
 function endpointsOf({ environment, rooms }: Site) {
@@ -184,7 +186,7 @@ function openOwnApi(site: Site, door: SessionDeps): Api {
     ask: environment.ask,
     postOf,
     publishOwn: rooms.publishOwn,
-    ownUrl: () => environment.ownUrl.http,
+    ownUrl: () => environment.ownUrl.origin,
     settings: settingsOf(config),
     simulate: (order) =>
       simulate(order, {

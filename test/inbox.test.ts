@@ -1,9 +1,16 @@
 // Test inboxes from outside: the real program sends to itself, with real handshakes and retries.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { InboxRequestView, InboxView, Story } from "../src/core/api/views.ts";
-import { openVirtualBroker, type VirtualBroker } from "./fixtures/virtual-broker.ts";
+import { startProgram } from "./fixtures/program.ts";
+import { type Json, openVirtualBroker, type VirtualBroker } from "./fixtures/virtual-broker.ts";
 
 const withHandshake = ["--handshake", "on"];
 
@@ -89,6 +96,50 @@ test("an inbox survives a restart, is for those with the key alone, and can be r
   assert.equal(await post(inbox.url), 404);
   await broker.api("POST", "/inboxes", { name: "a b" }, 400);
 });
+
+test("a subscription follows its inbox to another port, with what waits", async (t) => {
+  const broker = await openVirtualBroker(t, {}, withHandshake);
+  const { url } = (await broker.api("POST", "/inboxes", { name: "test" })) as unknown as InboxView;
+  await subscribe(broker, url);
+  await broker.api("POST", "/inboxes/test/answer", { mode: "fail" });
+  await broker.publish("a");
+  await broker.api("POST", "/inboxes/test/answer", { mode: "accept" });
+  const before = broker.program.url;
+  await broker.restart();
+  assert.notEqual(broker.program.url, before);
+  const { inbox } = await seen(broker);
+  assert.ok(inbox.url.startsWith(broker.program.url));
+  assert.deepEqual(inbox.subscriptions.length, 1);
+  await broker.publish("b");
+  await broker.advance("PT1M");
+  const came = (await seen(broker)).requests.map(({ eventIds }) => eventIds[0]);
+  assert.deepEqual(came.toSorted(), ["a", "b"], "and no handshake: it is the same inbox");
+});
+
+test("inboxes work where the broker speaks HTTPS alone", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-inbox-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const program = await startProgram([
+    ...["--http", "off", "--https", "127.0.0.1:0", "--data", folder],
+    ...["--admin-key", "inbox-admin", "--log-level", "debug"],
+  ]);
+  t.after(() => program.end("SIGKILL"));
+  const { https } = program.facts.find(({ fact }) => fact === "broker.started") as {
+    https: string;
+  };
+  const made = await postOver(`${https}/api/v1/show-me`, join(folder, "ca.pem"));
+  assert.equal(made.statusCode, 200);
+  const isDelivered = ({ fact, status }: Json) => fact === "delivery.attempted" && status === 200;
+  await program.until(() => program.facts.some(isDelivered));
+});
+
+async function postOver(url: string, caFile: string): Promise<IncomingMessage> {
+  const headers = { authorization: "Bearer inbox-admin" };
+  const asked = request(url, { method: "POST", headers, ca: readFileSync(caFile) }).end();
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  answer.resume();
+  return answer;
+}
 
 test("the egress policy lets inboxes through, and nothing else of the broker", async (t) => {
   const broker = await openVirtualBroker(t, {}, [...withHandshake, "--egress-block", "loopback"]);

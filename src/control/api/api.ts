@@ -15,6 +15,7 @@ import type { Calls } from "../cluster/calls.ts";
 import { openLiveRelay } from "../cluster/live-relay.ts";
 import { Redrives, type RedrivesDeps } from "../deadletters/redrives.ts";
 import { deadLetterHandlers } from "../deadletters/routes.ts";
+import { followInboxes } from "../inbox/follow-inboxes.ts";
 import { type InboxHandlerDeps, inboxHandlers, requestView } from "../inbox/inbox-api.ts";
 import { type InboxDeps, Inboxes } from "../inbox/inboxes.ts";
 import { type BackupDeps, backupHandlers } from "./backups.ts";
@@ -82,6 +83,8 @@ export interface Api {
   /** Of the inboxes: open to those who know the key. */
   readonly openRoutes: readonly Route[];
   readonly live: Live;
+  /** Once the broker listens. */
+  followInboxes(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -145,6 +148,7 @@ export function openApi(deps: ApiDeps): Api {
     routes: apiRoutes(handlers),
     openRoutes: inboxes.routes,
     live,
+    followInboxes: () => followInboxes(deps, inboxes),
     async close() {
       stop();
       unrelay();

@@ -7,7 +7,7 @@
 
 import type { Ask, EndpointAnswer } from "../../core/handshake/question.ts";
 import type { Activity, Clock } from "../../core/ports.ts";
-import { type EgressPolicy, whyNotThere } from "../policy.ts";
+import { type EgressPolicy, type OwnInboxes, whyNotThere } from "../policy.ts";
 import { type AnswerHead, headersIn } from "./answer-reader.ts";
 import type { Listener } from "./connection.ts";
 import { Connections, type Trust } from "./connections.ts";
@@ -26,6 +26,8 @@ export interface AskOptions {
   readonly trust?: Trust;
   /** Without it every address may be connected to. */
   readonly policy?: EgressPolicy | undefined;
+  /** Our own inboxes, which are reached over TLS whatever their certificate is. */
+  readonly inboxes?: OwnInboxes | undefined;
 }
 
 export interface Asker {
@@ -40,8 +42,10 @@ const canceled: EndpointAnswer = { kind: "noReply", why: "It was aborted." };
 
 export function openAsk(options: AskOptions): Asker {
   const { clock, activity, asksMax = 64, bodyBytesMax = 65_536, ca = [] } = options;
-  const { trust = "known", policy } = options;
-  const connections = new Connections({ clock, keepAliveMs: 4_000, idleMax: 0, ca, trust, policy });
+  const { trust = "known", policy, inboxes } = options;
+  const connections = new Connections({
+    ...{ clock, keepAliveMs: 4_000, idleMax: 0, ca, trust, policy, inboxes },
+  });
   const closing = new AbortController();
   const turns = openTurns(asksMax);
 

@@ -14,7 +14,7 @@ import {
   connect as tlsConnect,
 } from "node:tls";
 import type { Clock, Instant } from "../../core/ports.ts";
-import { type EgressPolicy, isOwn } from "../policy.ts";
+import { type EgressPolicy, isOwn, type OwnInboxes } from "../policy.ts";
 import { Connection } from "./connection.ts";
 
 export interface ConnectionsOptions {
@@ -28,6 +28,8 @@ export interface ConnectionsOptions {
   readonly trust?: Trust;
   /** Without it every address may be connected to. */
   readonly policy?: EgressPolicy | undefined;
+  /** Our own inboxes: who answers there is this process, whatever its certificate says. */
+  readonly inboxes?: OwnInboxes | undefined;
 }
 
 /**
@@ -133,7 +135,7 @@ export class Connections {
   }
 
   #openTls(url: URL): TLSSocket {
-    const { trust = "known" } = this.#options;
+    const trust = this.#trustOf(url);
     const host = bare(url.hostname);
     const session = this.#sessions.get(url.origin);
     const socket = tlsConnect({
@@ -163,9 +165,14 @@ export class Connections {
     return socket;
   }
 
-  #faultOf(socket: TLSSocket, { hostname }: URL): Error | undefined {
-    const isAny = this.#options.trust === "anyAuthority";
-    return isAny ? faultOf(socket, bare(hostname)) : undefined;
+  #trustOf({ origin }: URL): Trust {
+    const { trust = "known", inboxes } = this.#options;
+    return inboxes?.origin() === origin ? "all" : trust;
+  }
+
+  #faultOf(socket: TLSSocket, url: URL): Error | undefined {
+    const isAny = this.#trustOf(url) === "anyAuthority";
+    return isAny ? faultOf(socket, bare(url.hostname)) : undefined;
   }
 
   /** For a connection whose last answer was read completely. */

@@ -6,7 +6,7 @@
 
 import type { Activity, Clock, Sink } from "../../core/ports.ts";
 import type { WebHookDestination } from "../../core/subscription.ts";
-import { type EgressPolicy, whyNotThere } from "../policy.ts";
+import { type EgressPolicy, type OwnInboxes, whyNotThere } from "../policy.ts";
 import { Connections, type Trust } from "./connections.ts";
 import { canceled, Exchange, type Floor, silent } from "./exchange.ts";
 import { postOf, type Target, targetOf } from "./message.ts";
@@ -38,6 +38,8 @@ export interface WebhookOptions {
   readonly trust?: Trust;
   /** Without it every address may be connected to. */
   readonly policy?: EgressPolicy | undefined;
+  /** Our own inboxes, which are reached over TLS whatever their certificate is. */
+  readonly inboxes?: OwnInboxes | undefined;
 }
 
 /** A URL, and headers that it requires. */
