@@ -33,11 +33,20 @@ export function defaultDeliverySchema(input: InputSchema): DeliverySchema {
   return deliverySchemasOf[input][0] as DeliverySchema;
 }
 
+/** Of events that were converted: most go to several subscriptions, at about the same time. */
+const cloudEvents = new WeakMap<Event, string>();
+
 export function renderEvent(event: Event, delivery: DeliverySchema): Rendered {
-  const text = convert(event, delivery);
-  return delivery === "CloudEventSchemaV1_0"
-    ? { text, metadataVersion: "1.0", dataVersion: null }
-    : { text, metadataVersion: "1", dataVersion: event.dataVersion };
+  if (delivery !== "CloudEventSchemaV1_0") {
+    const { dataVersion } = event;
+    return { text: convert(event, delivery), metadataVersion: "1", dataVersion };
+  }
+  let text = cloudEvents.get(event);
+  if (text === undefined) {
+    text = convert(event, delivery);
+    if (text !== event.text) cloudEvents.set(event, text);
+  }
+  return { text, metadataVersion: "1.0", dataVersion: null };
 }
 
 /**
@@ -94,12 +103,19 @@ export function contentTypeOf(delivery: DeliverySchema, isBatched: boolean): str
     : "application/cloudevents+json; charset=utf-8";
 }
 
-/** An array, also of one; only a CloudEvent that is not batched is sent by itself. */
-export function bodyOf(
+/**
+ * The body in pieces, one after the other: an array, also of one event; only a CloudEvent that is
+ * not batched is sent by itself.
+ */
+export function piecesOf(
   texts: readonly string[],
   delivery: DeliverySchema,
   isBatched: boolean,
-): string {
-  const isSingle = delivery === "CloudEventSchemaV1_0" && !isBatched && texts.length === 1;
-  return isSingle ? (texts[0] as string) : `[${texts.join(",")}]`;
+): readonly string[] {
+  if (delivery === "CloudEventSchemaV1_0" && !isBatched && texts.length === 1) return texts;
+  if (texts.length === 1) return ["[", texts[0] as string, "]"];
+  const pieces: string[] = [];
+  for (const text of texts) pieces.push(pieces.length === 0 ? "[" : ",", text);
+  pieces.push("]");
+  return pieces;
 }

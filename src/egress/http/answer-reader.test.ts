@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type AnswerHead, AnswerReader, BadAnswer, headersIn } from "./answer-reader.ts";
+import {
+  type AnswerHead,
+  AnswerReader,
+  BadAnswer,
+  HeadMemory,
+  headersIn,
+} from "./answer-reader.ts";
 
 interface Read {
   readonly status: number | null;
@@ -12,19 +18,24 @@ interface Read {
 }
 
 /** What is made of an answer that comes in these pieces; `isClosed`: and then the peer closes. */
-function readIn(pieces: readonly string[], isClosed = false): Read | "bad" {
+function readIn(
+  pieces: readonly string[],
+  isClosed = false,
+  memory = new HeadMemory(),
+): Read | "bad" {
   let head: AnswerHead | null = null;
   let body = "";
-  const reader = new AnswerReader({
-    onHead: (given) => {
+  const listener = {
+    onHead: (given: AnswerHead) => {
       assert.equal(head, null, "one head");
       head = given;
     },
-    onData: (chunk) => {
+    onData: (chunk: Buffer) => {
       assert.notEqual(chunk.length, 0);
       body += chunk.toString("latin1");
     },
-  });
+  };
+  const reader = new AnswerReader(listener, memory);
   try {
     for (const piece of pieces) {
       if (piece !== "") reader.read(Buffer.from(piece, "latin1"));
@@ -167,6 +178,11 @@ const wrong: readonly [what: string, text: string][] = [
     "a size without end",
     `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;${"x".repeat(5_000)}`,
   ],
+  ["answers before the answer, without end", "HTTP/1.1 103 Hints\r\na: b\r\n\r\n".repeat(6_000)],
+  [
+    "more about chunks than in them",
+    `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${`1;${"x".repeat(4_000)}\r\na\r\n`.repeat(40)}`,
+  ],
   [
     "trailers without end",
     `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${"a: b\r\n".repeat(2_000)}`,
@@ -209,4 +225,24 @@ test("headers are found by lower-case name, and several of one name are a list",
     ["b", "2"],
     ["__proto__", "x"],
   ]);
+});
+
+test("whatever head a connection remembers, the next answer is read as on a new one", () => {
+  const heads = [
+    ...answers.map(([, text]) => text),
+    "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nworld",
+    "HTTP/1.1 503 Busy\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\nmore",
+  ];
+  const places = fc.array(fc.nat({ max: 60 }), { maxLength: 3 });
+  const one = fc.tuple(fc.constantFrom(...heads), places, fc.boolean());
+  fc.assert(
+    fc.property(fc.array(one, { minLength: 2, maxLength: 6 }), (sequence) => {
+      const memory = new HeadMemory();
+      for (const [text, at, isClosed] of sequence) {
+        const pieces = cut(text, at);
+        assert.deepEqual(readIn(pieces, isClosed, memory), readIn(pieces, isClosed));
+      }
+    }),
+  );
 });

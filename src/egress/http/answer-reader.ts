@@ -15,6 +15,7 @@ export interface AnswerHead {
 
 export interface AnswerListener {
   onHead(head: AnswerHead): void;
+  /** `chunk`: only for as long as this takes. */
   onData(chunk: Buffer): void;
 }
 
@@ -24,21 +25,50 @@ export class BadAnswer extends Error {}
 const headBytesMax = 16_384;
 /** Of the line with a chunk's size, and of all trailers together. */
 const lineBytesMax = 4_096;
+/** Of everything that is neither the answer's head nor its body. */
+const asideBytesMax = 131_072;
 const lineEnd = Buffer.from("\r\n");
 const headEnd = "\r\n\r\n";
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\0\r\n]*)?$/;
 const fieldName = /^[!#$%&'*+.^`|~\w-]+$/;
 const nothing = Buffer.alloc(0);
 
+/** A longer head is read anew each time. */
+const knownBytesMax = 1_024;
+
 /** What of the head decides about the body and the connection. */
 interface Framing {
-  status: number;
-  isOld: boolean;
-  length: number | null;
-  codings: string | null;
-  connection: string;
-  keepAlive: string | undefined;
-  retryAfter: string | undefined;
+  readonly isKept: boolean;
+  readonly keepAliveMs: number | null;
+  readonly length: number | null;
+  /** Null: it is not in chunks, nor anything else. */
+  readonly isChunked: boolean | null;
+}
+
+/**
+ * The last head on a connection, to understand the same bytes at once: most answers of an endpoint
+ * have the same head, within a second even with a date in it.
+ */
+export class HeadMemory {
+  #bytes: Buffer = nothing;
+  #known: { readonly head: AnswerHead; readonly framing: Framing } | null = null;
+
+  /** With the empty line at its end. */
+  get bytes(): number {
+    return this.#bytes.length;
+  }
+
+  find(bytes: Buffer, at: number) {
+    const end = at + this.#bytes.length;
+    if (this.#known === null || end > bytes.length) return null;
+    return this.#bytes.compare(bytes, at, end) === 0 ? this.#known : null;
+  }
+
+  keep(bytes: Buffer, head: AnswerHead, framing: Framing): void {
+    if (bytes.length > knownBytesMax) return;
+    this.#bytes = Buffer.from(bytes);
+    this.#known = { head, framing };
+  }
 }
 
 /**
@@ -49,18 +79,21 @@ type State = "head" | "length" | "size" | "chunk" | "chunkEnd" | "trailers" | "c
 
 export class AnswerReader {
   readonly #listener: AnswerListener;
+  readonly #memory: HeadMemory;
   #state: State = "head";
   /** Bytes that are no complete head or line yet. */
   #held: Buffer = nothing;
   /** Of the body, or of its present chunk. */
   #bytesLeft = 0;
   #trailerBytes = 0;
+  #asideBytes = 0;
   #mayReuse = false;
   /** How long the peer keeps an idle connection, if it says so. */
   keepAliveMs: number | null = null;
 
-  constructor(listener: AnswerListener) {
+  constructor(listener: AnswerListener, memory = new HeadMemory()) {
     this.#listener = listener;
+    this.#memory = memory;
   }
 
   get isOver(): boolean {
@@ -117,33 +150,39 @@ export class AnswerReader {
   }
 
   #readHead(bytes: Buffer, at: number): number {
+    const known = this.#memory.find(bytes, at);
+    if (known !== null) {
+      this.#begin(known.head, known.framing);
+      return at + this.#memory.bytes;
+    }
     const end = bytes.indexOf(headEnd, at, "latin1");
     const isTooLong = (end < 0 ? bytes.length : end) - at > headBytesMax;
     if (isTooLong) throw new BadAnswer(`The head of the answer is longer than ${headBytesMax}.`);
     if (end < 0) return at;
     const text = bytes.toString("latin1", at, end);
-    const framing = framingOf(text);
-    const { status, retryAfter } = framing;
+    const after = end + headEnd.length;
+    const { status, retryAfter, framing } = understand(text);
     if (status === 101) throw new BadAnswer("The answer changes to another protocol.");
     if (status >= 200) {
-      this.#begin(framing);
-      this.#listener.onHead({ status, retryAfter, text });
-    }
-    return end + headEnd.length;
+      const head = { status, retryAfter, text };
+      this.#memory.keep(bytes.subarray(at, after), head, framing);
+      this.#begin(head, framing);
+    } else this.#passOver(text.length);
+    return after;
   }
 
-  #begin({ status, isOld, length, codings, connection, keepAlive }: Framing): void {
-    const isKept = isOld ? /\bkeep-alive\b/i.test(connection) : !/\bclose\b/i.test(connection);
-    this.keepAliveMs = keepAliveOf(keepAlive);
+  #begin(head: AnswerHead, { isKept, keepAliveMs, length, isChunked }: Framing): void {
+    const { status } = head;
+    this.keepAliveMs = keepAliveMs;
     if (status === 204 || status === 304) this.#begins("over", isKept);
-    else if (codings !== null) {
+    else if (isChunked !== null) {
       // With a length, too, it may mean different things to different readers.
-      const isChunked = /(?:^|,)\s*chunked\s*$/i.test(codings);
       this.#begins(isChunked ? "size" : "closed", isChunked && isKept && length === null);
     } else if (length !== null) {
       this.#bytesLeft = length;
       this.#begins(length === 0 ? "over" : "length", isKept);
     } else this.#begins("closed", false);
+    this.#listener.onHead(head);
   }
 
   #begins(state: State, mayReuse: boolean): void {
@@ -167,6 +206,7 @@ export class AnswerReader {
     }
     if (end < 0) return at;
     const line = bytes.toString("latin1", at, end);
+    this.#passOver(line.length);
     if (this.#state === "size") this.#readSize(line);
     else if (this.#state === "trailers") {
       this.#trailerBytes += line.length;
@@ -174,6 +214,14 @@ export class AnswerReader {
     } else if (line === "") this.#state = "size";
     else throw new BadAnswer("A chunk of the answer is longer than it says.");
     return end + lineEnd.length;
+  }
+
+  /** Without a bound it would be read at full speed for as long as an answer may take. */
+  #passOver(bytes: number): void {
+    this.#asideBytes += bytes;
+    if (this.#asideBytes > asideBytesMax) {
+      throw new BadAnswer("There is too much beside the answer.");
+    }
   }
 
   #readSize(line: string): void {
@@ -195,39 +243,42 @@ export function headersIn(head: string): Record<string, string | string[]> {
   return headers;
 }
 
-function framingOf(head: string): Framing {
+function understand(head: string) {
   const first = head.indexOf("\r\n");
   const line = statusLine.exec(first < 0 ? head : head.slice(0, first));
   if (line === null) throw new BadAnswer("What came is not an HTTP answer.");
-  const framing: Framing = {
-    status: Number(line[2]),
-    isOld: line[1] === "0",
-    length: null,
-    codings: null,
-    connection: "",
-    keepAlive: undefined,
-    retryAfter: undefined,
-  };
+  let length: number | null = null;
+  let codings: string | null = null;
+  let connection = "";
+  let keepAlive: string | undefined;
+  let retryAfter: string | undefined;
   for (const [name, value] of fieldsIn(head)) {
     switch (name) {
       case "content-length":
-        framing.length = lengthOf(value, framing.length);
+        length = lengthOf(value, length);
         break;
       case "transfer-encoding":
-        framing.codings = framing.codings === null ? value : `${framing.codings},${value}`;
+        codings = codings === null ? value : `${codings},${value}`;
         break;
       case "connection":
-        framing.connection += `,${value}`;
+        connection += `,${value}`;
         break;
       case "keep-alive":
-        framing.keepAlive = value;
+        keepAlive = value;
         break;
       case "retry-after":
-        framing.retryAfter ??= value;
+        retryAfter ??= value;
         break;
     }
   }
-  return framing;
+  const isOld = line[1] === "0";
+  const framing: Framing = {
+    isKept: isOld ? /\bkeep-alive\b/i.test(connection) : !/\bclose\b/i.test(connection),
+    keepAliveMs: keepAliveOf(keepAlive),
+    length,
+    isChunked: codings === null ? null : /(?:^|,)\s*chunked\s*$/i.test(codings),
+  };
+  return { status: Number(line[2]), retryAfter, framing };
 }
 
 /** Name in lower case, and value. */

@@ -126,7 +126,7 @@ function hear(resolve: (answer: EndpointAnswer) => void, bodyBytesMax: number): 
       head = given;
     },
     onData(chunk) {
-      chunks.push(chunk);
+      chunks.push(Buffer.from(chunk));
       bytes += chunk.length;
       if (bytes >= bodyBytesMax) finish();
     },

@@ -6,14 +6,20 @@
 // (connections.ts) keeps it between requests, and closes it.
 
 import type { Socket } from "node:net";
-import { type AnswerHead, AnswerReader } from "./answer-reader.ts";
+import { type AnswerHead, AnswerReader, HeadMemory } from "./answer-reader.ts";
 
 /** What is sent. */
 export interface Message {
   readonly method: string;
   readonly path: string;
+  /** Not asked for where `lines` are known. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The same as they are sent, where that is known already. */
+  readonly lines?: string | undefined;
+  /** Not asked for where `pieces` are known. */
   readonly body: string | null;
+  /** The body in pieces, where it is not one text yet. */
+  readonly pieces?: readonly string[] | undefined;
 }
 
 /** Hears of one request. After `onEnd` or `onError` there is nothing more. */
@@ -23,6 +29,7 @@ export interface Listener {
   /** The first bytes of an answer have come. */
   onAnswering(): void;
   onHead(head: AnswerHead): void;
+  /** `chunk`: only for as long as this takes. */
   onData(chunk: Buffer): void;
   /** `mayReuse`: the connection can carry another request. */
   onEnd(mayReuse: boolean): void;
@@ -30,7 +37,8 @@ export interface Listener {
 }
 
 interface Request {
-  readonly text: string;
+  /** Null: they are on their way. */
+  bytes: Buffer | null;
   readonly listener: Listener;
   readonly reader: AnswerReader;
   isAnswering: boolean;
@@ -48,6 +56,8 @@ export class Connection {
   readonly #socket: Socket;
   readonly #host: string;
   readonly #onClose: () => void;
+  readonly #memory = new HeadMemory();
+  #last = { method: "", path: "", lines: "" };
   #isMade = false;
   #request: Request | null = null;
 
@@ -60,6 +70,8 @@ export class Connection {
     readonly host: string;
     readonly madeBy: "connect" | "secureConnect";
     readonly judge?: (() => Error | undefined) | undefined;
+    /** Whether somebody else reads the socket, and calls `read`. */
+    readonly isRead: boolean;
     readonly onClose: () => void;
   }) {
     const { socket, judge } = given;
@@ -72,7 +84,7 @@ export class Connection {
       this.#isMade = true;
       if (this.#request !== null) this.#write(this.#request);
     });
-    socket.on("data", (chunk) => this.#read(chunk));
+    if (!given.isRead) socket.on("data", (chunk) => this.read(chunk));
     socket.on("end", () => this.#ended());
     socket.on("error", (error) => this.#failed(error));
     socket.on("timeout", () => {
@@ -90,10 +102,21 @@ export class Connection {
 
   /** Throws if the message cannot be sent as it is. */
   send(message: Message, listener: Listener): void {
-    const text = textOf(message, this.#host);
-    const request = { text, listener, reader: new AnswerReader(listener), isAnswering: false };
+    const bytes = bytesOf(message, this.#begin(message));
+    const reader = new AnswerReader(listener, this.#memory);
+    const request = { bytes, listener, reader, isAnswering: false };
     this.#request = request;
     if (this.#isMade) this.#write(request);
+  }
+
+  /** The first lines, which are mostly those of the request before. */
+  #begin({ method, path }: Message): string {
+    const last = this.#last;
+    if (last.method === method && last.path === path) return last.lines;
+    if (!pathForm.test(path)) throw new Error("The path cannot be sent as it is.");
+    const lines = `${method} ${path} HTTP/1.1\r\nhost: ${this.#host}\r\nconnection: keep-alive\r\n`;
+    this.#last = { method, path, lines };
+    return lines;
   }
 
   /** Aborts what is on it. Its listener hears nothing more. */
@@ -102,13 +125,16 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  #write({ text, listener }: Request): void {
+  #write(request: Request): void {
+    const { bytes, listener } = request;
+    request.bytes = null;
     listener.onWritten();
     // The listener may have closed it.
-    if (!this.#socket.destroyed) this.#socket.write(text);
+    if (!this.#socket.destroyed && bytes !== null) this.#socket.write(bytes);
   }
 
-  #read(chunk: Buffer): void {
+  /** The next bytes; nothing of them is kept. */
+  read(chunk: Buffer): void {
     const request = this.#request;
     // Words that nobody asked for: it will not do for another request.
     if (request === null) return void this.#socket.destroy();
@@ -155,16 +181,28 @@ export class Connection {
   }
 }
 
-function textOf({ method, path, headers, body }: Message, host: string): string {
-  if (!pathForm.test(path)) throw new Error("The path cannot be sent as it is.");
-  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
+/** Written piece by piece: joined as a text, a body would be copied twice before it is sent. */
+function bytesOf(message: Message, first: string): Buffer {
+  const head = first + (message.lines ?? linesOf(message.headers));
+  const pieces = message.pieces ?? (message.body === null ? null : [message.body]);
+  if (pieces === null) return Buffer.from(`${head}\r\n`, "latin1");
+  let bodyBytes = 0;
+  for (const piece of pieces) bodyBytes += Buffer.byteLength(piece);
+  const whole = `${head}content-length: ${bodyBytes}\r\n\r\n`;
+  const bytes = Buffer.allocUnsafe(whole.length + bodyBytes);
+  let at = bytes.write(whole, "latin1");
+  for (const piece of pieces) at += bytes.write(piece, at);
+  return bytes;
+}
+
+export function linesOf(headers: Readonly<Record<string, string>>): string {
+  let lines = "";
   for (const name in headers) {
     const value = headers[name] as string;
     if (!nameForm.test(name) || !valueForm.test(value)) {
       throw new Error(`The header ${JSON.stringify(name)} cannot be sent as it is.`);
     }
-    text += `${name}: ${value}\r\n`;
+    lines += `${name}: ${value}\r\n`;
   }
-  if (body === null) return `${text}\r\n`;
-  return `${text}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  return lines;
 }

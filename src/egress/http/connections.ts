@@ -48,6 +48,8 @@ export interface Taken {
 /** A peer that closes an idle connection after so long is not relied on for the last of it. */
 const keepAliveMarginMs = 1_000;
 const probeAfterMs = 60_000;
+/** A longer answer is read in pieces. */
+const answerBytes = 4_096;
 /** Of TLS, to resume; one for each origin. */
 const sessionsMax = 100;
 
@@ -92,12 +94,14 @@ export class Connections {
     const closed = Promise.withResolvers<void>();
     const url = new URL(origin);
     const isSecure = url.protocol === "https:";
-    const socket = isSecure ? this.#openTls(url) : this.#openTcp(url);
+    const read = (chunk: Buffer) => connection.read(chunk);
+    const socket = isSecure ? this.#openTls(url) : this.#openTcp(url, read);
     const connection = new Connection({
       socket,
       host: url.host,
       madeBy: isSecure ? "secureConnect" : "connect",
       judge: isSecure ? () => this.#faultOf(socket as TLSSocket, url) : undefined,
+      isRead: !isSecure,
       onClose: () => {
         this.#forget(connection);
         this.#all.delete(connection);
@@ -130,8 +134,17 @@ export class Connections {
     };
   }
 
-  #openTcp(url: URL): Socket {
-    return this.#checked(url, tcpConnect(this.#addressOf(url)));
+  /** Reads into one piece of memory: Node would allocate one of 64 KiB for each answer. */
+  #openTcp(url: URL, read: (chunk: Buffer) => void): Socket {
+    const buffer = Buffer.allocUnsafeSlow(answerBytes);
+    const callback = (length: number) => {
+      read(buffer.subarray(0, length));
+      return true;
+    };
+    return this.#checked(
+      url,
+      tcpConnect({ ...this.#addressOf(url), onread: { buffer, callback } }),
+    );
   }
 
   #openTls(url: URL): TLSSocket {

@@ -68,7 +68,7 @@ export class Exchange implements Listener {
   readonly #post: Post;
   readonly #tell: (outcome: Outcome) => void;
   readonly #endActivity: () => void;
-  #reportLate: (outcome: Outcome | null) => void = () => {};
+  #reportLate: ((outcome: Outcome | null) => void) | null = null;
   #cancelAlarm: () => void;
   #state: "open" | "late" | "over" = "open";
   #connection: Connection | null = null;
@@ -152,7 +152,7 @@ export class Exchange implements Listener {
   }
 
   onData(chunk: Buffer): void {
-    if (this.#answerBytes < this.#floor.answerBytesMax) this.#answer.push(chunk);
+    if (this.#answerBytes < this.#floor.answerBytesMax) this.#answer.push(Buffer.from(chunk));
     this.#answerBytes += chunk.length;
     if (this.#answerBytes > this.#floor.answerDrainBytesMax) this.#end(this.#answered());
   }
@@ -249,7 +249,7 @@ export class Exchange implements Listener {
     if (this.#connection !== null) connections.drop(this.#connection);
     if (state === "late") {
       this.#countLate(-1);
-      this.#reportLate(outcome.kind === "answered" ? outcome : null);
+      this.#reportLate?.(outcome.kind === "answered" ? outcome : null);
     } else {
       this.#endActivity();
       this.#tell(outcome);
@@ -257,6 +257,8 @@ export class Exchange implements Listener {
   }
 
   #answered(): Outcome {
+    const isBare = this.#retryAfter === undefined && this.#head === null;
+    if (isBare && this.#answerBytes === 0) return { kind: "answered", status: this.#status };
     const { clock, answerBytesMax } = this.#floor;
     const retryAfterMs =
       this.#retryAfter === undefined ? undefined : readRetryAfter(this.#retryAfter, clock.now());

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { parcelOf } from "../../../test/contract/sink.ts";
 import type { DeliverySchema, Event } from "../../core/event.ts";
 import type { DeliveryHeader, Subscription } from "../../core/subscription.ts";
+import { linesOf } from "./connection.ts";
 import {
   excerptOf,
   headerText,
@@ -34,6 +35,39 @@ test("what is no URL of the web has no target", () => {
 test("one event is an array of one, many are an array of all (D-4)", () => {
   assert.equal(postOf(parcelOf(['{"id":1}']), "/").body, '[{"id":1}]');
   assert.equal(postOf(parcelOf(['{"id":1}', '{"id":2}']), "/").body, '[{"id":1},{"id":2}]');
+});
+
+test("headers that are known as lines are those of the record, in its order", () => {
+  const schemas: DeliverySchema[] = [
+    "EventGridSchema",
+    "CloudEventSchemaV1_0",
+    "CustomInputSchema",
+  ];
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...schemas),
+      fc.string({ unit: "binary" }),
+      fc.nat(),
+      fc.constantFrom(
+        null,
+        { maxEvents: 1, preferredBytes: 64_000 },
+        { maxEvents: 9, preferredBytes: 64_000 },
+      ),
+      (deliverySchema, dataVersion, attempts, batch) => {
+        const { subscription, deliveries } = parcelOf([eventGrid]);
+        const [first] = deliveries;
+        assert.ok(first);
+        const event = { ...first.event, dataVersion };
+        const parcel = {
+          subscription: { ...subscription, deliverySchema, batch },
+          deliveries: [{ ...first, attempts, event }],
+        };
+        const { lines, headers } = postOf(parcel, "/hook");
+        assert.equal(lines, linesOf(headers));
+        assert.equal(postOf(parcel, "/api/events").lines, undefined);
+      },
+    ),
+  );
 });
 
 const eventGrid = JSON.stringify({

@@ -4,12 +4,13 @@
 import type { Silence } from "../../core/delivery/outcome.ts";
 import type { Delivery, Instant, Parcel } from "../../core/ports.ts";
 import { hopsHeader, isPublishPath } from "../../core/routing/hops.ts";
-import { bodyOf, contentTypeOf, type Rendered, renderEvent } from "../../core/schema/convert.ts";
+import { contentTypeOf, piecesOf, type Rendered, renderEvent } from "../../core/schema/convert.ts";
 import { findField } from "../../core/schema/mapping.ts";
 import type { DeliveryHeader, Forward, WebHookDestination } from "../../core/subscription.ts";
 import { joinHeaders } from "../../core/text/header-names.ts";
 import { findMembers } from "../../core/text/json.ts";
 import { traceFields } from "../../core/tracing/trace.ts";
+import { linesOf, type Message } from "./connection.ts";
 import { forwardHeaders, withTopic } from "./forward.ts";
 
 export interface Target {
@@ -20,10 +21,8 @@ export interface Target {
   readonly url: string;
 }
 
-export interface Post {
+export interface Post extends Message {
   readonly method: "POST";
-  readonly path: string;
-  readonly headers: Record<string, string>;
   readonly body: string;
 }
 
@@ -44,35 +43,128 @@ export function targetOf(destination: WebHookDestination): Target | null {
  * the first. The service sends no `Accept`.
  */
 export function postOf(
-  { subscription, deliveries, trace }: Parcel,
+  parcel: Parcel,
   path: string,
-  more: Readonly<Record<string, string>> = {},
+  more?: Readonly<Record<string, string>>,
 ): Post {
-  const { deliverySchema, batch } = subscription;
-  const isBatched = batch !== null && batch.maxEvents > 1;
-  const [first] = deliveries as readonly [Delivery, ...Delivery[]];
-  const rendered = deliveries.map(({ event }) => renderEvent(event, deliverySchema));
+  const { subscription, deliveries, trace } = parcel;
+  const { deliverySchema } = subscription;
   const forward = forwardIn(subscription);
   const isStamped = forward !== undefined && deliverySchema === "EventGridSchema";
-  const texts = rendered.map(({ text }) => (isStamped ? withTopic(text, forward) : text));
-  return {
-    method: "POST",
-    path,
-    headers: joinHeaders(
-      {
-        "content-type": contentTypeOf(deliverySchema, isBatched),
-        "user-agent": "posthorn",
-        ...traceFields(trace),
-        ...(isPublishPath(path) && { [hopsHeader]: hopsOf(deliveries) }),
-      },
-      ownHeaders(subscription.headers, first.event.text),
-      forward === undefined
-        ? gridFields(subscription, first, { rendered: rendered[0] as Rendered, say: headerText })
-        : forwardHeaders(forward),
-      more,
-    ),
-    body: bodyOf(texts, deliverySchema, isBatched),
+  const [{ event }] = deliveries as readonly [Delivery, ...Delivery[]];
+  const first = renderEvent(event, deliverySchema);
+  const texts = deliveries.map((delivery, index) => {
+    const { text } = index === 0 ? first : renderEvent(delivery.event, deliverySchema);
+    return isStamped ? withTopic(text, forward) : text;
+  });
+  const pieces = piecesOf(texts, deliverySchema, isBatched(subscription));
+  const isPlain = !trace && forward === undefined && more === undefined;
+  if (isPlain && subscription.headers.length === 0 && !isPublishPath(path)) {
+    return new PlainPost(parcel, path, first, pieces);
+  }
+  const headers = headersOf(parcel, path, first, more);
+  return { method: "POST", path, headers, body: pieces.join("") };
+}
+
+/** Whose headers and body are wanted as they are sent, and seldom as a record and one text. */
+class PlainPost implements Post {
+  readonly method = "POST";
+  readonly path: string;
+  readonly pieces: readonly string[];
+  readonly lines: string;
+  readonly #parcel: Parcel;
+  readonly #rendered: Rendered;
+
+  constructor(parcel: Parcel, path: string, rendered: Rendered, pieces: readonly string[]) {
+    this.path = path;
+    this.pieces = pieces;
+    this.lines = plainLines(parcel, rendered);
+    this.#parcel = parcel;
+    this.#rendered = rendered;
+  }
+
+  get body(): string {
+    return this.pieces.join("");
+  }
+
+  get headers(): Record<string, string> {
+    return headersOf(this.#parcel, this.path, this.#rendered);
+  }
+}
+
+function headersOf(
+  { subscription, deliveries, trace }: Parcel,
+  path: string,
+  rendered: Rendered,
+  more?: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const [first] = deliveries as readonly [Delivery, ...Delivery[]];
+  const common: Record<string, string> = {
+    "content-type": contentTypeOf(subscription.deliverySchema, isBatched(subscription)),
+    "user-agent": "posthorn",
+    ...traceFields(trace),
   };
+  if (isPublishPath(path)) common[hopsHeader] = hopsOf(deliveries);
+  const forward = forwardIn(subscription);
+  const ours =
+    forward === undefined
+      ? gridFields(subscription, first, { rendered, say: headerText })
+      : forwardHeaders(forward);
+  const own = subscription.headers;
+  // Only names that others have chosen can be there twice.
+  const isPlain = own.length === 0 && forward === undefined && more === undefined;
+  return isPlain
+    ? Object.assign(common, ours)
+    : joinHeaders(common, ownHeaders(own, first.event.text), ours, more ?? {});
+}
+
+/** The headers of a plain request as they are sent: what `headersOf` says, without a record. */
+function plainLines({ subscription, deliveries }: Parcel, rendered: Rendered): string {
+  const [{ attempts, event }] = deliveries as readonly [Delivery, ...Delivery[]];
+  const { metadataVersion, dataVersion } = rendered;
+  let last = lastLinesOf.get(subscription);
+  if (last?.attempts !== attempts || last.dataVersion !== dataVersion) {
+    const version = dataVersion === null ? "" : `aeg-data-version: ${headerText(dataVersion)}\r\n`;
+    const lines =
+      `${sameLines(subscription)}aeg-delivery-count: ${attempts}\r\n` +
+      `aeg-metadata-version: ${metadataVersion}\r\n${version}aeg-output-event-id: `;
+    last = { attempts, dataVersion, lines };
+    if ((dataVersion?.length ?? 0) <= knownVersionChars) lastLinesOf.set(subscription, last);
+  }
+  return `${last.lines}${headerText(event.systemId)}\r\n`;
+}
+
+/** A longer data version is written anew each time. */
+const knownVersionChars = 64;
+
+interface LastLines {
+  readonly attempts: number;
+  readonly dataVersion: string | null;
+  /** All but the event's id. */
+  readonly lines: string;
+}
+
+/** A subscription's record is a new value after each change, so a cache by it cannot be stale. */
+const sameLinesOf = new WeakMap<Parcel["subscription"], string>();
+/** Of its last plain request: most are first attempts of events of one data version. */
+const lastLinesOf = new WeakMap<Parcel["subscription"], LastLines>();
+
+/** Those that are the same in all plain requests of a subscription. */
+function sameLines(subscription: Parcel["subscription"]): string {
+  const known = sameLinesOf.get(subscription);
+  if (known !== undefined) return known;
+  const lines = linesOf({
+    "content-type": contentTypeOf(subscription.deliverySchema, isBatched(subscription)),
+    "user-agent": "posthorn",
+    "aeg-event-type": "Notification",
+    "aeg-subscription-name": subscription.name.toUpperCase(),
+  });
+  sameLinesOf.set(subscription, lines);
+  return lines;
+}
+
+function isBatched({ batch }: Parcel["subscription"]): boolean {
+  return batch !== null && batch.maxEvents > 1;
 }
 
 /** Of the batch, one more than its farthest event has had. */

@@ -17,7 +17,8 @@ export function sign(post: Post, parcel: Parcel, now: Instant): Post {
     body: post.body,
     secrets: secretsInForce(signing, now),
   });
-  return { ...post, headers: joinHeaders(post.headers, headers) };
+  const { method, path, body } = post;
+  return { method, path, body, headers: joinHeaders(post.headers, headers) };
 }
 
 /**
