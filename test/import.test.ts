@@ -2,302 +2,17 @@
 // real program, over the wire.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { json, text } from "node:stream/consumers";
-import { type TestContext, test } from "node:test";
-import { startProgram } from "./fixtures/program.ts";
-
-const program = join(import.meta.dirname, "../bin/posthorn.js");
-const group = "/subscriptions/S/resourceGroups/rg1";
-const provider = "/providers/Microsoft.EventGrid";
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-interface Scene {
-  readonly folder: string;
-  readonly http: string;
-  readonly https: unknown;
-  write(name: string, content: unknown): string;
-  /** Runs a command with this broker as its server, found by its data folder. */
-  run(args: readonly string[], input?: string): Promise<Ran>;
-}
-
-async function openScene(t: TestContext, args: readonly string[] = []): Promise<Scene> {
-  const folder = mkdtempSync(join(tmpdir(), "posthorn-import-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const data = join(folder, "data");
-  const broker = await startProgram(["--data", data, "--store", "memory", ...args]);
-  t.after(() => broker.end("SIGKILL"));
-  return {
-    folder,
-    http: broker.url,
-    https: broker.facts.find(({ fact }) => fact === "broker.started")?.https,
-    write(name, content) {
-      const path = join(folder, name);
-      writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
-      return path;
-    },
-    run: (given, input) =>
-      run([...given, "--data", data], { POSTHORN_SERVER: broker.url }, input ?? ""),
-  };
-}
-
-async function run(args: readonly string[], env: object, input = ""): Promise<Ran> {
-  const child = spawn(process.execPath, [program, ...args], {
-    stdio: ["pipe", "pipe", "pipe"],
-    env: { PATH: process.env.PATH, ...env },
-  });
-  child.stdin.end(input);
-  const [out, err, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "exit"),
-  ]);
-  return { out, err, code: code as number };
-}
-
-const quiet = ["--https", "off", "--handshake", "off"];
-
-const everyHeader = [
-  {
-    name: "x-plain",
-    type: "Static",
-    properties: { value: "[not an expression]", isSecret: false },
-  },
-  { name: "x-token", type: "Static", properties: { value: "hush-token", isSecret: true } },
-  { name: "x-key", type: "Dynamic", properties: { sourceField: "data.key" } },
-];
-
-const signingSecrets = ["1", "2", "3"].map(
-  (fill) => `whsec_${Buffer.alloc(24, `hush-${fill}`).toString("base64")}`,
-);
-
-/** With something of everything; in the group that import chooses by itself, and in another. */
-const everything = {
-  $schema: "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
-  contentVersion: "1.0.0.0",
-  resources: [
-    {
-      type: "Microsoft.EventGrid/topics",
-      name: "orders",
-      location: "westeurope",
-      tags: { team: "a", odd: "[[x]" },
-      properties: { key1: "orders-key-1", inboundIpRules: [{ ipMask: "127.0.0.0/8" }] },
-    },
-    {
-      type: "Microsoft.EventGrid/eventSubscriptions",
-      scope: "Microsoft.EventGrid/topics/orders",
-      name: "billing",
-      properties: {
-        destination: {
-          endpointType: "WebHook",
-          properties: {
-            endpointUrl: "https://example.test/hook?code=hush-url",
-            maxEventsPerBatch: 10,
-            preferredBatchSizeInKilobytes: 128,
-            deliveryAttributeMappings: everyHeader.with(0, {
-              ...everyHeader[0],
-              properties: { value: "[[not an expression]", isSecret: false },
-            } as (typeof everyHeader)[number]),
-          },
-        },
-        filter: {
-          includedEventTypes: ["Order.Placed"],
-          subjectBeginsWith: "/orders/",
-          isSubjectCaseSensitive: true,
-          enableAdvancedFilteringOnArrays: true,
-          advancedFilters: [
-            { operatorType: "NumberInRange", key: "data.n", values: [[1, 2]] },
-            { operatorType: "IsNotNull", key: "data.m" },
-          ],
-        },
-        labels: ["one", "two"],
-        expirationTimeUtc: "2099-01-01T00:00:00Z",
-        eventDeliverySchema: "CloudEventSchemaV1_0",
-        retryPolicy: { maxDeliveryAttempts: 5, eventTimeToLiveInMinutes: 60 },
-        posthorn: {
-          splitOnFailure: true,
-          signing: {
-            secrets: [
-              { secret: signingSecrets[0] },
-              { secret: signingSecrets[1], expiresAt: "2099-01-01T00:00:00.000Z" },
-            ],
-          },
-        },
-      },
-    },
-    { type: "Microsoft.EventGrid/domains", name: "shop", properties: {} },
-    { type: "Microsoft.EventGrid/domains/topics", name: "shop/europe" },
-    {
-      type: "Microsoft.EventGrid/domains/topics/eventSubscriptions",
-      name: "shop/asia/audit",
-      properties: {
-        ...hookTo("https://example.test/audit"),
-        posthorn: { signing: { secrets: [{ secret: signingSecrets[2] }] } },
-      },
-    },
-    {
-      type: "Microsoft.Resources/deployments",
-      name: "elsewhere",
-      subscriptionId: "S",
-      resourceGroup: "rg1",
-      properties: {
-        template: {
-          resources: [
-            {
-              type: "Microsoft.EventGrid/topics",
-              name: "custom",
-              properties: {
-                inputSchema: "CustomEventSchema",
-                inputSchemaMapping: {
-                  inputSchemaMappingType: "Json",
-                  properties: {
-                    eventType: { sourceField: "kind" },
-                    subject: { sourceField: "about", defaultValue: "none" },
-                    dataVersion: { defaultValue: "1" },
-                  },
-                },
-                disableLocalAuth: true,
-                publicNetworkAccess: "Disabled",
-                profile: "azure-2020",
-              },
-            },
-            {
-              type: "Microsoft.EventGrid/topics/eventSubscriptions",
-              name: "custom/billing",
-              properties: hookTo("https://example.test/custom?code=hush-too"),
-            },
-          ],
-        },
-      },
-    },
-  ],
-};
-
-function hookTo(endpointUrl: string) {
-  return { destination: { endpointType: "WebHook", properties: { endpointUrl } } };
-}
-
-const everyLine = [
-  "topic orders",
-  "topic custom",
-  "domain shop",
-  "domain topic shop/europe",
-  "subscription orders/billing",
-  "subscription shop/asia/audit",
-  "subscription custom/billing",
-];
-
-function linesOf({ out }: Ran): string[] {
-  return out.trimEnd().split("\n");
-}
-
-test("what one broker exports, an empty one imports and exports again, keys and secrets included", async (t) => {
-  const [first, second, third] = await Promise.all([
-    openScene(t, quiet),
-    openScene(t, quiet),
-    openScene(t, quiet),
-  ]);
-  const imported = await first.run(["import", first.write("all.json", everything)]);
-  assert.deepEqual(
-    linesOf(imported),
-    everyLine.map((line) => `created    ${line}`),
-  );
-  assert.deepEqual([imported.code, imported.err], [0, ""]);
-  for (const [scene, format] of [
-    [second, "arm"],
-    [third, "az"],
-  ] as const) {
-    const exported = await first.run(["export", "--with-secrets", "--format", format]);
-    assert.equal(exported.code, 0, exported.err);
-    for (const secret of [
-      "orders-key-1",
-      "hush-url",
-      "hush-token",
-      "hush-too",
-      ...signingSecrets,
-    ]) {
-      assert.ok(exported.out.includes(secret), `${format}: ${secret}`);
-    }
-    const taken = await scene.run(["import", "-"], exported.out);
-    assert.deepEqual([taken.code, taken.err], [0, ""], taken.out);
-    // Addresses of the brokers are the one thing that differs.
-    const again = await scene.run(["export", "--with-secrets", "--format", format]);
-    assert.equal(again.out.replaceAll(scene.http, first.http), exported.out);
-    const twice = await scene.run(["import", "-"], exported.out);
-    assert.equal(twice.code, 0);
-    assert.ok(
-      linesOf(twice).every((line) => line.startsWith("unchanged")),
-      twice.out,
-    );
-  }
-});
-
-test("subscriptions of the module, pauses and what only Azure gives a meaning survive the round trip", async (t) => {
-  const open = [...quiet, "--auth", "off"];
-  const [first, second, third] = await Promise.all([
-    openScene(t, open),
-    openScene(t, open),
-    openScene(t, open),
-  ]);
-  const send = async (scene: Scene, method: string, path: string, body: object = {}) => {
-    const init = { method, body: JSON.stringify(body) };
-    const answer = await fetch(`${scene.http}${path}`, init);
-    assert.ok(answer.ok, `${method} ${path}: ${await answer.text()}`);
-  };
-  const local = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn";
-  await send(first, "PUT", `${local}/providers/Microsoft.EventGrid/domains/shop`, {
-    sku: { name: "Premium" },
-    identity: { type: "SystemAssigned, UserAssigned", userAssignedIdentities: { "/a/b": {} } },
-    properties: { dataResidencyBoundary: "WithinRegion", minimumTlsVersionAllowed: "1.2" },
-  });
-  const version = "?api-version=2019-01-01-preview";
-  await send(first, "PUT", `/topics/edge${version}`, { properties: {} });
-  const subscriptions = "/topics/edge/eventSubscriptions";
-  for (const name of ["batched", "paused", "drained"]) {
-    const properties = { endpointUrl: "http://127.0.0.1:9/?a=b", maxEventsPerBatch: 3 };
-    const destination = { endpointType: "WebHook", properties };
-    await send(first, "PUT", `${subscriptions}/${name}${version}`, { properties: { destination } });
-  }
-  const own = "/api/v1/topics/edge/subscriptions";
-  await send(first, "POST", `${own}/paused/pause`);
-  await send(first, "POST", `${own}/drained/pause`);
-  await send(first, "POST", `${own}/drained/drain`, { perSecond: 0.5 });
-  const shown = await fetch(`${first.http}${local}/providers/Microsoft.EventGrid${subscriptions}`);
-  const { value } = (await shown.json()) as { value: { properties: { destination: Ran } }[] };
-  assert.match(JSON.stringify(value), /"preferredBatchSizeInKilobytes":1024/);
-  for (const [scene, format] of [
-    [second, "arm"],
-    [third, "az"],
-  ] as const) {
-    const exported = await first.run(["export", "--with-secrets", "--format", format]);
-    assert.match(exported.out, /"preferredBatchSizeInBytes": 1058576/);
-    const taken = await scene.run(["import", "-"], exported.out);
-    assert.deepEqual([taken.code, taken.err], [0, ""], taken.out);
-    const again = await scene.run(["export", "--with-secrets", "--format", format]);
-    assert.equal(again.out.replaceAll(scene.http, first.http), exported.out);
-    const twice = await scene.run(["import", "-"], exported.out);
-    assert.ok(
-      linesOf(twice).every((line) => line.startsWith("unchanged")),
-      twice.out,
-    );
-    await send(scene, "POST", `${own}/paused/resume`);
-    const paused = await scene.run(["import", "-"], exported.out);
-    assert.ok(linesOf(paused).includes("updated    subscription edge/paused"), paused.out);
-    const third = await scene.run(["export", "--with-secrets", "--format", format]);
-    assert.equal(third.out.replaceAll(scene.http, first.http), exported.out);
-  }
-});
+import { json } from "node:stream/consumers";
+import { test } from "node:test";
+import { type Ran, runCommandLine } from "./fixtures/command-line.ts";
+import { group, hookTo, linesOf, openScene, provider, quiet } from "./fixtures/import-scene.ts";
+import { freePort } from "./fixtures/scope.ts";
 
 const bus = "Endpoint=sb://localhost;SharedAccessKeyName=k;SharedAccessKey=s";
 
@@ -370,40 +85,6 @@ test("destinations of Azure's go through, with identities and secret headers", a
     const there = await second.run(["export", "--with-secrets", "--format", format]);
     assert.equal(there.out.replaceAll(second.http, first.http), exported.out);
   }
-});
-
-test("an export hides secrets behind parameters, and import asks for each of them", async (t) => {
-  const [first, second] = await Promise.all([openScene(t, quiet), openScene(t, quiet)]);
-  await first.run(["import", first.write("all.json", everything)]);
-  const exported = await first.run(["export"]);
-  assert.doesNotMatch(exported.out, /hush|orders-key|whsec_/);
-  const file = second.write("exported.json", exported.out);
-  const refused = await second.run(["import", file]);
-  assert.deepEqual([refused.code, refused.out], [2, ""]);
-  assert.match(refused.err, /^posthorn: .*\[parameters\('orders_billing_endpointUrl'\)\].*\n$/);
-  const parameters = second.write("parameters.json", {
-    parameters: {
-      orders_billing_endpointUrl: { value: "https://example.test/hook?code=hush-url" },
-      orders_billing_x_token: { value: "hush-token" },
-      orders_billing_signing_1: { value: signingSecrets[0] },
-      orders_billing_signing_2: { value: signingSecrets[1] },
-      shop_asia_audit_signing_1: { value: signingSecrets[2] },
-    },
-  });
-  const taken = await second.run([
-    ...["import", file, "--parameters", parameters],
-    ...["--parameters", "custom_billing_endpointUrl=https://example.test/custom?code=hush-too"],
-  ]);
-  assert.equal(taken.code, 0, taken.err + taken.out);
-  // With the topic of the domain that came with its first subscription.
-  assert.equal(linesOf(taken).length, everyLine.length + 1);
-  assert.equal((await second.run(["export"])).out, exported.out);
-  const oneGroup = await first.run(["export", "--resource-group", "rg1"]);
-  const { resources } = JSON.parse(oneGroup.out) as { resources: { name: string }[] };
-  assert.deepEqual(
-    resources.map(({ name }) => name),
-    ["custom", "billing"],
-  );
 });
 
 /** As `az eventgrid topic list` and `az eventgrid event-subscription list` print them. */
@@ -552,7 +233,7 @@ test("bad input is one line and code 2, and nothing is asked of the broker", asy
     [["export", "somewhere.json"], /"somewhere.json" has no place here/],
   ];
   const env = { POSTHORN_SERVER: "http://127.0.0.1:9", POSTHORN_ADMIN_KEY: "x" };
-  const ran = await Promise.all(table.map(([args]) => run(args, env)));
+  const ran = await Promise.all(table.map(([args]) => runCommandLine(args, { env })));
   for (const [index, [args, words]] of table.entries()) {
     const { code, out, err } = ran[index] as Ran;
     assert.deepEqual([code, out], [2, ""], args.join(" "));
@@ -563,18 +244,14 @@ test("bad input is one line and code 2, and nothing is asked of the broker", asy
 
 test("a broker that is not there, or does not know us, is one line and code 1", async (t) => {
   const { http, folder } = await openScene(t, quiet);
-  const idle = createServer().listen(0, "127.0.0.1");
-  await once(idle, "listening");
-  const { port } = idle.address() as AddressInfo;
-  await new Promise((resolve) => idle.close(resolve));
-  const gone = `http://127.0.0.1:${port}`;
+  const gone = `http://127.0.0.1:${await freePort()}`;
   const table: [string[], RegExp][] = [
     [["--server", gone], new RegExp(`the broker at ${gone} cannot be reached \\(ECONNREFUSED\\)`)],
     [["--server", http, "--data", folder], /asks for its admin key: give --key, POSTHORN_KEY/],
     [["--server", http, "--key", "wrong"], /does not take this admin key/],
   ];
   for (const [args, words] of table) {
-    const { code, out, err } = await run(["export", ...args], {});
+    const { code, out, err } = await runCommandLine(["export", ...args]);
     assert.deepEqual([code, out], [1, ""]);
     assert.match(err, /^posthorn: [^\n]*\n$/);
     assert.match(err, words);
@@ -586,7 +263,7 @@ test("over https the authority in the data folder is trusted, and no other unkno
   const https = String(scene.https);
   const { code, err } = await scene.run(["export", "--server", https]);
   assert.deepEqual([code, err], [0, ""]);
-  const stranger = await run(["export", "--server", https, "--data", scene.folder], {});
+  const stranger = await runCommandLine(["export", "--server", https, "--data", scene.folder]);
   assert.equal(stranger.code, 1);
   assert.match(
     stranger.err,
@@ -596,8 +273,8 @@ test("over https the authority in the data folder is trusted, and no other unkno
 
 test("the commands tell their options", async () => {
   const [imports, exports] = await Promise.all([
-    run(["import", "--help"], {}),
-    run(["export", "-h"], {}),
+    runCommandLine(["import", "--help"]),
+    runCommandLine(["export", "-h"]),
   ]);
   assert.match(imports.out, /posthorn import FILE… \[options\][\s\S]*--endpoint SUBSCRIPTION=URL/);
   assert.match(exports.out, /posthorn export \[options\][\s\S]*--with-secrets/);

@@ -5,7 +5,7 @@ import { addressOf } from "../../core/azure/arm-id.ts";
 import { isObject } from "../../core/template/expression.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { Members } from "../../core/text/wording.ts";
-import { toListed } from "../import/az-shape.ts";
+import { isInNamespace, toListed } from "../import/az-shape.ts";
 
 const ofTopics = [
   "inboundIpRules",
@@ -74,10 +74,6 @@ export function asListed(shown: Members): Members {
     default:
       return withNulls(listed, ["systemData"]);
   }
-}
-
-export function isInNamespace(id: unknown): boolean {
-  return /\/Microsoft\.EventGrid\/namespaces\//i.test(String(id));
 }
 
 function withNulls(members: Members, names: readonly string[]): Members {

@@ -5,8 +5,8 @@ import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
 import { localGroup } from "../../core/topic.ts";
 import type { Result, Row } from "../command.ts";
+import { isInNamespace } from "../import/az-shape.ts";
 import { rowOf } from "../print/output.ts";
-import { isInNamespace } from "./as-listed.ts";
 
 /** Resources as listed, one or several, with their rows. */
 export function shown(value: Members | readonly Members[]): Result {

@@ -227,6 +227,12 @@ test("what is listed and taken back is the same", () => {
   assert.deepEqual(toResource(listed).properties, toResource(shown).properties);
 });
 
+test("an event subscription of a namespace is listed without a dead-letter member of its own", () => {
+  const id = `${group}/providers/Microsoft.EventGrid/namespaces/n/topics/t/eventSubscriptions/e`;
+  assert.equal("deadLetterDestination" in toListed({ id, properties: {} }), false);
+  assert.equal(toListed({ id: billing, properties: {} }).deadLetterDestination, null);
+});
+
 test("ids say what they name, in any letter case", () => {
   const table: [string, string | null][] = [
     [orders, "topic orders"],
@@ -243,7 +249,13 @@ test("ids say what they name, in any letter case", () => {
       `${group}/providers/A.B/c/d/providers/Microsoft.EventGrid/eventSubscriptions/e`,
       "subscription d/e",
     ],
-    [`${group}/providers/Microsoft.EventGrid/namespaces/n`, null],
+    [`${group}/providers/Microsoft.EventGrid/namespaces/n`, "namespace n"],
+    [`${group}/providers/Microsoft.EventGrid/namespaces/n/topics/t`, "namespaceTopic n/t"],
+    [
+      `${group}/providers/Microsoft.EventGrid/namespaces/n/topics/t/eventSubscriptions/e`,
+      "subscription n/t/e",
+    ],
+    [`${group}/providers/Microsoft.EventGrid/namespaces/n/topicSpaces/t`, null],
     [`${group}/providers/Microsoft.Storage/storageAccounts/s`, null],
   ];
   for (const [id, expected] of table) {
@@ -252,7 +264,7 @@ test("ids say what they name, in any letter case", () => {
   }
 });
 
-test("a subscription is as it is wanted whatever is said of defaults, and else is not", () => {
+test("a subscription is as wanted whether defaults are given or not, and else is not", () => {
   const url = "https://EXAMPLE.test/hook?code=1";
   const hook = (properties: object) => ({ endpointType: "webhook", properties });
   const { deliveryAttributeMappings } = secrets;
@@ -322,7 +334,7 @@ test("dead letters go to one and the same container however it is written", () =
   assert.ok(!alike({ properties: {} }));
 });
 
-test("a topic is as it is wanted when what is said of it is so", () => {
+test("a topic is as wanted when every member that is given is so", () => {
   const shown = {
     location: "westeurope",
     tags: null,

@@ -27,6 +27,7 @@ const notProperties = new Set([
   "privateEndpointConnections",
   "dataResidencyBoundary",
   "topic",
+  "topicsConfiguration",
 ]);
 
 /** Null if it is not a resource. */
@@ -103,16 +104,21 @@ function withoutNull(members: Members): Members {
   );
 }
 
+export function isInNamespace(id: unknown): boolean {
+  return /\/Microsoft\.EventGrid\/namespaces\//i.test(String(id));
+}
+
 /** As the Azure CLI would print what Azure Resource Manager shows. */
 export function toListed(shown: Members): Members {
   const { properties, ...around } = shown;
   const id = String(shown.id);
   const lifted = isObject(properties) ? properties : {};
-  const kind = addressOf(id)?.kind;
+  // In a namespace it is inside of the delivery configuration.
+  const hasLetters = addressOf(id)?.kind === "subscription" && !isInNamespace(id);
   const all: Members = {
     ...around,
     ...lifted,
-    ...(kind === "subscription" && { deadLetterDestination: lifted.deadLetterDestination ?? null }),
+    ...(hasLetters && { deadLetterDestination: lifted.deadLetterDestination ?? null }),
     resourceGroup: groupOf(id)?.resourceGroup ?? null,
     ...change(lifted, "inputSchemaMapping", raised),
     ...change(lifted, "destination", raisedDestination),

@@ -9,7 +9,7 @@ import { isSameName } from "../../core/text/compare.ts";
 import type { Members } from "../../core/text/wording.ts";
 import { localGroup } from "../../core/topic.ts";
 import { isWebHook, sendingIn, withSending } from "../az/destination-member.ts";
-import { toListed, toResource } from "./az-shape.ts";
+import { isInNamespace, toListed, toResource } from "./az-shape.ts";
 import type { Secrets } from "./same-as.ts";
 import { ownWithSecrets } from "./signing-secrets.ts";
 
@@ -109,7 +109,7 @@ function topicIn(shown: Members, { key1, key2 }: Members): Members {
   return {
     type: shown.type,
     apiVersion: eventGridVersion,
-    name: shown.name,
+    ...namedIn(String(shown.id)),
     location,
     ...(tags !== undefined && { tags: escaped(tags) }),
     ...(escaped(traits) as Members),
@@ -121,13 +121,18 @@ function topicIn(shown: Members, { key1, key2 }: Members): Members {
   };
 }
 
+/** What is inside of another is named with it, and comes after it. */
+function namedIn(id: string): Members {
+  const { label: name = "" } = addressOf(id) ?? {};
+  if (!name.includes("/")) return { name };
+  return { name, ...dependsOn(pathInGroup(id).replace(/\/[^/]+\/[^/]+$/, "")) };
+}
+
 function domainTopicIn(shown: Members): Members {
-  const [domain = "", name] = addressOf(String(shown.id))?.label.split("/") ?? [];
   return {
     type: "Microsoft.EventGrid/domains/topics",
     apiVersion: eventGridVersion,
-    name: `${domain}/${name}`,
-    dependsOn: [`[resourceId('Microsoft.EventGrid/domains', '${domain}')]`],
+    ...namedIn(String(shown.id)),
   };
 }
 
@@ -138,8 +143,20 @@ function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | n
   const scope = pathInGroup(sourceId);
   const { properties } = toResource(shown);
   const { posthorn, ...rest } = isObject(properties) ? properties : {};
-  const { destination: _destination, deliveryWithResourceIdentity, ...others } = rest;
   const hideHere = hide && ((wish: string) => hide(`${label}_${wish}`));
+  const sending = sendingIn(rest);
+  const own = ownWithSecrets(posthorn, secrets.signing, hideHere);
+  if (isInNamespace(shown.id)) {
+    const told = escaped(rest) as Members;
+    const whole = sending && withSending(told, destinationIn(sending, secrets, hideHere));
+    return {
+      type: "Microsoft.EventGrid/namespaces/topics/eventSubscriptions",
+      apiVersion: eventGridVersion,
+      ...namedIn(String(shown.id)),
+      properties: { ...(whole ?? told), ...own },
+    };
+  }
+  const { destination: _destination, deliveryWithResourceIdentity, ...others } = rest;
   return {
     type: "Microsoft.EventGrid/eventSubscriptions",
     apiVersion: eventGridVersion,
@@ -149,10 +166,10 @@ function subscriptionIn({ shown, secrets }: ExportedSubscription, hide: Hide | n
     properties: {
       ...withSending(
         isObject(deliveryWithResourceIdentity) ? { deliveryWithResourceIdentity } : {},
-        destinationIn(sendingIn(rest), secrets, hideHere),
+        destinationIn(sending, secrets, hideHere),
       ),
       ...(escaped(others) as Members),
-      ...ownWithSecrets(posthorn, secrets.signing, hideHere),
+      ...own,
     },
   };
 }

@@ -37,6 +37,15 @@ async function readAll(client: Client, onlyGroup: string | null): Promise<Export
       domainTopics.push(...(await client.list(`${pathTo(String(domain.id))}/topics?$top=100`)));
     }
     subscriptions.push(...(await list("eventSubscriptions")));
+    for (const namespace of await list("namespaces")) {
+      topics.push(namespace);
+      const inside = await client.list(`${pathTo(String(namespace.id))}/topics?$top=100`);
+      topics.push(...inside);
+      for (const topic of inside) {
+        const path = `${pathTo(String(topic.id))}/eventSubscriptions?$top=100`;
+        subscriptions.push(...(await client.list(path)));
+      }
+    }
   }
   const isWanted = ({ id }: Members) =>
     onlyGroup === null ||

@@ -102,7 +102,7 @@ async function begin(
   isDryRun: boolean,
 ): Promise<() => Promise<Line>> {
   const { kind, label, id, body } = wanted;
-  const what = `${kind === "domainTopic" ? "domain topic" : kind} ${label}`;
+  const what = `${kind.replace("Topic", " topic")} ${label}`;
   const say = (word: string, why?: string) => async () => ({
     word,
     what,
@@ -152,7 +152,7 @@ async function finish(
   return state === "Succeeded" ? { word, what } : { word, what, why: `it is ${state}` };
 }
 
-/** Whether it is paused or drained as wanted; where nothing is said of it, it stays as it is. */
+/** Whether it is paused or drained as wanted; where it is left out, it stays as it is. */
 function isFlowAlike({ body }: Wanted, shown: Members): boolean {
   const [wanted, there] = [body, shown].map(({ properties }) => {
     const { posthorn } = isObject(properties) ? properties : {};

@@ -52,7 +52,10 @@ export interface Additions {
   readonly usesBaseUrls: boolean;
 }
 
-const order: readonly Kind[] = ["topic", "domain", "domainTopic", "subscription"];
+const order: readonly Kind[] = [
+  ...(["topic", "domain", "domainTopic"] as const),
+  ...(["namespace", "namespaceTopic", "subscription"] as const),
+];
 
 /** Refusal: InvalidSetting. */
 export function planFor(found: readonly Found[], additions: Additions): Plan {

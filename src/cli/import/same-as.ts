@@ -4,6 +4,7 @@
 
 import type { Kind } from "../../core/azure/arm-id.ts";
 import { profiles } from "../../core/delivery/profile.ts";
+import { lockSeconds, retentionDefault } from "../../core/pull/pull-rules.ts";
 import { defaultDeliverySchema } from "../../core/schema/convert.ts";
 import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
@@ -134,7 +135,10 @@ function plainTraits(around: Members): unknown {
   const { identity, ...rest } = traitsOf(around);
   const { type, userAssignedIdentities } = members(identity);
   const ids = Object.keys(members(userAssignedIdentities)).map(lower);
-  return plain({ ...rest, sku: lower(members(rest.sku).name), type: lower(type), ids });
+  const { name, capacity } = members(rest.sku);
+  // What a namespace has unless it says otherwise.
+  const sku = { name: unless("standard", lower(name)), capacity: unless(1, capacity) };
+  return plain({ ...rest, sku, type: lower(type), ids });
 }
 
 function plainTopic(properties: Members): unknown {
@@ -151,6 +155,8 @@ function plainTopic(properties: Members): unknown {
     profile: properties.profile,
     dataResidencyBoundary: lower(boundaryOf(properties)),
     minimumTlsVersionAllowed: properties.minimumTlsVersionAllowed,
+    eventRetentionInDays: unless(retentionDefault, properties.eventRetentionInDays),
+    topicSpacesConfiguration: properties.topicSpacesConfiguration,
     eventTypeInfo: properties.eventTypeInfo,
     key1: properties.key1,
     key2: properties.key2,
@@ -185,8 +191,22 @@ function plainTerms(properties: Members, inputSchema: unknown): unknown {
       minutes: unless(ttlMs.default / 60_000, retry.eventTimeToLiveInMinutes),
     }),
     deadLetterDestination: plainStore(members(properties.deadLetterDestination)),
+    delivery: plainDelivery(members(properties.deliveryConfiguration)),
+    filtersConfiguration: properties.filtersConfiguration,
     identity: plainIdentity(properties.identity),
     deadLetterIdentity: plainIdentity(properties.deadLetterIdentity),
+  });
+}
+
+/** Of a subscription in a namespace; where it sends to is compared by itself. */
+function plainDelivery({ deliveryMode, queue, push }: Members): unknown {
+  const { destination, deliveryWithResourceIdentity: sent, ...terms } = members(push ?? queue);
+  return plain({
+    ...terms,
+    deliveryMode: lower(deliveryMode),
+    maxDeliveryCount: unless(profiles.namespace.attemptsMax.default, terms.maxDeliveryCount),
+    receiveLockDurationInSeconds: unless(lockSeconds.default, terms.receiveLockDurationInSeconds),
+    identity: plainIdentity(members(sent).identity),
   });
 }
 

@@ -4,6 +4,7 @@
 import { addressOf } from "../../core/azure/arm-id.ts";
 import { isObject } from "../../core/template/expression.ts";
 import type { Members } from "../../core/text/wording.ts";
+import { isInNamespace } from "./az-shape.ts";
 
 /** The part of a client that is needed here. */
 interface Asking {
@@ -12,7 +13,10 @@ interface Asking {
 
 /** Where our own API has something of a subscription. */
 export function ownPath(id: string, what: string): string {
-  const [topic, ...rest] = (addressOf(id)?.label ?? "").split("/").map(encodeURIComponent);
+  const segments = (addressOf(id)?.label ?? "").split("/");
+  // A topic of a namespace is one name to us.
+  if (isInNamespace(id)) segments.unshift(segments.splice(0, 2).join("/"));
+  const [topic, ...rest] = segments.map(encodeURIComponent);
   const within = rest.length > 1 ? `?domainTopic=${rest[0]}` : "";
   return `/api/v1/topics/${topic}/subscriptions/${rest.at(-1)}/${what}${within}`;
 }

@@ -11,7 +11,10 @@ export function traitsOf({ sku, identity, kind, extendedLocation }: Members): Me
   const { type, userAssignedIdentities: users } = isObject(identity) ? identity : {};
   const ids = Object.keys(isObject(users) ? users : {});
   return {
-    ...(isObject(sku) && isOther(sku.name, "basic") && { sku: { name: sku.name } }),
+    ...(isObject(sku) &&
+      isOther(sku.name, "basic") && {
+        sku: { name: sku.name, ...(sku.capacity !== undefined && { capacity: sku.capacity }) },
+      }),
     ...(isOther(type, "none") && {
       identity: {
         type,

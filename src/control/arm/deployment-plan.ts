@@ -56,7 +56,10 @@ export interface DeploymentPlan {
 }
 
 const file = "template";
-const order: readonly Kind[] = ["topic", "domain", "domainTopic", "subscription"];
+const order: readonly Kind[] = [
+  ...(["topic", "domain", "domainTopic"] as const),
+  ...(["namespace", "namespaceTopic", "subscription"] as const),
+];
 
 /** Refusals: InvalidSetting and those of the resources. */
 export async function planDeployment(

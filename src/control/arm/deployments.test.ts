@@ -219,3 +219,30 @@ test("a difference is told by its path", () => {
     { path: "e", propertyChangeType: "Create", after: 2 },
   ]);
 });
+
+test("a namespace with its topic and queue is deployed in the order of what it needs", async (t) => {
+  const arm = await openGroup(t);
+  const of = "Microsoft.EventGrid/namespaces";
+  const resources = [
+    {
+      ...{ type: `${of}/topics/eventSubscriptions`, name: "market/orders/billing" },
+      apiVersion: "2025-02-15",
+      properties: { deliveryConfiguration: { deliveryMode: "Queue", queue: {} } },
+    },
+    { type: `${of}/topics`, apiVersion: "2025-02-15", name: "market/orders", properties: {} },
+    { type: of, apiVersion: "2025-02-15", name: "market", location: "westus2", properties: {} },
+  ];
+  const body = {
+    properties: {
+      template: { ...template, parameters: {}, outputs: {}, resources },
+      mode: "Incremental",
+    },
+  };
+  assert.deepEqual(await deploy(arm, body), { status: "Succeeded" });
+  const { topics, subscriptions } = await arm.catalog();
+  const names = topics.map(({ name }) => name).toSorted();
+  assert.deepEqual(
+    [names, subscriptions[0]?.destination.kind],
+    [["market", "market/orders"], "pull"],
+  );
+});

@@ -1,11 +1,17 @@
 // The Event Grid resource that an ARM id names. Ids are case-insensitive, and keep their case when
 // sent to the broker.
 
-export type Kind = "topic" | "domain" | "domainTopic" | "subscription";
+export type Kind =
+  | "topic"
+  | "domain"
+  | "domainTopic"
+  | "namespace"
+  | "namespaceTopic"
+  | "subscription";
 
 export interface Address {
   readonly kind: Kind;
-  /** A short name: `orders`, `shop/eu`, `orders/billing`. */
+  /** A short name: `orders`, `shop/eu`, `orders/billing`, `shop/orders/billing`. */
   readonly label: string;
   /** Of a subscription its source; of anything else its own. */
   readonly sourceId: string;
@@ -13,7 +19,8 @@ export interface Address {
 
 const group = "/subscriptions/[^/]+/resourceGroups/[^/]+";
 const provider = "/providers/Microsoft\\.EventGrid";
-const source = "(?:topics/([^/]+)|domains/([^/]+)(?:/topics/([^/]+))?)";
+const source =
+  "(?:topics/([^/]+)|domains/([^/]+)(?:/topics/([^/]+))?|namespaces/([^/]+)(?:/topics/([^/]+))?)";
 const sourceForm = new RegExp(`^${group}${provider}/${source}$`, "i");
 const subscriptionForm = new RegExp(`^(.+?)(?:${provider})?/eventSubscriptions/([^/]+)$`, "i");
 
@@ -21,8 +28,12 @@ const subscriptionForm = new RegExp(`^(.+?)(?:${provider})?/eventSubscriptions/(
 export function addressOf(id: string): Address | null {
   const own = sourceForm.exec(id);
   if (own !== null) {
-    const [, topic, domain, domainTopic] = own;
+    const [, topic, domain, domainTopic, namespace, namespaceTopic] = own;
     if (topic !== undefined) return { kind: "topic", label: topic, sourceId: id };
+    if (namespaceTopic !== undefined) {
+      return { kind: "namespaceTopic", label: `${namespace}/${namespaceTopic}`, sourceId: id };
+    }
+    if (namespace !== undefined) return { kind: "namespace", label: namespace, sourceId: id };
     if (domainTopic === undefined) return { kind: "domain", label: `${domain}`, sourceId: id };
     return { kind: "domainTopic", label: `${domain}/${domainTopic}`, sourceId: id };
   }
