@@ -1,21 +1,40 @@
 // What is kept for people must not stop deliveries: a file that is damaged is moved out of the way,
 // and another one begun.
 
-import { existsSync, renameSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { Refusal } from "../core/refusal.ts";
+import { makePrivateFile } from "./private-files.ts";
 import { isDamage } from "./sqlite/database.ts";
+
+/** Beside a file that was found damaged in use. */
+const markOf = (path: string) => `${path}.is-damaged`;
 
 /** `setAside`: what a damaged file is called now; null: it was not damaged. */
 export function openOrMoveAway<T>(
   path: string,
   open: () => T,
 ): { readonly opened: T; readonly setAside: string | null } {
+  if (existsSync(markOf(path))) {
+    const setAside = moveAway(path);
+    rmSync(markOf(path));
+    return { opened: open(), setAside };
+  }
   try {
     return { opened: open(), setAside: null };
   } catch (error) {
     if (!isDamage(error instanceof Refusal ? error.cause : error)) throw error;
     const setAside = moveAway(path);
     return { opened: open(), setAside };
+  }
+}
+
+/** Damage that is met in use is marked: the next start moves the file away. */
+export function markingDamage<T>(path: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (isDamage(error)) makePrivateFile(markOf(path));
+    throw error;
   }
 }
 

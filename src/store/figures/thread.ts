@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import type { FigureQuery, FigureRow, Figures, Series } from "../../core/figures/figures.ts";
 import type { Instant } from "../../core/ports.ts";
 import { type Asked, answerAsked, openAskedThread } from "../asked-thread.ts";
-import { openOrMoveAway } from "../damaged-file.ts";
+import { markingDamage, openOrMoveAway } from "../damaged-file.ts";
 import { makePrivateFolder } from "../private-files.ts";
 import { FigureEngine, type FigureOptions } from "./engine.ts";
 
@@ -58,7 +58,7 @@ answerAsked<FigureOptions, Ask>(role, (options) => {
   );
   return {
     opened: { setAside },
-    answer: (ask) => answer(engine, ask),
+    answer: (ask) => markingDamage(options.path, () => answer(engine, ask)),
     close: () => engine.close(),
   };
 });
