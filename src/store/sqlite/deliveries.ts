@@ -5,7 +5,6 @@
 //
 // In a fast round new events stay in memory; in any other they become rows at once.
 
-import type { Event } from "../../core/event.ts";
 import type {
   Claim,
   Delivery,
@@ -18,7 +17,7 @@ import type {
 } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import type { AddEvents, Fresh, FreshEvent } from "./fresh.ts";
-import type { EntryWriter, JournalEntry } from "./journal-record.ts";
+import { type EntryWriter, type JournalEntry, RoutedBytes } from "./journal-record.ts";
 import { isBefore, type Leases, type QueueLeases, type QueuePosition } from "./leases.ts";
 import type { QueueCounts } from "./queue-counts.ts";
 import { type Op, type Push, stageNumber, stageOf } from "./round.ts";
@@ -87,25 +86,40 @@ export class Deliveries {
     const numbers: number[] = [];
     const added: FreshEvent[] = [];
     const woken = new Set<SubscriptionId>();
-    for (const [index, { event, to }] of routed.entries()) {
+    const lines: QueueLeases[] = [];
+    for (let index = 0; index < routed.length; index += 1) {
+      const one = routed[index] as Routed;
       const number = ++this.#eventsMade;
       numbers.push(number);
-      const kept = to.filter((subscription) => this.#leases.pair(subscription)?.[0] !== undefined);
+      const kept: SubscriptionId[] = [];
+      lines.length = 0;
+      for (const subscription of one.to) {
+        const line = this.#leases.pair(subscription)?.[0];
+        if (line === undefined) continue;
+        kept.push(subscription);
+        lines.push(line);
+      }
       if (kept.length === 0) continue;
       if (kept.length > 1 && new Set(kept).size < kept.length) {
         throw new Error("UNIQUE: an event is routed to a subscription twice.");
       }
-      const fresh = { number, event, dueAt: now, to: kept };
+      const fresh = { number, routed: one, dueAt: now, to: kept };
+      const chars = one instanceof RoutedBytes ? one.chars : one.event.text.length;
       added.push(fresh);
-      this.#entries?.appended(number, event, now, kept);
+      this.#entries?.appended(number, one, now, kept);
       if (this.#isFast) this.#fresh.add(fresh);
-      for (const subscription of kept) {
-        const line = this.#leases.pair(subscription)?.[0] as QueueLeases;
+      for (let place = 0; place < lines.length; place += 1) {
+        const line = lines[place] as QueueLeases;
+        const subscription = kept[place] as SubscriptionId;
         this.#counts.add({ subscription, stage: "deliver" }, 1);
         if (!this.#isFast) line.free({ dueAt: now, event: number });
-        const push = this.#push(line, { op, index, event: number, subscription }, event, now);
-        if (push !== null) this.#tell.push(push);
-        else {
+        const leaseMs = this.#leases.touch(line).take(chars);
+        if (leaseMs !== null) {
+          const lease = ++this.#leasesMade;
+          const leasedUntil = now + leaseMs;
+          line.hold(number, { lease, until: leasedUntil });
+          this.#tell.push({ op, index, event: number, subscription, lease, leasedUntil });
+        } else {
           if (this.#isFast) this.#fresh.free(fresh, subscription);
           woken.add(subscription);
         }
@@ -114,20 +128,6 @@ export class Deliveries {
     if (!this.#isFast) this.#addEvents(added);
     for (const subscription of woken) this.#tell.wake({ subscription, stage: "deliver" }, now);
     return numbers;
-  }
-
-  #push(
-    line: QueueLeases,
-    push: Pick<Push, "op" | "index" | "event" | "subscription">,
-    event: Event,
-    now: Instant,
-  ): Push | null {
-    const leaseMs = this.#leases.touch(line).take(event.text.length);
-    if (leaseMs === null) return null;
-    const lease = ++this.#leasesMade;
-    const leasedUntil = now + leaseMs;
-    line.hold(push.event, { lease, until: leasedUntil });
-    return { ...push, lease, leasedUntil };
   }
 
   claim(queue: Queue, want: Want): Claim {
@@ -257,7 +257,8 @@ export class Deliveries {
     // Nothing waits for a deleted subscription but its dead letters.
     const isBackwards = settlement.kind === "due" && settlement.stage === "deliver";
     if (isBackwards && leases[0] === undefined) return false;
-    const line = leases.find((one) => one?.held.has(event));
+    const [first, second] = leases;
+    const line = first?.held.has(event) ? first : second.held.has(event) ? second : undefined;
     if (line === undefined) {
       // Not leased in memory: a receiver's lock, or a late answer to its latest settlement.
       const { lockedAt } = settlement;
@@ -308,7 +309,7 @@ export class Deliveries {
     const { number, event, now } = entry;
     const to = entry.to.filter((id) => this.#leases.pair(id)?.[0] !== undefined);
     if (to.length === 0 || this.#statements.hasEvent.get(number) !== undefined) return;
-    this.#addEvents([{ number, event, dueAt: now, to }]);
+    this.#addEvents([{ number, routed: { event }, dueAt: now, to }]);
     for (const subscription of to) this.#counts.add({ subscription, stage: "deliver" }, 1);
   }
 
@@ -382,7 +383,8 @@ function placeOf(row: SqlRow): QueuePosition {
   return { dueAt: row.due_at as number, event: row.event as number };
 }
 
-function seenOf({ number, event, dueAt }: FreshEvent, subscription: SubscriptionId): Seen {
+function seenOf({ number, routed, dueAt }: FreshEvent, subscription: SubscriptionId): Seen {
+  const { event } = routed;
   return {
     id: { event: number, subscription },
     stage: "deliver",

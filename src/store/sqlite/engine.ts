@@ -160,6 +160,11 @@ export class SqliteEngine {
     };
   }
 
+  /** Whether it has anything of the events that rounds brought, other than as rows. */
+  get keepsEvents(): boolean {
+    return !this.#fresh.isEmpty;
+  }
+
   /** Until the copy is made, rounds may be run only by `betweenSteps`. */
   async backUp(path: string, betweenSteps: () => void): Promise<void> {
     this.#isCopying = true;

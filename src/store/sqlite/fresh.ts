@@ -5,13 +5,13 @@
 // Everything a round changes here can be undone, because the round may fail; spilling cannot, and
 // happens before a round.
 
-import type { Event } from "../../core/event.ts";
-import type { Instant } from "../../core/ports.ts";
+import type { Instant, Routed } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 
 export interface FreshEvent {
   readonly number: number;
-  readonly event: Event;
+  /** With the event, which may still be bytes. */
+  readonly routed: Pick<Routed, "event">;
   /** When all of its deliveries are due: at once. */
   readonly dueAt: Instant;
   /** Those that are still to be delivered. */
@@ -36,6 +36,10 @@ export class Fresh {
 
   constructor(addEvents: AddEvents) {
     this.#addEvents = addEvents;
+  }
+
+  get isEmpty(): boolean {
+    return this.#events.size === 0;
   }
 
   /** The deliveries have leases, or are freed by `free`. */

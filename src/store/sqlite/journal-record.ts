@@ -1,9 +1,13 @@
 // What a round has done, as bytes: the entries of one record of the journal (journal.ts). Only what
 // is frequent is written in a form of its own; a delivery that is put back is JSON.
+//
+// An event comes over from the other thread in the form that it has here (pack.ts), so that it is
+// copied and only gets its number.
 
 import type { Event, InputSchema } from "../../core/event.ts";
-import type { Instant, Settlement, Stage } from "../../core/ports.ts";
+import type { Instant, Routed, Settlement, Stage } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
+import { ByteReader, ByteWriter } from "./bytes.ts";
 
 /** Applied one after the other, they repeat what was done. */
 export type JournalEntry =
@@ -18,98 +22,118 @@ export type JournalEntry =
   | { readonly kind: "settled"; readonly settlement: Settlement; readonly stage: Stage };
 
 const marks = { appended: 1, gone: 2, settled: 3 } as const;
-const absent = 0xffff_ffff;
-/** What a UTF-16 code unit may need as UTF-8. */
-const bytesPerUnit = 3;
+const usualBytes = 64 * 1024;
+const keptBytes = 6 * 1024 * 1024;
+
+/** In an entry of an event: its number, behind the mark. */
+const numberAt = 1;
+/** And how many deliveries it has, before these: behind the time. */
+const countAt = 17;
+
+/** An event and its deliveries as an entry of the journal, which has no number yet. */
+export class RoutedBytes implements Routed {
+  readonly to: readonly SubscriptionId[];
+  /** Characters of the event's text. */
+  readonly chars: number;
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+
+  constructor(bytes: Buffer, start: number, end: number, chars: number) {
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+    this.chars = chars;
+    const to: SubscriptionId[] = [];
+    const count = bytes.readDoubleLE(start + countAt);
+    for (let index = 0; index < count; index += 1) {
+      to.push(bytes.readDoubleLE(start + countAt + 8 + 8 * index));
+    }
+    this.to = to;
+  }
+
+  /** Made of the bytes at each call: most events are never asked for. */
+  get event(): Event {
+    const from = new ByteReader(this.bytes, this.start + countAt + 8 + 8 * this.to.length);
+    return readEvent(from);
+  }
+}
 
 export class EntryWriter {
-  #bytes = Buffer.allocUnsafe(64 * 1024);
-  #length: number;
+  readonly #to = new ByteWriter(usualBytes);
   readonly #from: number;
 
   /** The first `from` bytes are left to the caller. */
   constructor(from: number) {
     this.#from = from;
-    this.#length = from;
+    this.clear();
   }
 
   get isEmpty(): boolean {
-    return this.#length === this.#from;
+    return this.#to.length === this.#from;
   }
 
   /** All of it, and the room before it. It is overwritten after `clear`. */
   get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
+    return this.#to.room.subarray(0, this.#to.length);
   }
 
   clear(): void {
-    this.#length = this.#from;
-    // One large publish must not keep its memory for ever.
-    if (this.#bytes.length > 1024 * 1024) this.#bytes = Buffer.allocUnsafe(64 * 1024);
+    // One large publish must not keep its memory for ever; full rounds do not need as much.
+    if (this.#to.room.length > keptBytes) this.#to.resize(usualBytes);
+    this.#to.rewind(0);
+    this.#to.skip(this.#from);
   }
 
-  appended(number: number, event: Event, now: Instant, to: readonly SubscriptionId[]): void {
-    this.#byte(marks.appended);
-    this.#number(number);
-    this.#number(now);
-    this.#number(to.length);
-    for (const subscription of to) this.#number(subscription);
-    this.#text(event.systemId);
-    this.#text(event.topic);
-    this.#number(event.publishedAt);
-    this.#text(event.schema);
-    this.#text(event.dataVersion);
-    this.#text(event.text);
-    this.#text(event.envelope);
-    this.#text(event.trace?.parent ?? null);
-    this.#text(event.trace?.state ?? null);
-    this.#number(event.hops);
+  appended(number: number, routed: Routed, now: Instant, to: readonly SubscriptionId[]): void {
+    if (routed instanceof RoutedBytes && to.length === routed.to.length) {
+      const at = this.#to.length;
+      this.#to.copy(routed.bytes, routed.start, routed.end);
+      this.#to.room.writeDoubleLE(number, at + numberAt);
+    } else writeAppended(this.#to, number, routed.event, now, to);
   }
 
   settled(settlement: Settlement, stage: Stage): void {
     if (settlement.kind !== "gone") {
-      this.#byte(marks.settled);
-      this.#text(JSON.stringify({ settlement, stage }));
+      this.#to.byte(marks.settled);
+      this.#to.text(JSON.stringify({ settlement, stage }));
       return;
     }
-    this.#byte(marks.gone);
-    this.#number(settlement.delivery.event);
-    this.#number(settlement.delivery.subscription);
-    this.#number(settlement.lease);
-    this.#byte(stage === "deliver" ? 0 : 1);
+    this.#to.byte(marks.gone);
+    this.#to.number(settlement.delivery.event);
+    this.#to.number(settlement.delivery.subscription);
+    this.#to.number(settlement.lease);
+    this.#to.byte(stage === "deliver" ? 0 : 1);
   }
+}
 
-  #byte(value: number): void {
-    this.#ensure(1);
-    this.#bytes[this.#length] = value;
-    this.#length += 1;
-  }
-
-  #number(value: number): void {
-    this.#ensure(8);
-    this.#bytes.writeDoubleLE(value, this.#length);
-    this.#length += 8;
-  }
-
-  #text(value: string | null): void {
-    this.#ensure(4 + (value === null ? 0 : value.length * bytesPerUnit));
-    const at = this.#length + 4;
-    const length = value === null ? absent : this.#bytes.write(value, at);
-    this.#bytes.writeUInt32LE(length, this.#length);
-    this.#length = at + (value === null ? 0 : length);
-  }
-
-  #ensure(more: number): void {
-    if (this.#length + more <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(2 * (this.#length + more));
-    this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#bytes = larger;
-  }
+export function writeAppended(
+  out: ByteWriter,
+  number: number,
+  event: Event,
+  now: Instant,
+  to: readonly SubscriptionId[],
+): void {
+  out.byte(marks.appended);
+  out.number(number);
+  out.number(now);
+  out.number(to.length);
+  for (const subscription of to) out.number(subscription);
+  out.text(event.systemId);
+  out.text(event.topic);
+  out.number(event.publishedAt);
+  out.text(event.schema);
+  out.text(event.dataVersion);
+  out.text(event.text);
+  out.text(event.envelope);
+  out.text(event.trace?.parent ?? null);
+  out.text(event.trace?.state ?? null);
+  out.number(event.hops);
 }
 
 /** Of the bytes of one record, which are known to be as they were written. */
 export function* readEntries(bytes: Buffer): Iterable<JournalEntry> {
-  const from = new EntryReader(bytes);
+  const from = new ByteReader(bytes);
   while (!from.isAtEnd) {
     const mark = from.byte();
     if (mark === marks.appended) yield readAppended(from);
@@ -123,10 +147,14 @@ export function* readEntries(bytes: Buffer): Iterable<JournalEntry> {
   }
 }
 
-function readAppended(from: EntryReader): JournalEntry {
+function readAppended(from: ByteReader): JournalEntry {
   const number = from.number();
   const now = from.number();
   const to = Array.from({ length: from.number() }, () => from.number());
+  return { kind: "appended", number, now, to, event: readEvent(from) };
+}
+
+function readEvent(from: ByteReader): Event {
   const head = {
     systemId: from.text() as string,
     topic: from.text() as string,
@@ -137,37 +165,5 @@ function readAppended(from: EntryReader): JournalEntry {
     envelope: from.text(),
   };
   const [parent, state] = [from.text(), from.text()];
-  const trace = parent === null ? null : { parent, state };
-  return { kind: "appended", number, now, to, event: { ...head, trace, hops: from.number() } };
-}
-
-class EntryReader {
-  readonly #bytes: Buffer;
-  #at = 0;
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at >= this.#bytes.length;
-  }
-
-  byte(): number {
-    this.#at += 1;
-    return this.#bytes[this.#at - 1] as number;
-  }
-
-  number(): number {
-    this.#at += 8;
-    return this.#bytes.readDoubleLE(this.#at - 8);
-  }
-
-  text(): string | null {
-    const length = this.#bytes.readUInt32LE(this.#at);
-    this.#at += 4;
-    if (length === absent) return null;
-    this.#at += length;
-    return this.#bytes.toString("utf8", this.#at - length, this.#at);
-  }
+  return { ...head, trace: parent === null ? null : { parent, state }, hops: from.number() };
 }

@@ -26,7 +26,7 @@ import { lookAtStore, restoreStore } from "./backup.ts";
 import { openDatabase } from "./database.ts";
 import { SqliteEngine } from "./engine.ts";
 import type { Engine, FrontStore } from "./front.ts";
-import { type JournalFile, journalPath, openMemoryJournal } from "./journal.ts";
+import { Journal, type JournalFile, journalPath, openMemoryJournal } from "./journal.ts";
 import { EntryWriter, type JournalEntry, readEntries } from "./journal-record.ts";
 import { recoverStore } from "./recover.ts";
 import { writeSeal } from "./seal.ts";
@@ -68,11 +68,38 @@ test("entries are read as they were written", () => {
     fc.property(fc.array(entry), (entries) => {
       const writer = new EntryWriter(24);
       for (const one of entries) {
-        if (one.kind === "appended") writer.appended(one.number, one.event, one.now, one.to);
+        if (one.kind === "appended") writer.appended(one.number, one, one.now, one.to);
         else writer.settled(one.settlement, one.stage);
       }
       assert.deepEqual(plain([...readEntries(writer.bytes.subarray(24))]), plain(entries));
     }),
+  );
+});
+
+test("entries that an earlier release wrote are read", () => {
+  const bytes = [
+    "AQAAEAAAAPBBAAAAAABIj0AAAAAAAAAAQAAAAAAAAPA/AAAAAAAAHEAEAAAAaWQtMQYAAABvcmRlcnMAAAAAAECPQA8A",
+    "AABFdmVudEdyaWRTY2hlbWEDAAAAMS4wCwAAAHsiaWQiOiLDpCJ9/////wQAAAAwMC0x/////wAAAAAAAABAAgAAEAAA",
+    "APBBAAAAAAAAHEAAAAAAAAAiQAADbgAAAHsic2V0dGxlbWVudCI6eyJraW5kIjoiYmFjayIsImRlbGl2ZXJ5Ijp7ImV2",
+    "ZW50Ijo0Mjk0OTY3Mjk3LCJzdWJzY3JpcHRpb24iOjF9LCJsZWFzZSI6OH0sInN0YWdlIjoiZGVhZExldHRlciJ9",
+  ];
+  const number = 4_294_967_297;
+  const trace = { parent: "00-1", state: null };
+  const ids = { systemId: "id-1", topic: "orders", publishedAt: 1000 };
+  const content = { schema: "EventGridSchema", dataVersion: "1.0", text: '{"id":"ä"}' };
+  const event = { ...ids, ...content, envelope: null, trace, hops: 2 };
+  const settled = (kind: string, subscription: number, lease: number) => ({
+    kind,
+    delivery: { event: number, subscription },
+    lease,
+  });
+  assert.deepEqual(
+    [...readEntries(Buffer.from(bytes.join(""), "base64"))],
+    [
+      { kind: "appended", number, event, now: 1001, to: [1, 7] },
+      { kind: "settled", settlement: settled("gone", 7, 9), stage: "deliver" },
+      { kind: "settled", settlement: settled("back", 1, 8), stage: "deadLetter" },
+    ],
   );
 });
 
@@ -158,6 +185,30 @@ function copyOf({ database }: Crashable) {
   }
   return copy;
 }
+
+test("a record whose write failed is not read, although all of it may be there", () => {
+  const file = openMemoryJournal();
+  let isFailing = false;
+  const journal = new Journal(
+    {
+      ...file,
+      write(bytes, at) {
+        file.write(bytes, at);
+        if (!isFailing) return;
+        isFailing = false;
+        throw new Error("the sync failed");
+      },
+    },
+    0,
+  );
+  journal.entries.clear();
+  journal.write();
+  isFailing = true;
+  assert.throws(() => journal.write(), /the sync failed/);
+  assert.equal(journal.read().records.length, 1);
+  journal.write();
+  assert.deepEqual([journal.read().records.length, journal.read().damage], [2, null]);
+});
 
 test("wherever the last record is torn, its round has not happened and the others have", async () => {
   const { id, disk, written } = await threeRounds();

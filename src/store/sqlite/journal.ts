@@ -84,9 +84,26 @@ export class Journal {
     bytes.writeDoubleLE(this.#epoch, 16);
     bytes.writeUInt32LE(crc32(bytes.subarray(8)), 4);
     this.#isUsed = true;
-    this.#file.write(bytes, this.#at);
+    try {
+      this.#file.write(bytes, this.#at);
+    } catch (error) {
+      this.#erase();
+      throw error;
+    }
     this.#at += bytes.length;
     this.#records += 1;
+  }
+
+  /**
+   * What failed may be there all the same: its sync failed, or what was not written of it is what
+   * an earlier record had in the same place.
+   */
+  #erase(): void {
+    try {
+      this.#file.write(Buffer.alloc(magic.length), this.#at);
+    } catch {
+      // Then it is as before: a record of a round that nobody was answered for.
+    }
   }
 
   /** Everything is in the store's file, which says so with this epoch. */

@@ -12,10 +12,10 @@ export interface Hold {
 
 /** A claim that found less than it wanted: later appends may be leased to it (Store.claim). */
 export interface Standing {
-  readonly room: number;
-  readonly charsRoom: number;
+  room: number;
+  charsRoom: number;
   /** It has nothing yet, and so takes one event of any size. */
-  readonly isEmpty: boolean;
+  isEmpty: boolean;
   readonly leaseMs: number;
 }
 
@@ -90,13 +90,16 @@ export class QueueLeases {
   /** How long the standing claim leases another event of this size for; null: it takes no more. */
   take(chars: number): number | null {
     const { standing } = this;
-    this.standing = null;
-    if (standing === null || (chars > standing.charsRoom && !standing.isEmpty)) return null;
-    const { leaseMs } = standing;
-    const room = standing.room - 1;
-    const charsRoom = standing.charsRoom - chars;
-    if (room > 0 && charsRoom > 0) this.standing = { room, charsRoom, isEmpty: false, leaseMs };
-    return leaseMs;
+    if (standing === null) return null;
+    if (chars > standing.charsRoom && !standing.isEmpty) {
+      this.standing = null;
+      return null;
+    }
+    standing.room -= 1;
+    standing.charsRoom -= chars;
+    standing.isEmpty = false;
+    if (standing.room === 0 || standing.charsRoom <= 0) this.standing = null;
+    return standing.leaseMs;
   }
 
   /** The round is on disk. */

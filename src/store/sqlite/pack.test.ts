@@ -5,7 +5,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { InputSchema } from "../../core/event.ts";
 import type { Routed, Settlement, Stage } from "../../core/ports.ts";
-import { packOps, packRound, unpackOps, unpackRound } from "./pack.ts";
+import { EntryWriter, readEntries } from "./journal-record.ts";
+import { OpsPacker, OpsUnpacker, RoundPacker, RoundUnpacker } from "./pack.ts";
 import type { Op, OpResult, Push, Round } from "./round.ts";
 
 const number = fc.integer({ min: 0 });
@@ -83,20 +84,64 @@ const round: fc.Arbitrary<Round> = record({
 });
 
 test("operations cross between threads unchanged", () => {
+  const [packer, unpacker] = [new OpsPacker(), new OpsUnpacker()];
+  const cross = (ops: readonly Op[]) => unpacker.unpack(structuredClone(packer.pack(ops)));
   fc.assert(
     fc.property(some(op), (ops) => {
-      assert.deepEqual(unpackOps(structuredClone(packOps(ops))), ops);
+      assert.deepEqual(cross(ops).map(plain), ops);
+    }),
+  );
+});
+
+test("a large round crosses, and what came before it stays as it was", () => {
+  const [packer, unpacker] = [new OpsPacker(), new OpsUnpacker()];
+  const cross = (ops: readonly Op[]) => unpacker.unpack(structuredClone(packer.pack(ops)));
+  const rounds = [10, 3_000_000, 20, 6_000_000, 30].map((length): Op[] => [
+    { kind: "append", now: 1, by: undefined, routed: [routedOf("ä".repeat(length))] },
+    { kind: "counts" },
+  ]);
+  const crossed = rounds.map(cross);
+  for (const [index, ops] of rounds.entries()) {
+    assert.deepEqual(crossed[index]?.map(plain), ops);
+  }
+});
+
+test("the journal writes an event from its bytes as it would from its text", () => {
+  fc.assert(
+    fc.property(routed, number, number, fc.boolean(), (one, now, event, isOneLess) => {
+      const append: Op = { kind: "append", now, by: undefined, routed: [one] };
+      const [crossed] = new OpsUnpacker().unpack(structuredClone(new OpsPacker().pack([append])));
+      const arrived = (crossed as typeof append).routed[0] as Routed;
+      const to = isOneLess ? one.to.slice(1) : one.to;
+      const [direct, copied] = [new EntryWriter(0), new EntryWriter(0)];
+      direct.appended(event, one, now, to);
+      copied.appended(event, arrived, now, to);
+      assert.deepEqual(copied.bytes, direct.bytes);
+      assert.deepEqual([...readEntries(copied.bytes)].length, 1);
     }),
   );
 });
 
 test("rounds cross between threads unchanged", () => {
+  const [packer, unpacker] = [new RoundPacker(), new RoundUnpacker()];
   fc.assert(
     fc.property(round, (one) => {
-      assert.deepEqual(unpackRound(structuredClone(packRound(one))), one);
+      assert.deepEqual(unpacker.unpack(structuredClone(packer.pack(one))), one);
     }),
   );
 });
+
+function routedOf(content: string): Routed {
+  const ids = { systemId: "1", topic: "orders", publishedAt: 1 };
+  const rest = { dataVersion: "", envelope: null, trace: null, hops: 0 };
+  return { event: { ...ids, schema: "EventGridSchema", text: content, ...rest }, to: [1] };
+}
+
+/** With the events made of their bytes. */
+function plain(op: Op): Op {
+  if (op.kind !== "append") return op;
+  return { ...op, routed: op.routed.map(({ event, to }) => ({ event, to })) };
+}
 
 function some<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> {
   return fc.array(arbitrary, { maxLength: 4 });

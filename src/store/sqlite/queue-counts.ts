@@ -6,7 +6,8 @@ import type { Queue } from "../../core/ports.ts";
 import { stageNumber } from "./round.ts";
 import type { Statements } from "./statements.ts";
 
-type Deltas = Map<string, { readonly queue: Queue; delta: number }>;
+/** By `keyOf`. */
+type Deltas = Map<number, number>;
 
 export class QueueCounts {
   readonly #statements: Statements;
@@ -18,7 +19,7 @@ export class QueueCounts {
   }
 
   add(queue: Queue, delta: number): void {
-    addTo(this.#round, queue, delta);
+    addTo(this.#round, keyOf(queue), delta);
   }
 
   /** Before anyone reads the counts, and before the round is committed. */
@@ -38,7 +39,7 @@ export class QueueCounts {
 
   /** The round is in the journal. */
   keep(): void {
-    for (const { queue, delta } of this.#round.values()) addTo(this.#earlier, queue, delta);
+    for (const [key, delta] of this.#round) addTo(this.#earlier, key, delta);
     this.#round.clear();
   }
 
@@ -48,17 +49,17 @@ export class QueueCounts {
   }
 
   #write(deltas: Deltas): void {
-    for (const { queue, delta } of deltas.values()) {
-      if (delta !== 0) {
-        this.#statements.addCount.run(queue.subscription, stageNumber[queue.stage], delta);
-      }
+    for (const [key, delta] of deltas) {
+      if (delta !== 0) this.#statements.addCount.run(Math.floor(key / 2), key % 2, delta);
     }
   }
 }
 
-function addTo(deltas: Deltas, queue: Queue, delta: number): void {
-  const key = `${queue.subscription}/${queue.stage}`;
-  const known = deltas.get(key);
-  if (known === undefined) deltas.set(key, { queue, delta });
-  else known.delta += delta;
+/** One number for subscription and stage: this is asked for with each delivery. */
+function keyOf({ subscription, stage }: Queue): number {
+  return 2 * subscription + stageNumber[stage];
+}
+
+function addTo(deltas: Deltas, key: number, delta: number): void {
+  deltas.set(key, (deltas.get(key) ?? 0) + delta);
 }

@@ -35,7 +35,8 @@ export function prepareAdding(database: DatabaseSync): AddEvents {
   const addEvents = adderOf(database, "events", marks);
   const names = "(event, subscription, stage, due_at, since, attempts, fence)";
   const addDeliveries = adderOf(database, `deliveries ${names}`, "(?, ?, 0, ?, ?, 0, 0)");
-  return (added) => {
+  return (fresh) => {
+    const added = fresh.map(({ routed, ...rest }) => ({ ...rest, event: routed.event }));
     addEvents(
       added.map(({ number, event }) => [
         number,

@@ -4,21 +4,24 @@
 import { dirname } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { Refusal, type RefusalCode } from "../../core/refusal.ts";
+import { giveBackWhenQuiet } from "../../runtime/give-back.ts";
 import { makePrivateFolder } from "../private-files.ts";
 import { refuseUnopened, type SqliteOptions } from "./database.ts";
 import { SqliteEngine } from "./engine.ts";
 import type { Engine } from "./front.ts";
-import { type PackedRound, packOps, packRound, unpackOps, unpackRound } from "./pack.ts";
+import { OpsPacker, OpsUnpacker, RoundPacker, RoundUnpacker } from "./pack.ts";
 import type { Round } from "./round.ts";
 import { checkSeal, Seal } from "./seal.ts";
 
 /** Marks the thread as ours, not just any worker that loads this file. */
 const role = "posthorn.store";
 
+type PackedOps = ReturnType<OpsPacker["pack"]>;
+
 type FromThread =
   | { readonly kind: "open" }
   | { readonly kind: "refused"; readonly code: RefusalCode; readonly reason: string }
-  | { readonly kind: "round"; readonly round: PackedRound }
+  | { readonly kind: "round"; readonly round: ReturnType<RoundPacker["pack"]> }
   /** `reason`: null when the copy is made, otherwise why not. */
   | { readonly kind: "backedUp"; readonly reason: string | null };
 
@@ -38,6 +41,8 @@ export async function openThread(
     resourceLimits: { maxYoungGenerationSizeMb: 24 },
     workerData: { role, options: rest },
   });
+  const packer = new OpsPacker();
+  const unpacker = new RoundUnpacker();
   let settle: { resolve(round: Round): void; reject(error: Error): void } | null = null;
   let crash: Error | null = null;
   let backedUp: ((reason: string | null) => void) | null = null;
@@ -56,7 +61,7 @@ export async function openThread(
     else {
       const { resolve } = settle as NonNullable<typeof settle>;
       settle = null;
-      resolve(unpackRound(from.round));
+      resolve(unpacker.unpack(from.round));
     }
   });
   let isClosing = false;
@@ -79,7 +84,7 @@ export async function openThread(
       if (crash !== null) return Promise.reject(crash);
       return new Promise((resolve, reject) => {
         settle = { resolve, reject };
-        worker.postMessage(packOps(ops));
+        worker.postMessage(packer.pack(ops));
       });
     },
     async backUp(path) {
@@ -126,14 +131,17 @@ function serve(port: NonNullable<typeof parentPort>): void {
     port.close();
     return;
   }
-  const rounds: unknown[][] = [];
+  const unpacker = new OpsUnpacker();
+  const packer = new RoundPacker();
+  const rounds: PackedOps[] = [];
   let isCopying = false;
   let isClosing = false;
   const runRounds = () => {
     for (const ops of rounds.splice(0)) {
-      const round = engine.run(unpackOps(ops));
+      const round = engine.run(unpacker.unpack(ops));
+      if (!engine.keepsEvents) unpacker.reuse();
       seal.touch();
-      say({ kind: "round", round: packRound(round) });
+      say({ kind: "round", round: packer.pack(round) });
     }
   };
   const work = () => {
@@ -161,12 +169,13 @@ function serve(port: NonNullable<typeof parentPort>): void {
     say({ kind: "backedUp", reason });
     work();
   };
-  port.on("message", (told: unknown[] | { readonly backUpTo: string } | null) => {
+  port.on("message", (told: PackedOps | { readonly backUpTo: string } | null) => {
     if (told === null) isClosing = true;
-    else if (Array.isArray(told)) rounds.push(told);
-    else void copyTo(told.backUpTo);
+    else if ("backUpTo" in told) void copyTo(told.backUpTo);
+    else rounds.push(told);
     if (!isCopying) work();
   });
+  giveBackWhenQuiet();
   say({ kind: "open" });
 }
 
