@@ -6,7 +6,7 @@
 export type DiskPace = number | null;
 
 /** In a smaller round the time is mostly that of the sync, so it only gives an upper limit. */
-const tellingChars = 1_048_576;
+export const tellingChars = 1_048_576;
 
 export function paceAfter(
   pace: DiskPace,

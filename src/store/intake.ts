@@ -13,11 +13,17 @@ export interface IntakeLimits {
   readonly retryAfterMs: number;
 }
 
+/** Events that wait to be written. */
+export interface Came {
+  readonly at: Instant;
+  readonly chars: number;
+}
+
 export class Intake {
   readonly #limits: IntakeLimits;
   #waitingChars = 0;
   /** Of appends not yet answered, when each came; the oldest first. */
-  readonly #cameAt = new Set<{ readonly at: Instant }>();
+  readonly #cameAt = new Set<Came>();
   #pace: DiskPace = null;
   #isShedding = false;
 
@@ -27,19 +33,29 @@ export class Intake {
 
   /** Keeps account of these until `write` has ended. Refusal: TooManyRequests. */
   async through<T>(routed: readonly Routed[], now: Instant, write: () => Promise<T>): Promise<T> {
+    const came = this.enter(routed, now);
+    try {
+      return await write();
+    } finally {
+      this.leave(came);
+    }
+  }
+
+  /** Keeps account of these until they `leave`. Refusal: TooManyRequests. */
+  enter(routed: readonly Routed[], now: Instant): Came {
     const { retryAfterMs } = this.#limits;
     const chars = charsOf(routed);
     const why = this.#whyNotNow(chars, now);
     if (why !== null) throw new Refusal("TooManyRequests", why, { retryAfterMs });
-    const came = { at: now };
+    const came = { at: now, chars };
     this.#cameAt.add(came);
     this.#waitingChars += chars;
-    try {
-      return await write();
-    } finally {
-      this.#waitingChars -= chars;
-      this.#cameAt.delete(came);
-    }
+    return came;
+  }
+
+  leave(came: Came): void {
+    this.#waitingChars -= came.chars;
+    this.#cameAt.delete(came);
   }
 
   /** A round with so many characters of new events took so long. */

@@ -33,6 +33,37 @@ test("what comes while a round is under way shares the next one", async () => {
   );
 });
 
+test("a round takes so much, and what is beyond it shares the next one", async () => {
+  const engine = new SlowEngine();
+  const store = openFront(engine);
+  const large = "x".repeat(900_000);
+  const first = [1, 2].map(() => store.append(routedTo([1], large), startAt));
+  const rest = [
+    store.append(routedTo([1], large), startAt),
+    store.settle([]),
+    store.append(routedTo([1], large), startAt),
+  ];
+  await engine.runs(1);
+  engine.answer();
+  await Promise.all(first);
+  await engine.runs(2);
+  engine.answer();
+  await Promise.all(rest);
+  // What is larger than a round goes alone.
+  const larger = [3_000_000, 10].map((length) =>
+    store.append(routedTo([1], "x".repeat(length)), startAt),
+  );
+  await engine.runs(3);
+  engine.answer();
+  await engine.runs(4);
+  engine.answer();
+  await Promise.all(larger);
+  assert.deepEqual(
+    engine.rounds.map((ops) => ops.map(({ kind }) => kind)),
+    [["append", "append"], ["append", "settle", "append"], ["append"], ["append"]],
+  );
+});
+
 for (const isBusy of [true, false]) {
   test(`publishes that come together wait for others: ${isBusy}, as the event loop is busy`, async () => {
     const engine = new SlowEngine();
@@ -61,6 +92,35 @@ for (const isBusy of [true, false]) {
     await Promise.all([store.close(), engine.runs(4).then(() => engine.answer())]);
   });
 }
+
+test("of many queues that a round wakes, each turn of the event loop wakes some, in order", async () => {
+  const subscriptions = Array.from({ length: 40 }, (_, index) => index + 1);
+  const wakes = subscriptions.map((id) => ({ queue: queueOf(id), dueAt: startAt }));
+  const turns: number[] = [];
+  const woken: number[] = [];
+  const all = Promise.withResolvers<void>();
+  const store = new FrontStore({
+    engine: {
+      run: async (ops) => ({ ...quietRound, answers: ops.map(() => done), wakes }),
+      close: async () => {},
+    },
+    activity: { begin: () => () => {} },
+    clock: { now: () => startAt, after: () => () => {} },
+    eventLoop: { isBusy: () => false, turn: async () => void turns.push(woken.length) },
+    ...{ gatherMs: 0, waitingCharsMax: 100_000, retryAfterMs: 1 },
+  });
+  store.onWake(({ queue }) => {
+    woken.push(queue.subscription);
+    if (woken.length === subscriptions.length) all.resolve();
+  });
+  await store.counts();
+  assert.ok(woken.length < subscriptions.length, "some of them later");
+  await all.promise;
+  assert.deepEqual(woken, subscriptions);
+  // One before the round, and two between the wakes.
+  assert.equal(turns.length, 3);
+  assert.ok((turns[1] ?? 0) > 0, "and some at once");
+});
 
 test("publishes are refused while more waits for the disk than is held", async () => {
   const engine = new SlowEngine();
@@ -118,7 +178,7 @@ test("a disk that was slow with a large round is not given as much again", async
     ...{ engine, clock, activity: { begin: () => () => {} } },
     ...{ gatherMs: 0, waitingCharsMax: 100_000_000, waitMsMax: 2_000, retryAfterMs: 1234 },
   });
-  const large = "x".repeat(1_048_576);
+  const large = "x".repeat(500_000);
   const append = () => store.append(routedTo([1], large), clock.now());
   // Four of them took a little more than four seconds.
   const first = Promise.all([append(), append(), append(), append()]);

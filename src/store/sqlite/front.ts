@@ -33,10 +33,11 @@ import type {
   WholeStore,
 } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { tellingChars } from "../../core/shedding.ts";
 import type { Memo, SkipStep } from "../../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../../core/subscription.ts";
 import type { Topic, TopicDraft } from "../../core/topic.ts";
-import { charsOf, Intake, type IntakeLimits } from "../intake.ts";
+import { type Came, Intake, type IntakeLimits } from "../intake.ts";
 import type { Op, OpResult, Push, Round } from "./round.ts";
 
 /**
@@ -71,11 +72,19 @@ export interface FrontOptions extends IntakeLimits {
 
 /** A round of this many operations does not wait for more. */
 const fullRound = 64;
+/** Characters of new events in a round; what is beyond them waits for the next one. */
+const roundCharsMax = 2 * tellingChars;
+/**
+ * Queues that are woken in one turn of the event loop. Each may start sends at once: who publishes
+ * meanwhile must not wait for those of hundreds.
+ */
+const wakesPerTurnMax = 16;
 
 interface Waiting {
   readonly op: Op;
-  readonly resolve: (value: never) => void;
-  readonly reject: (error: Error) => void;
+  /** Of an append. */
+  readonly came: Came | null;
+  readonly answer: PromiseWithResolvers<unknown>;
 }
 
 export class FrontStore implements WholeStore {
@@ -107,10 +116,14 @@ export class FrontStore implements WholeStore {
     this.#intake = new Intake(options);
   }
 
-  async append(routed: readonly Routed[], now: Instant, by?: RoutedBy): Promise<readonly number[]> {
-    return await this.#intake.through(routed, now, () =>
-      this.#do<readonly number[]>({ kind: "append", routed, now, by }),
-    );
+  append(routed: readonly Routed[], now: Instant, by?: RoutedBy): Promise<readonly number[]> {
+    if (this.#isClosed) return this.#refuseClosed();
+    try {
+      const came = this.#intake.enter(routed, now);
+      return this.#do({ kind: "append", routed, now, by }, came);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   claim(queue: Queue, want: Want): Promise<Claim> {
@@ -225,17 +238,19 @@ export class FrontStore implements WholeStore {
     await this.#options.engine.close();
   }
 
-  #do<T>(op: Op): Promise<T> {
-    if (this.#isClosed) {
-      return Promise.reject(new Refusal("Unavailable", "The store is closed."));
-    }
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ op, resolve: resolve as (value: never) => void, reject });
-      if (op.kind === "append") this.#appends += 1;
-      else if (op.kind === "settle") this.#settles += 1;
-      if (!this.#isRunning) void this.#run();
-      else if (this.#hurry !== null && !this.#isWorthWaiting()) this.#hurry();
-    });
+  #refuseClosed(): Promise<never> {
+    return Promise.reject(new Refusal("Unavailable", "The store is closed."));
+  }
+
+  #do<T>(op: Op, came: Came | null = null): Promise<T> {
+    if (this.#isClosed) return this.#refuseClosed();
+    const answer = Promise.withResolvers<T>();
+    this.#waiting.push({ op, came, answer: answer as PromiseWithResolvers<unknown> });
+    if (op.kind === "append") this.#appends += 1;
+    else if (op.kind === "settle") this.#settles += 1;
+    if (!this.#isRunning) void this.#run();
+    else if (this.#hurry !== null && !this.#isWorthWaiting()) this.#hurry();
+    return answer.promise;
   }
 
   /** Whether more may come for this round, and waiting hurts nobody. */
@@ -270,29 +285,51 @@ export class FrontStore implements WholeStore {
     while (this.#waiting.length > 0 || sweep) {
       await this.#gather();
       await this.#options.eventLoop?.turn();
-      const waiting = this.#waiting;
-      this.#waiting = [];
+      const { waiting, chars, appends } = this.#takeRound();
       // Sweeping is part of other rounds, so that it costs no round of its own and a busy store is
       // swept, too.
       const ops: Op[] = waiting.map(({ op }) => op);
       if (sweep) ops.push({ kind: "sweep" });
-      this.#isCrowded = this.#appends > 1 || (isNext && this.#appends > 0);
+      this.#isCrowded = appends > 1 || (isNext && appends > 0);
       isNext = true;
-      this.#appends = 0;
-      this.#settles = 0;
       const startedAt = this.#options.clock.now();
       const round = await this.#options.engine.run(ops).catch((error: Error) => {
-        for (const { reject } of waiting) reject(this.#failed(error));
+        for (const { came, answer } of waiting) {
+          if (came !== null) this.#intake.leave(came);
+          answer.reject(this.#failed(error));
+        }
         return null;
       });
       const ms = this.#options.clock.now() - startedAt;
-      this.#intake.measured(charsIn(ops), ms);
+      this.#intake.measured(chars, ms);
       if (round !== null) this.#judge(ops, round);
       sweep = round?.sweep === true && !this.#isClosed;
-      if (round !== null) this.#tell(waiting, round);
+      const later = round === null ? [] : this.#tell(waiting, round);
+      while (later.length > 0) {
+        await this.#options.eventLoop?.turn();
+        this.#wake(later.splice(0, this.#wakesMax));
+      }
     }
     this.#isRunning = false;
     end();
+  }
+
+  /** All that waits, or as much of it as makes a large round: so what a round needs is bounded. */
+  #takeRound() {
+    let [chars, appends, settles, count] = [0, 0, 0, 0];
+    for (const { op, came } of this.#waiting) {
+      const more = came?.chars ?? 0;
+      if (count > 0 && chars + more > roundCharsMax) break;
+      chars += more;
+      count += 1;
+      if (op.kind === "append") appends += 1;
+      else if (op.kind === "settle") settles += 1;
+    }
+    const waiting = this.#waiting;
+    this.#waiting = waiting.splice(count);
+    this.#appends -= appends;
+    this.#settles -= settles;
+    return { waiting, chars, appends };
   }
 
   /** Why nothing can be written at present; null: as far as is known, it can. */
@@ -330,16 +367,18 @@ export class FrontStore implements WholeStore {
     });
   }
 
-  #tell(waiting: readonly Waiting[], round: Round): void {
-    for (const [index, { resolve, reject }] of waiting.entries()) {
-      const answer = round.answers[index] as OpResult;
-      if (answer.kind === "done") resolve(answer.value as never);
-      else if (answer.kind === "refused") reject(new Refusal(answer.code, answer.reason));
-      else reject(this.#failed(new Error(answer.reason)));
+  /** Returns whom to wake in later turns of the event loop. */
+  #tell(waiting: readonly Waiting[], round: Round): Wake[] {
+    let index = 0;
+    for (const { came, answer } of waiting) {
+      const result = round.answers[index++] as OpResult;
+      if (came !== null) this.#intake.leave(came);
+      if (result.kind === "done") answer.resolve(result.value);
+      else if (result.kind === "refused") answer.reject(new Refusal(result.code, result.reason));
+      else answer.reject(this.#failed(new Error(result.reason)));
     }
-    for (const wake of this.#wakesOf(waiting, round)) {
-      for (const listener of this.#wakeListeners) listener(wake);
-    }
+    const wakes = [...this.#wakesOf(waiting, round)];
+    this.#wake(wakes.splice(0, this.#wakesMax));
     const { changed } = round;
     if (changed !== null) for (const listener of this.#changeListeners) listener(changed);
     if (this.#droppedListeners.length === 0) this.#unheard.push(...round.dropped);
@@ -348,6 +387,15 @@ export class FrontStore implements WholeStore {
         for (const listener of this.#droppedListeners) listener(subscription, count);
       }
     }
+    return wakes;
+  }
+
+  get #wakesMax(): number {
+    return this.#options.eventLoop === undefined ? Number.POSITIVE_INFINITY : wakesPerTurnMax;
+  }
+
+  #wake(wakes: readonly Wake[]): void {
+    for (const wake of wakes) for (const listener of this.#wakeListeners) listener(wake);
   }
 
   /**
@@ -376,13 +424,6 @@ export class FrontStore implements WholeStore {
     }
     for (const wake of told.values()) yield { ...wake, deliveries: [] };
   }
-}
-
-/** Of new events. */
-function charsIn(ops: readonly Op[]): number {
-  let chars = 0;
-  for (const op of ops) if (op.kind === "append") chars += charsOf(op.routed);
-  return chars;
 }
 
 function deliveryOf(push: Push, event: Event, now: Instant): Delivery {
