@@ -6,6 +6,7 @@
 import type { Socket } from "node:net";
 import pg from "pg";
 import type { Clock } from "../../core/ports.ts";
+import { type Columns, Prepared } from "./prepared.ts";
 import { type Host, type Target, tlsOf } from "./target.ts";
 
 /** A statement of SQL. With a name it is prepared once per connection. */
@@ -43,6 +44,7 @@ const session = (schema: string) => `
 export class Connection {
   readonly #client: pg.Client;
   readonly #clock: Clock;
+  readonly #columns: Columns = new Map();
   /** For cancelling, and to see whether a pooler is in between. */
   readonly processId: number;
   readonly serverVersion: number;
@@ -81,7 +83,9 @@ export class Connection {
   async query(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const late = this.#clock.after(statementMsMax, () => this.destroy());
     try {
-      const config = { ...statement, values: values as unknown[], rowMode: "array" as const };
+      const { name, text } = statement;
+      if (name !== undefined) return await this.#run({ name, text }, values);
+      const config = { text, values: values as unknown[], rowMode: "array" as const };
       return (await this.#client.query(config)).rows as Row[];
     } catch (error) {
       // After a failover the old primary may still take connections.
@@ -90,6 +94,14 @@ export class Connection {
     } finally {
       late();
     }
+  }
+
+  #run(statement: Required<Statement>, values: readonly unknown[]): Promise<Row[]> {
+    const columns = this.#columns;
+    return new Promise((resolve, reject) => {
+      const done = { resolve, reject };
+      this.#client.query(new Prepared({ ...statement, values, columns, parserOf, done }));
+    });
   }
 
   /** Several statements without values. */
@@ -145,7 +157,7 @@ async function connect<T>(
     keepAlive: true,
     connectionTimeoutMillis: target.connectMsMax,
     types: {
-      getTypeParser: (oid: number) => parsers[oid] ?? asText,
+      getTypeParser: parserOf,
     } as unknown as pg.CustomTypesConfig,
   });
   client.on("error", () => {});
@@ -199,6 +211,10 @@ export function isTlsError(error: unknown): boolean {
 /** Kept by the driver, and not in its types. */
 function socketOf(client: pg.Client): Socket | undefined {
   return (client as unknown as { connection?: { stream?: Socket } }).connection?.stream;
+}
+
+function parserOf(type: number): (value: string) => unknown {
+  return parsers[type] ?? asText;
 }
 
 const asText = (value: string) => value;
