@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { realClock } from "../../src/runtime/clock/real.ts";
 import { usualRhythm } from "../../src/store/cluster/slot-keeper.ts";
-import { type PostgresOptions, PostgresStore } from "../../src/store/postgres/store.ts";
+import type { PostgresOptions } from "../../src/store/postgres/options.ts";
+import { PostgresStore } from "../../src/store/postgres/store.ts";
 import { parseTarget } from "../../src/store/postgres/target.ts";
 import { type Postgres, startPostgres } from "../fixtures/postgres.ts";
 

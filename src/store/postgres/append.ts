@@ -8,6 +8,7 @@ import { foldCase } from "../../core/text/compare.ts";
 import { refuseRouting } from "../revision.ts";
 import { int4Array, int8Array, textArray } from "./binary.ts";
 import { metaOf } from "./event-row.ts";
+import { type Hint, hintColumns } from "./hints.ts";
 import type { QueueLeases } from "./leases.ts";
 import { ownWake, type Parts } from "./parts.ts";
 
@@ -19,7 +20,7 @@ export interface Append {
 
 /**
  * $1, $2: topics and their marks. $3 to $10: deliveries; `place`: which of those marks, or 0. $11
- * to $13: events for several. $14: a notice. $15: subscriptions that no mark vouches for.
+ * to $13: events for several. $14, $16: notices. $15: subscriptions that no mark vouches for.
  */
 const append = {
   name: "append",
@@ -46,7 +47,7 @@ const append = {
     where x.number in (select event from added where is_shared)
   )
   select (select array_agg(place) from held), (select array_agg(id) from missing),
-    case when $14::text is not null then pg_notify('posthorn', $14) end`,
+    (select count(pg_notify(h.channel, h.text)) from unnest($14::text[], $16::text[]) h(channel, text))`,
 };
 
 /** Leased to a standing claim, if the append is kept. */
@@ -207,6 +208,7 @@ class Round {
         }
       }
     }
+    const [channels, texts] = hintColumns(this.#hints());
     return [
       textArray(this.#checks.map(({ topic }) => foldCase(topic))),
       int8Array(this.#checks.map(({ mark }) => mark)),
@@ -215,21 +217,22 @@ class Round {
       ...[rows.meta, rows.body].map(textArray),
       int8Array(shared.number),
       ...[shared.meta, shared.body].map(textArray),
-      this.#hint(),
+      channels,
       int8Array([...this.#unchecked]),
+      texts,
     ];
   }
 
   /** For the queues of other brokers. */
-  #hint(): string | null {
-    const { leases, isMine, hint } = this.#parts;
+  #hints(): readonly Hint[] {
+    const { leases, isMine, hints } = this.#parts;
     const earliest = new Map<SubscriptionId, Instant>();
     for (const { subscription, dueAt } of this.#others) {
       const slot = leases.slotOf(subscription);
       if (slot !== undefined && isMine(slot) && !leases.isPull(subscription)) continue;
       earliest.set(subscription, Math.min(dueAt, earliest.get(subscription) ?? dueAt));
     }
-    return earliest.size === 0 ? null : hint(earliest);
+    return earliest.size === 0 ? [] : hints(earliest);
   }
 
   undo(test: (push: Push) => boolean): void {

@@ -11,6 +11,11 @@ export interface LaneOptions<Op, Answer> {
   /** How long a round waits for more, unless it is full. */
   readonly gatherMs: number;
   readonly weightOf: (op: Op) => number;
+  /**
+   * How long after the last one a round begins, unless it is full or its operation is alone: none
+   * is under way, and the last round had no more than one.
+   */
+  readonly spacingMs?: () => number;
   /** A round is full with this weight. */
   readonly weightMax: number;
   /** Resolves when everything that came in together has been handled. */
@@ -29,6 +34,7 @@ export class Lane<Op, Answer> {
   #weight = 0;
   #inFlight = 0;
   #isGathering = false;
+  #last = { begunAt: Number.NEGATIVE_INFINITY, count: 0 };
   /** Ends the wait for more. */
   #hurry: (() => void) | null = null;
   #idle: PromiseWithResolvers<void> | null = null;
@@ -62,6 +68,7 @@ export class Lane<Op, Answer> {
     const round = this.#take();
     if (round.length === 0) return;
     this.#inFlight += 1;
+    this.#last = { begunAt: this.#options.clock.now(), count: round.length };
     if (this.#waiting.length > 0) void this.#pump();
     await this.#run(round);
     this.#inFlight -= 1;
@@ -73,12 +80,16 @@ export class Lane<Op, Answer> {
   }
 
   async #gather(): Promise<void> {
-    const { clock, gatherMs, weightMax, turn } = this.#options;
+    const { clock, gatherMs, weightMax, turn, spacingMs = () => 0 } = this.#options;
     // Everything that is called in this same turn joins the round.
     await (turn === undefined ? undefined : turn());
-    if (gatherMs === 0 || this.#weight >= weightMax) return;
+    const { begunAt, count } = this.#last;
+    const isAlone = this.#inFlight === 0 && count <= 1 && this.#waiting.length <= 1;
+    const spaceMs = isAlone ? 0 : begunAt + spacingMs() - clock.now();
+    const waitMs = Math.max(gatherMs, spaceMs);
+    if (waitMs <= 0 || this.#weight >= weightMax) return;
     const gathered = Promise.withResolvers<void>();
-    const cancel = clock.after(gatherMs, gathered.resolve);
+    const cancel = clock.after(waitMs, gathered.resolve);
     this.#hurry = gathered.resolve;
     await gathered.promise;
     this.#hurry = null;

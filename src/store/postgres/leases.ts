@@ -180,15 +180,20 @@ export class Leases {
     return isHeld ? { stage: "deadLetter", leases: known.deadLetter } : undefined;
   }
 
-  /** The queues of these slots. */
-  *queuesOf(isMine: (slot: Slot) => boolean): Iterable<{ queue: Queue; leases: QueueLeases }> {
-    for (const [subscription, known] of this.#known) {
-      if (!isMine(known.slot)) continue;
-      if (!known.isRetired) {
-        yield { queue: { subscription, stage: "deliver" }, leases: known.deliver };
-      }
-      yield { queue: { subscription, stage: "deadLetter" }, leases: known.deadLetter };
-    }
+  /** The subscriptions of these slots. */
+  idsOf(slots: ReadonlySet<Slot>): readonly SubscriptionId[] {
+    const ids: SubscriptionId[] = [];
+    for (const [id, { slot }] of this.#known) if (slots.has(slot)) ids.push(id);
+    return ids;
+  }
+
+  queuesOf(subscription: SubscriptionId): readonly { queue: Queue; leases: QueueLeases }[] {
+    const stages: readonly Stage[] = ["deliver", "deadLetter"];
+    return stages.flatMap((stage) => {
+      const queue = { subscription, stage };
+      const leases = this.find(queue);
+      return leases === undefined ? [] : [{ queue, leases }];
+    });
   }
 
   /** These slots are no longer ours. */

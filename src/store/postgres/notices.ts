@@ -10,6 +10,8 @@ export interface NoticesOptions {
   readonly target: Target;
   readonly clock: Clock;
   readonly name: string;
+  /** This broker, which has a channel of its own. */
+  readonly broker: string;
   readonly hear: (notice: Notice) => void;
   /** It hears again: anything may have happened meanwhile. */
   readonly onOpen: () => void;
@@ -22,6 +24,7 @@ export type Notice =
   | { readonly kind: "slots" }
   | { readonly kind: "mail"; readonly to: string };
 
+const everybody = "posthorn";
 const retryMs = 500;
 /** A notice may have 8,000 bytes. */
 const charsMax = 7_500;
@@ -31,11 +34,16 @@ export function wakeNotice(due: ReadonlyMap<SubscriptionId, Instant>): string {
   return text.length > charsMax ? "w" : text;
 }
 
+/** Of one broker, so that the others are not woken; null: of all. */
+export function channelOf(broker: string | null): string {
+  return broker === null ? everybody : `${everybody} ${broker}`;
+}
+
 export function readNotice(text: string): Notice | null {
   const rest = text.slice(1);
   switch (text[0]) {
     case "w":
-      return { kind: "wake", due: rest === "" ? null : new Map(rest.split(";").map(pairIn)) };
+      return { kind: "wake", due: dueIn(rest) };
     case "c":
       return { kind: "catalog" };
     case "s":
@@ -46,6 +54,12 @@ export function readNotice(text: string): Notice | null {
       // Of a newer release.
       return null;
   }
+}
+
+/** Anybody in the database may send notices: one with other words makes us look, and no more. */
+function dueIn(text: string): ReadonlyMap<SubscriptionId, Instant> | null {
+  if (!/^(?:(?:^|;)\d{1,15}:-?\d{1,15}(?:\.\d+)?)+$/.test(text)) return null;
+  return new Map(text.split(";").map(pairIn));
 }
 
 function pairIn(text: string): [SubscriptionId, Instant] {
@@ -65,7 +79,7 @@ export class Notices {
 
   /** Resolves after the first try. */
   async begin(): Promise<void> {
-    const { hear, onOpen } = this.#options;
+    const { hear, onOpen, broker } = this.#options;
     try {
       const connection = await Connection.open({
         ...this.#options,
@@ -77,7 +91,9 @@ export class Notices {
       });
       if (this.#isClosed) return await connection.close();
       this.#connection = connection;
-      await connection.query({ text: "listen posthorn" });
+      for (const channel of [channelOf(null), channelOf(broker)]) {
+        await connection.query({ text: `listen "${channel.replaceAll('"', '""')}"` });
+      }
       onOpen();
     } catch {
       this.#later();

@@ -8,7 +8,8 @@ import type { Target } from "../../core/text/connection-string.ts";
 import { Connection, codeOf, isTlsError, ReadOnlyError } from "./connection.ts";
 import { oneLine } from "./database.ts";
 import { type Finding, lookAtServer } from "./durability.ts";
-import { type PostgresOptions, PostgresStore } from "./store.ts";
+import type { PostgresOptions } from "./options.ts";
+import { PostgresStore } from "./store.ts";
 
 export interface OpenOptions extends PostgresOptions {
   /** Whether a database that may lose events is accepted. */

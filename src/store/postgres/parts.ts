@@ -5,6 +5,7 @@ import type { Clock, Instant, Log, Queue, Wake } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import type { Database } from "./database.ts";
 import type { EventNumbers } from "./event-numbers.ts";
+import type { Hint } from "./hints.ts";
 import type { Leases } from "./leases.ts";
 import type { Times } from "./times.ts";
 
@@ -21,8 +22,8 @@ export interface Parts {
   /** Whether what was claimed here may still be settled. */
   owns(slot: Slot): boolean;
   wake(wake: Wake): void;
-  /** Tells the owners of these queues, if notices are used; the text of one notice, or null. */
-  hint(queues: ReadonlyMap<SubscriptionId, Instant>): string | null;
+  /** What tells the owners of these queues, if notices are used. */
+  hints(queues: ReadonlyMap<SubscriptionId, Instant>): readonly Hint[];
   /** The same at once; if it is lost, they find it by looking. */
   tell(queues: ReadonlyMap<SubscriptionId, Instant>): void;
   /** The catalog has changed: reads and reports how. */

@@ -5,6 +5,7 @@ import type { Instant, Queue } from "../../core/ports.ts";
 import type { SkipStep } from "../../core/steering.ts";
 import type { Row } from "./connection.ts";
 import { stageNumber } from "./event-row.ts";
+import { hintColumns, notifyAll } from "./hints.ts";
 import { ownWake, type Parts } from "./parts.ts";
 import { dropUnused, forgetWritten } from "./settle.ts";
 
@@ -59,8 +60,6 @@ const find = {
   ) all_events where starts_with(meta, $1) and event > $2 limit 1`,
 };
 
-const notify = { name: "notify", text: "select pg_notify('posthorn', $1)" };
-
 export class PostgresSteering {
   readonly #parts: Parts;
 
@@ -107,11 +106,11 @@ export class PostgresSteering {
   }
 
   async #tell(queue: Queue, dueAt: Instant): Promise<void> {
-    const { database, leases, isMine, hint } = this.#parts;
+    const { database, leases, isMine, hints } = this.#parts;
     const slot = leases.slotOf(queue.subscription);
     if (slot !== undefined && isMine(slot)) return ownWake(this.#parts, queue, dueAt);
-    const text = hint(new Map([[queue.subscription, dueAt]]));
-    if (text !== null) await database.query(notify, [text]);
+    const all = hints(new Map([[queue.subscription, dueAt]]));
+    if (all.length > 0) await database.query(notifyAll, hintColumns(all));
   }
 
   async find(systemId: string, after: number): Promise<{ event: number | null; next: null }> {

@@ -56,17 +56,30 @@ const orphans = {
   select max(number), count(*) from few`,
 };
 
+type Dropped = (subscription: SubscriptionId, count: number) => void;
+
 export class PostgresSweep {
   readonly #parts: Parts;
-  readonly #onDropped: (subscription: SubscriptionId, count: number) => void;
+  readonly #listeners: Dropped[] = [];
+  /** What was dropped before anybody listened. */
+  readonly #unheard: Parameters<Dropped>[] = [];
   #running: Promise<void> | null = null;
   #isAgain = false;
   /** Where the look for bodies without deliveries goes on. */
   #place = 0;
 
-  constructor(parts: Parts, onDropped: (subscription: SubscriptionId, count: number) => void) {
+  constructor(parts: Parts) {
     this.#parts = parts;
-    this.#onDropped = onDropped;
+  }
+
+  onDropped(listener: Dropped): void {
+    this.#listeners.push(listener);
+    for (const dropped of this.#unheard.splice(0)) listener(...dropped);
+  }
+
+  #tell(...dropped: Parameters<Dropped>): void {
+    if (this.#listeners.length === 0) this.#unheard.push(dropped);
+    for (const listener of this.#listeners) listener(...dropped);
   }
 
   /** Goes on in the background until nothing is left to drop. */
@@ -119,7 +132,7 @@ export class PostgresSweep {
         .map(([event]) => event as number | null)
         .filter((event) => event !== null);
       // Before it is written: rather told twice after a crash than never.
-      if (isOver && (!isSecond || dropped > 0)) this.#onDropped(subscription, dropped);
+      if (isOver && (!isSecond || dropped > 0)) this.#tell(subscription, dropped);
       return shared;
     });
     if (bodies !== null) await dropUnused(this.#parts, bodies);
