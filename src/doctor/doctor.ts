@@ -164,7 +164,7 @@ async function databaseFindings(
     const findings = await examineServer({ target, clock: realClock() });
     return findings.map((finding) => ({
       ...finding,
-      state: finding.state === "unsafe" ? "problem" : finding.state,
+      state: finding.state === "unsafe" || finding.state === "unusable" ? "problem" : finding.state,
     }));
   } catch (error) {
     const found = refusalOf(error, target)?.message ?? `it cannot be reached: ${oneLine(error)}`;

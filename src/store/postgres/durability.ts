@@ -5,15 +5,21 @@ import type { Connection, Row } from "./connection.ts";
 export interface Finding {
   readonly check: string;
   readonly found: string;
-  /** `unsafe`: an event that was answered with 200 may be lost. */
-  readonly state: "fine" | "warning" | "unsafe";
+  /**
+   * `unsafe`: an event that was answered with 200 may be lost. `unusable`: a broker cannot work.
+   */
+  readonly state: "fine" | "warning" | "unsafe" | "unusable";
   readonly advice: string | null;
 }
 
 /** An older snapshot than this keeps the server from cleaning up. */
 const snapshotMsMax = 15 * 60_000;
 
-export async function lookAtServer(connection: Connection): Promise<readonly Finding[]> {
+/** `other`: opens a second connection, where that is needed to tell. */
+export async function lookAtServer(
+  connection: Connection,
+  other: () => Promise<Connection>,
+): Promise<readonly Finding[]> {
   const [row] = await connection.query({
     text: `select current_setting('fsync'), current_setting('full_page_writes'),
       current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
@@ -28,7 +34,7 @@ export async function lookAtServer(connection: Connection): Promise<readonly Fin
     onOff("full_page_writes", pages, "after a power failure pages of it may be torn"),
     judgeCommit(commit),
     judgeStandbys(commit, standbys, synced),
-    ...judgePooler(pid, connection.processId),
+    ...(pid === connection.processId ? [] : [await judgePooler(connection, other)]),
     ...judgeSnapshot(snapshotMs === null ? 0 : Number(snapshotMs)),
   ];
 }
@@ -64,19 +70,43 @@ function judgeStandbys(commit: string, names: string, synced: number): Finding {
   return { check, state: "warning", found, advice: "Start it, or name several with ANY 1." };
 }
 
-/** The process that answers is not the one that was connected to: something is in between. */
-function judgePooler(pid: number, connected: number): readonly Finding[] {
-  if (pid === connected) return [];
-  return [
-    {
-      check: "database pooler",
-      state: "warning",
-      found: "a pooler is between the broker and the database",
-      advice:
-        "It must keep a session per connection (pool_mode = session), for prepared statements, " +
-        "settings and LISTEN.",
-    },
-  ];
+const process = { text: "select pg_backend_pid()" };
+const looksMax = 3;
+
+/**
+ * The process that answers is not the one that was connected to: something is in between. If two
+ * connections that are open at the same time get the same process, sessions are shared.
+ */
+async function judgePooler(
+  connection: Connection,
+  open: () => Promise<Connection>,
+): Promise<Finding> {
+  const check = "database pooler";
+  const other = await open();
+  try {
+    const seen = [new Set<number>(), new Set<number>()] as const;
+    for (let look = 0; look < looksMax; look += 1) {
+      for (const [index, each] of [connection, other].entries()) {
+        seen[index]?.add((await each.query(process))[0]?.[0]);
+      }
+    }
+    const isShared = seen.some(({ size }) => size > 1) || !seen[0].isDisjointFrom(seen[1]);
+    if (isShared) {
+      const found = "in between, and shares one session of the database between connections";
+      const advice =
+        "Set pool_mode = session for this database, or connect past the pooler: prepared " +
+        "statements, settings and LISTEN belong to a session.";
+      return { check, state: "unusable", found, advice };
+    }
+    return {
+      check,
+      state: "fine",
+      found: "in between, with a session per connection",
+      advice: null,
+    };
+  } finally {
+    await other.close();
+  }
 }
 
 function judgeSnapshot(ms: number): readonly Finding[] {

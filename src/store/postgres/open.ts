@@ -48,6 +48,11 @@ export async function openPostgresStore(options: OpenOptions): Promise<PostgresS
 async function checkServer({ isUnsafeFine, log, ...options }: OpenOptions): Promise<void> {
   for (const { check, state, found, advice } of await examineServer(options)) {
     if (state === "fine") continue;
+    if (state === "unusable") {
+      throw new Refusal("InvalidSetting", `The ${check} is ${found}. ${advice}`, {
+        target: "store",
+      });
+    }
     if (state === "unsafe" && !isUnsafeFine) {
       const words = `The ${check} is ${found}. ${advice} Or accept it with --store-unsafe on.`;
       throw new Refusal("InvalidSetting", words, { target: "store" });
@@ -62,9 +67,10 @@ export async function examineServer(options: {
   readonly clock: Clock;
 }): Promise<readonly Finding[]> {
   const name = "posthorn check";
-  const connection = await Connection.open({ ...options, name, onEnd: () => {} });
+  const connect = () => Connection.open({ ...options, name, onEnd: () => {} });
+  const connection = await connect();
   try {
-    return await lookAtServer(connection);
+    return await lookAtServer(connection, connect);
   } finally {
     await connection.close();
   }
