@@ -7,6 +7,7 @@ import type { Config } from "./config/config.ts";
 import { inboxPath } from "./control/inbox/inboxes.ts";
 import { type AzureResources, parseAzure } from "./core/azure/resources.ts";
 import { parseStorageAccounts } from "./core/azure/storage.ts";
+import { oddJobsSlot } from "./core/cluster/slot.ts";
 import type { Activity, Clock, Ledger, Log } from "./core/ports.ts";
 import type { LiveCatalog } from "./core/routing/live-catalog.ts";
 import type { Memos } from "./core/steering.ts";
@@ -143,7 +144,11 @@ export async function openEnvironment(
   stack.defer(() => chronicle.close());
   if (outside.onNote !== undefined) chronicle.listen(outside.onNote);
   const figures = new FigureKeeper({
-    ...{ figures: await openFigures(config, { log }), chronicle, ledger: store, clock, log },
+    ...{ figures: await openFigures(config, { log }, store), chronicle, clock, log },
+    // What waits is the same at every broker: one of them looks.
+    ledger: {
+      counts: async () => (store.ownership.isMine(oddJobsSlot) ? await store.counts() : []),
+    },
     ...{ catalog: hands.catalog, every: startBeat },
   });
   stack.defer(() => figures.close());

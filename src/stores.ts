@@ -3,6 +3,7 @@
 
 import { join, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
+import { oddJobsSlot } from "./core/cluster/slot.ts";
 import type { Figures } from "./core/figures/figures.ts";
 import type { Activity, Clock, Ids, Log, Meter, WholeStore } from "./core/ports.ts";
 import { Refusal } from "./core/refusal.ts";
@@ -40,6 +41,8 @@ export type OpenStore = WholeStore & {
   readonly failure: string | null;
   /** Where the stories of a cluster are kept; absent: in a file of this broker's. */
   openStories?(retention: Retention): StoryLink;
+  /** Likewise the figures of a cluster. */
+  openFigures?(): Figures;
   close(): Promise<void>;
 };
 
@@ -111,10 +114,13 @@ async function openCluster(
   });
   const { database, ownership } = store;
   const { openStories } = await import("./store/postgres/story/stories.ts");
+  const { PostgresFigures } = await import("./store/postgres/figures/figures.ts");
+  const isSweeper = () => ownership.isMine(oddJobsSlot);
   return Object.assign(store, {
     backups: null,
     openStories: (retention: Retention) =>
       openStories({ database, broker: ownership.broker, retention }),
+    openFigures: () => new PostgresFigures({ database, isSweeper }),
   });
 }
 
@@ -178,8 +184,11 @@ export async function openChronicle(
 export async function openFigures(
   config: Config,
   { log }: { readonly log: Log },
+  store: Pick<OpenStore, "openFigures">,
 ): Promise<Figures> {
   if (config.store === "memory") return new MemoryFigures();
+  const shared = store.openFigures?.();
+  if (shared !== undefined) return shared;
   const path = join(config.dataFolder, "figures.db");
   const { figures, setAside } = await openFigureThread({ path });
   if (setAside !== null) log.fact("warn", "figures.damaged", { keptAs: setAside });

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startPostgres } from "../fixtures/postgres.ts";
 import { adminKey, openCluster, pause } from "./brokers.ts";
+import { endpointNames } from "./endpoints.ts";
 
 interface Story {
   readonly event: { readonly id: string };
@@ -27,16 +28,43 @@ test("a story is the same at every broker, and so is the live view", async (t) =
   await cluster.stop();
   await cluster.untilArrived();
   const id = [...cluster.ledger.accepted].find((each) => Number(each.split("-")[1]) > 0) as string;
-  // Notes are written about once a second.
+  // Notes are written about once a second, and the endpoint that never accepts is tried twice.
+  const isOver = ({ state }: Story["deliveries"][number]) => /^(delivered|dropped)$/.test(state);
   const read = async (index: number): Promise<Story> => {
     for (;;) {
       const story = await cluster.ask<Story>(index, `/api/v1/events/${id}`);
-      const isTold = story.deliveries?.some(({ state }) => state === "delivered");
-      if (isTold === true) return story;
+      const ends = story.deliveries?.filter(isOver) ?? [];
+      if (ends.length === endpointNames.length) return story;
       await pause(100);
     }
   };
   assert.deepEqual(await read(0), await read(1));
+});
+
+interface Chart {
+  readonly series: readonly { readonly totals: { readonly published: number } }[];
+}
+
+test("charts are the same at every broker, and a broker that is gone keeps its past", async (t) => {
+  const postgres = await startPostgres(t);
+  const url = await postgres.newDatabase();
+  const cluster = await openCluster(t, { url, brokers: 2 });
+  cluster.publish(2, 10);
+  while (cluster.ledger.accepted.size < 40) await pause(20);
+  await cluster.stop();
+  await cluster.untilArrived();
+  const published = async (index: number) => {
+    const { series } = await cluster.ask<Chart>(index, "/api/v1/figures?minutes=60&points=4");
+    return series[0]?.totals.published;
+  };
+  // Each broker writes what it has counted a few times a minute.
+  const both = async () => [await published(0), await published(1)];
+  const all = cluster.ledger.accepted.size;
+  while ((await both()).some((count) => count !== all)) await pause(100);
+  await cluster.end(1, "SIGKILL");
+  await cluster.start(1);
+  while ((await published(1)) !== all) await pause(100);
+  assert.deepEqual(await both(), [all, all]);
 });
 
 /** All that came so far. */

@@ -6,6 +6,7 @@
 // they do not look at keeps it; one that changes what they read or write raises it to itself.
 
 import { slotCount } from "../../core/cluster/slot.ts";
+import { figureTables } from "./figures/tables.ts";
 import { storyTables } from "./story/tables.ts";
 
 interface Step {
@@ -140,4 +141,5 @@ export const steps: readonly Step[] = [
     `,
   },
   { since: 1, text: storyTables },
+  { since: 1, text: figureTables },
 ];
