@@ -49,24 +49,68 @@ function fieldKey(field: "eventType" | "subject"): Key {
 
 /** There is no escape: a member whose name contains a dot cannot be named. */
 export function parseKey(text: string): Key {
-  const identity = { id: `key:${text}`, words: text };
-  const [first = "", ...path] = text.split(".");
+  const identity = { id: nameOf(`key:${text}`), words: text };
+  const [first = "", ...path] = text.split(".").map(nameOf);
   return first.toLowerCase() === "data"
     ? { ...identity, kind: "data", path }
     : { ...identity, kind: "name", name: text.toLowerCase() };
 }
 
+/** The same text as V8 keeps names of members, once: they are found and compared faster. */
+function nameOf(text: string): string {
+  return Object.keys({ [text]: null })[0] as string;
+}
+
 export function openEventValues(fields: EventFields): EventValues {
-  const finds = new Map<string, Found>();
-  return {
-    find(key) {
-      const known = finds.get(key.id);
-      if (known !== undefined) return known;
-      const found = look(fields, key);
-      finds.set(key.id, found);
-      return found;
-    },
-  };
+  return new ValuesOnce(fields);
+}
+
+/** What a map costs is worth it beyond so many. */
+const listedMax = 6;
+
+/** Most filters look at the type or the subject, and few at many other keys. */
+class ValuesOnce implements EventValues {
+  readonly #fields: EventFields;
+  #eventType: Found | null = null;
+  #subject: Found | null = null;
+  #last: Seen | null = null;
+  #listed = 0;
+  #others: Map<string, Found> | null = null;
+
+  constructor(fields: EventFields) {
+    this.#fields = fields;
+  }
+
+  find(key: Key): Found {
+    if (key === eventTypeKey) {
+      this.#eventType ??= look(this.#fields, key);
+      return this.#eventType;
+    }
+    if (key === subjectKey) {
+      this.#subject ??= look(this.#fields, key);
+      return this.#subject;
+    }
+    for (let seen = this.#last; seen !== null; seen = seen.before) {
+      if (seen.id === key.id) return seen.found;
+    }
+    const known = this.#others?.get(key.id);
+    if (known !== undefined) return known;
+    const found = look(this.#fields, key);
+    if (this.#listed < listedMax) {
+      this.#listed += 1;
+      this.#last = { id: key.id, found, before: this.#last };
+    } else {
+      this.#others ??= new Map();
+      this.#others.set(key.id, found);
+    }
+    return found;
+  }
+}
+
+interface Seen {
+  readonly id: string;
+  readonly found: Found;
+  readonly before: Seen | null;
 }
 
 function look(fields: EventFields, key: Key): Found {
