@@ -140,7 +140,11 @@ export async function openEnvironment(
     (open) => open.close(),
   );
   if (virtual !== null) await resumeClock(virtual, store, log);
-  const { chronicle, missing } = await openChronicle(config, { clock, activity, log }, store);
+  const { chronicle, missing } = await openChronicle(
+    config,
+    { clock, activity, log, meter },
+    store,
+  );
   stack.defer(() => chronicle.close());
   if (outside.onNote !== undefined) chronicle.listen(outside.onNote);
   const figures = new FigureKeeper({

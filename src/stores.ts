@@ -153,7 +153,12 @@ export interface OpenChronicle {
 
 export async function openChronicle(
   config: Config,
-  deps: { readonly clock: Clock; readonly activity: Activity; readonly log: Log },
+  deps: {
+    readonly clock: Clock;
+    readonly activity: Activity;
+    readonly log: Log;
+    readonly meter: Meter;
+  },
   store: Pick<OpenStore, "openStories">,
 ): Promise<OpenChronicle> {
   const retention = retentionOf(config);

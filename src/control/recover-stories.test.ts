@@ -9,6 +9,7 @@ import {
   topicDraft,
 } from "../../test/contract/fixture.ts";
 import { accepted } from "../../test/fixtures/story-notes.ts";
+import { Members } from "../core/routing/members.ts";
 import { MemoryStore } from "../store/memory.ts";
 import { MemoryChronicle } from "../store/story/memory.ts";
 import { recoverStories } from "./recover-stories.ts";
@@ -41,7 +42,7 @@ test("after a crash what waits and was not noted is recalled, page by page", asy
   const [first = 0] = await store.append(routedTo([subscription.id], ...names), startAt);
   const event = makeEvent("e0");
   const to = [subscription.id];
-  const roll = { members: [subscription] };
+  const roll = new Members([subscription]);
   chronicle.note(accepted("e0", { event, number: first, to, roll }));
   await run(first);
   const { found } = await chronicle.search({ limit: 2_000 });
@@ -53,7 +54,7 @@ test("after a crash what waits and was not noted is recalled, page by page", asy
 
 test("what is held to be waiting and is not, is noted as lost", async () => {
   const { subscription, chronicle, facts, run } = await openScene();
-  const roll = { members: [subscription] };
+  const roll = new Members([subscription]);
   for (let number = 1; number <= 3; number++) {
     chronicle.note(accepted(`e${number}`, { number, to: [subscription.id], roll }));
   }
@@ -67,7 +68,7 @@ test("what is held to be waiting and is not, is noted as lost", async () => {
 
 test("after a clean stop only what came while no stories were kept is recalled", async () => {
   const { store, subscription, chronicle, run } = await openScene();
-  const roll = { members: [subscription] };
+  const roll = new Members([subscription]);
   const ended = { number: 1, to: [subscription.id], roll };
   chronicle.note(accepted("known", { ...ended, event: makeEvent("known") }));
   const [first = 0] = await store.append(routedTo([subscription.id], "one", "two"), startAt);

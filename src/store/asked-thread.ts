@@ -8,10 +8,12 @@ import { giveBackWhenQuiet } from "../runtime/give-back.ts";
 
 /** Carries out calls one after the other. */
 export interface Asked<Ask> {
-  /** Rejects when it failed; then nothing of it has happened. */
-  ask(ask: Ask): Promise<unknown>;
+  /** Rejects when it failed; then nothing of it has happened. `moved` is not copied, and gone. */
+  ask(ask: Ask, moved?: readonly ArrayBuffer[]): Promise<unknown>;
   /** Earlier calls are still carried out. */
   close(): Promise<void>;
+  /** Ends it now, in the midst of a call. */
+  abandon?(): void;
 }
 
 /** What runs on the thread. */
@@ -70,17 +72,18 @@ export async function openAskedThread<Ask, Opened extends object>(
   });
   return {
     ...(await opened.promise),
-    ask(ask) {
+    ask(ask, moved = []) {
       if (broken !== null) return Promise.reject(broken);
       return new Promise((resolve, reject) => {
         waiting.push({ resolve, reject });
-        worker.postMessage(ask);
+        worker.postMessage(ask, moved);
       });
     },
     async close() {
       worker.postMessage(null);
       await ended;
     },
+    abandon: () => void worker.terminate(),
   };
 }
 

@@ -168,7 +168,7 @@ export class Facts {
 
 function knownOf({ id, subject, type, event, roll, to }: AcceptedNote): Known {
   const head = { id, topic: event.topic, type, subject };
-  const wanting = roll.members.filter((member) => to.includes(member.id));
+  const wanting = to.flatMap((each) => roll.get(each) ?? []);
   const begun = (): Course => ({ attempts: 0, fate: null });
   return {
     head,

@@ -5,8 +5,9 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Instant } from "../../src/core/ports.ts";
 import { Refusal } from "../../src/core/refusal.ts";
+import { Members } from "../../src/core/routing/members.ts";
 import type { Chronicle, EventQuery, Retention } from "../../src/core/story/chronicle.ts";
-import type { StoryNote } from "../../src/core/story/note.ts";
+import type { AcceptedNote, StoryNote } from "../../src/core/story/note.ts";
 import {
   accepted,
   attempted,
@@ -93,6 +94,87 @@ export function chronicleContract(
       ]);
       assert.equal(await chronicle.find("b"), null);
     });
+
+    proves(
+      "events that are alike are told apart by all they do not share",
+      async ({ chronicle }) => {
+        const trace = { parent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, state: null };
+        const others: Record<string, Partial<AcceptedNote>> = {
+          plain: {},
+          again: {},
+          time: { at: startAt + 1 },
+          type: { type: "sent" },
+          subject: { subject: '/else \\ "quoted"' },
+          idOfMarks: { id: 'x"\\y' },
+          domain: { domainTopic: "north" },
+          keyed: { acceptedWith: "key2" },
+          nobody: { to: [] },
+          both: { to: [warehouse.id, billing.id] },
+          swapped: { to: [billing.id, warehouse.id] },
+          traced: { event: eventNamed("traced", { trace }) },
+          versioned: { event: eventNamed("versioned", { dataVersion: "2" }) },
+          enveloped: { event: eventNamed("enveloped", { envelope: "{}" }) },
+          wide: { event: eventNamed("wide", { text: '{"id":"ü€"}' }) },
+          last: {},
+        };
+        const names = Object.keys(others);
+        for (const [index, name] of names.entries()) {
+          chronicle.note(accepted(name, { number: index + 1, ...others[name] }));
+        }
+        const attempts: Record<string, Parameters<typeof attempted>[2]> = {
+          time: { at: startAt + 7 },
+          type: { batch: 3 },
+          subject: { health: "recovering" },
+          domain: { counts: false },
+          keyed: { isLate: true },
+          both: { subscription: billing },
+          traced: { delivery: deliveryOf("traced", { attempts: 2 }) },
+        };
+        const sent = (name: string) => attempted(name, ok, { batch: 9, ...attempts[name] });
+        for (const name of names) chronicle.note(sent(name));
+        for (const [index, name] of names.entries()) {
+          const wanted = accepted(name, { number: index + 1, ...others[name] });
+          const { id, subject, type, domainTopic, acceptedWith, number, at, event, to } = wanted;
+          const entry = await chronicle.find(name);
+          assert.ok(entry, name);
+          const { text, traceparent, dataVersion, envelope, bytes } = entry;
+          assert.deepEqual(
+            {
+              ...{ id: entry.id, subject: entry.subject, type: entry.type, number: entry.number },
+              ...{ domainTopic: entry.domainTopic, acceptedWith: entry.acceptedWith },
+              ...{ at: entry.acceptedAt, text, traceparent, dataVersion, envelope, bytes },
+            },
+            {
+              ...{ id, subject, type, number, domainTopic, acceptedWith, at, text: event.text },
+              ...{ traceparent: event.trace?.parent ?? null, dataVersion: event.dataVersion },
+              ...{ envelope: event.envelope, bytes: Buffer.byteLength(event.text) },
+            },
+            name,
+          );
+          const { subscription, counts, ...attempt } = sent(name);
+          const wantedBy = to.includes(subscription.id) ? to : [...to, subscription.id];
+          const state = (of: number) =>
+            of === subscription.id && counts ? "delivered" : ("waiting" as const);
+          assert.deepEqual(
+            entry.passages.map((one) => [one.subscription, one.state]),
+            wantedBy.map((of) => [of, state(of)]),
+            name,
+          );
+          const [note] =
+            entry.passages.find((one) => one.subscription === subscription.id)?.notes ?? [];
+          assert.ok(note?.kind === "attempted");
+          assert.deepEqual(
+            [note.at, note.number, note.batch, note.health, note.isLate, note.counts, note.excerpt],
+            [
+              ...[attempt.startedAt, attempt.number, attempt.batch, attempt.health, attempt.isLate],
+              ...[counts, "fine"],
+            ],
+            name,
+          );
+        }
+        assert.deepEqual((await namesFound(chronicle, {})).sort(), names.toSorted());
+      },
+    );
 
     proves("an attempt is kept with all that people ask about", async ({ chronicle }) => {
       chronicle.note(accepted("a"));
@@ -199,9 +281,30 @@ export function chronicleContract(
       assert.equal(wanted?.roll, null, "nothing is to be explained");
       assert.equal(wanted?.text, eventNamed("b").text, "it can be sent again");
       const idle = subscriptionOf(3, "idle", { isActive: false, state: "AwaitingManualAction" });
-      chronicle.note(accepted("c", { to: [1], roll: { members: [warehouse, idle] } }));
+      chronicle.note(accepted("c", { to: [1], roll: new Members([warehouse, idle]) }));
       const other = await chronicle.find("c");
       assert.equal(other?.roll?.[1]?.whyNot, "AwaitingManualAction");
+    });
+
+    proves("each event keeps who was considered for it among many", async ({ chronicle }) => {
+      const members = new Members(
+        Array.from({ length: 150 }, (_, place) => subscriptionOf(place + 1, `s${place}`)),
+      );
+      const asked: string[][] = [];
+      for (let place = 0; place < 6; place++) {
+        members.put(subscriptionOf(30 * place + 1, `new${place}`, { revision: place + 2 }));
+        members.remove(100 + place);
+        asked.push([...members].map(({ name }) => name));
+        chronicle.note(accepted(`e${place}`, { to: [], roll: new Members(members) }));
+        if (place % 2 === 0) await chronicle.find(`e${place}`);
+      }
+      for (const [place, names] of asked.entries()) {
+        const entry = await chronicle.find(`e${place}`);
+        assert.deepEqual(
+          entry?.roll?.map(({ name }) => name),
+          names,
+        );
+      }
     });
 
     proves("what an operator did to a delivery is kept among its notes", async ({ chronicle }) => {

@@ -5,6 +5,7 @@ import type { SettingView } from "../../core/api/views.ts";
 import type { Request, Route } from "../../core/request.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
+import type { StoryNote } from "../../core/story/note.ts";
 import {
   type AboutBroker,
   type BrokersDeps,
@@ -113,7 +114,10 @@ export function openApi(deps: ApiDeps): Api {
     about: () => ({ ...deps.self(), rates: pulse.rates(), counts: deps.sums() }),
   };
   const seen = { ...deps, pulse, cluster: () => clusterSums(brokers) };
-  const deafen = deps.chronicle.listen((note) => live.sendMany(() => liveEventsOf(note)));
+  const tellOf = (note: StoryNote) => live.sendMany(() => liveEventsOf(note));
+  const deafen = deps.chronicle.listen((note) => {
+    if (live.isHeard) tellOf(note);
+  });
   const stop = startHeartbeat({
     ...{ ...seen, live, every: deps.every },
     tell: () => deps.peers.tell(brokers.about()),

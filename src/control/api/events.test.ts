@@ -14,6 +14,7 @@ import {
 import type { EndpointView, EventSummary, Page, Story } from "../../core/api/views.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Request } from "../../core/request.ts";
+import { Members } from "../../core/routing/members.ts";
 import { endpointOf, type SubscriptionDraft } from "../../core/subscription.ts";
 import { postOf } from "../../egress/http/message.ts";
 import { MemoryStore } from "../../store/memory.ts";
@@ -35,7 +36,7 @@ async function openRoutes(
   const chronicle = new MemoryChronicle({ clock, retention, onCut: () => {} });
   const event = eventNamed("a");
   const [number = 0] = await store.append([{ event, to: [subscription.id] }], startAt);
-  const roll = { members: [subscription] };
+  const roll = new Members([subscription]);
   chronicle.note(accepted("a", { event, number, to: [subscription.id], roll }));
   const own = { kind: "healthy", words: "fine", failures: 0, until: null, ...health } as const;
   const endpoint = {
@@ -118,7 +119,7 @@ test("another event with the same number, of a restored store, is not mistaken f
 
 test("many events are looked up at once, in as few questions as the store allows", async () => {
   const { store, chronicle, subscription, ledger, search } = await openRoutes();
-  const roll = { members: [subscription] };
+  const roll = new Members([subscription]);
   for (let index = 0; index < 400; index++) {
     const event = eventNamed(`e${index}`);
     const [number = 0] = await store.append([{ event, to: [subscription.id] }], startAt);

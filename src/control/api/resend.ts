@@ -8,6 +8,7 @@ import type { Event } from "../../core/event.ts";
 import type { Clock, Ids, Ledger, Log, Store } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
+import { Members } from "../../core/routing/members.ts";
 import type { Directory } from "../../core/routing/route.ts";
 import { isConversionAllowed } from "../../core/schema/convert.ts";
 import { type Chronicle, type Entry, isOpen } from "../../core/story/chronicle.ts";
@@ -50,7 +51,7 @@ async function resend(deps: ResendDeps, id: string, order: ResendOrder): Promise
   deps.chronicle.note({
     ...{ kind: "accepted", at, event, id: entry.id, subject, type, domainTopic, number },
     ...{ acceptedWith: "resend", to: to.map((each) => each.id) },
-    roll: (order.subscriptions ? null : rollOf(deps, event, domainTopic)) ?? { members: to },
+    roll: (order.subscriptions ? null : rollOf(deps, event, domainTopic)) ?? new Members(to),
   });
   const subscriptions = to.map(({ name }) => name);
   const { topic } = event;

@@ -23,6 +23,7 @@ import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import { isSuccess, outcomeName } from "../../core/delivery/retry.ts";
 import type { Clock, Ids, Instant, Log, Meter, Sink, Store } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { Members } from "../../core/routing/members.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { isoInstant, sleep } from "../../core/text/time.ts";
@@ -314,7 +315,7 @@ export class Redriving {
       chronicle?.note({
         ...{ kind: "accepted", at, event, id, subject, type, number },
         ...{ domainTopic: subscription.domainTopic, acceptedWith: "redrive" },
-        ...{ to: [subscription.id], roll: { members: [subscription] } },
+        ...{ to: [subscription.id], roll: new Members([subscription]) },
       });
       this.#count(subscription);
     }

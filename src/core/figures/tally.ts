@@ -5,7 +5,6 @@
 // Time comes with the notes: one that belongs to a later minute closes the minute before.
 
 import type { Instant } from "../ports.ts";
-import { memberOf } from "../story/chronicle.ts";
 import type { AcceptedNote, AttemptedNote, StoryNote } from "../story/note.ts";
 import { endpointOf, type Subscription, type SubscriptionId } from "../subscription.ts";
 import { type FigureRow, type Scope, scopeKey, wholeBroker } from "./figures.ts";
@@ -74,7 +73,7 @@ export class Tally {
     this.#published.set(event.topic, (this.#published.get(event.topic) ?? 0) + 1);
     for (const id of to) {
       const cell = this.#cells.get(id);
-      const member = cell === undefined ? memberOf(roll, id) : undefined;
+      const member = cell === undefined ? roll.get(id) : undefined;
       if (cell !== undefined) cell.sums.published += 1;
       else if (member !== undefined) this.#cell(member, at).sums.published += 1;
     }

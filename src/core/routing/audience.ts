@@ -1,23 +1,17 @@
 // The subscriptions of one topic, indexed so that an event finds those that match without
 // evaluating each: every subscription is filed under the values of its most selective clause, an
-// event looks up its own values, and only the subscriptions found there evaluate their whole
-// filter.
+// event looks up its own values, and only the subscriptions found there evaluate the rest of their
+// filter. One more or one less changes its own places alone.
 //
-// The most selective clause is estimated from the subscriptions themselves: the one whose values
-// the fewest others name. So a thousand subscriptions to one event type, each for another customer,
-// are found by the customer. Subscriptions without an indexable clause are evaluated for every
-// event.
+// The most selective clause is estimated from the subscriptions there are when one is added: the
+// one whose values the fewest name. So of a thousand subscriptions to one event type, each for
+// another customer, all but the first are found by the customer. Subscriptions without an
+// indexable clause are evaluated for every event.
 
 import type { Subscription, SubscriptionId } from "../subscription.ts";
 import { type Clause, clausesOf, holdAll, type Term, type ValuesTest } from "./filter/clause.ts";
 import type { EventValues, Found, Key } from "./filter/event-values.ts";
-import { countWithin, type PrefixTable, tabulate } from "./filter/prefixes.ts";
-import type { Filter } from "./filter.ts";
-
-export interface Audience {
-  /** Those whose filters match, each once. */
-  choose(values: EventValues): SubscriptionId[];
-}
+import { PrefixTree } from "./filter/prefix-tree.ts";
 
 /**
  * How often subscriptions with advanced filters were evaluated; survives a change of the catalog.
@@ -27,6 +21,8 @@ export type Evaluations = Map<SubscriptionId, { count: number }>;
 interface Candidate {
   readonly id: SubscriptionId;
   readonly matches: ValuesTest;
+  /** The same for an event that has one value at the key, and was found by it. */
+  readonly matchesFound: ValuesTest;
   /** Of a subscription with advanced filters. */
   readonly asked: { count: number } | null;
 }
@@ -36,112 +32,223 @@ type Value = string | number | boolean;
 /** A clause that can be indexed. */
 type Handle = Clause & { readonly term: Term };
 
-/** Everything filed under the values of one key. */
-interface KeyIndex {
-  readonly key: Key;
-  readonly equal: Map<Value, Candidate[]>;
-  readonly beginning: Map<string, Candidate[]>;
-}
-
-/** The index as it is searched. */
-interface Lookup {
-  readonly key: Key;
-  readonly equal: ReadonlyMap<Value, readonly Candidate[]>;
-  readonly beginning: PrefixTable<readonly Candidate[]> | null;
-}
-
-export function gatherAudience(
-  subscriptions: readonly Subscription[],
-  evaluations: Evaluations = new Map(),
-): Audience {
-  const members = subscriptions.map(({ id, filter }) => {
-    const { matches, handles } = compiledOf(filter);
-    const asked =
-      filter.advanced.length === 0 ? null : getOrAdd(evaluations, id, () => ({ count: 0 }));
-    return { candidate: { id, matches, asked }, handles };
-  });
-  const crowd = countCrowd(members.flatMap(({ handles }) => handles));
-  const readers = new Map<string, KeyIndex>();
-  const always: Candidate[] = [];
-  for (const { candidate, handles } of members) {
-    const handle = pickLeast(handles, crowd);
-    if (handle === null) always.push(candidate);
-    else file(readers, handle, candidate);
-  }
-  const lookups = [...readers.values()].map(openKeyIndex);
-  return { choose: (values) => choose(always, lookups, values) };
-}
-
-interface Compiled {
-  readonly matches: ValuesTest;
+/** Where a subscription is: all its clauses are counted, and one of them files it. */
+interface Place {
+  readonly candidate: Candidate;
   readonly handles: readonly Handle[];
+  readonly handle: Handle | null;
 }
 
-/** When one subscription changes, the filters of the others of its topic stay as they are. */
-const compiled = new WeakMap<Filter, Compiled>();
+export class Audience {
+  readonly #evaluations: Evaluations;
+  readonly #places = new Map<SubscriptionId, Place>();
+  readonly #keys = new Map<string, KeyIndex>();
+  /** Those in which something is filed. */
+  #lookups: readonly KeyIndex[] = [];
+  readonly #always: Candidate[] = [];
 
-function compiledOf(filter: Filter): Compiled {
-  const known = compiled.get(filter);
-  if (known !== undefined) return known;
-  const clauses = clausesOf(filter);
-  const made = { matches: holdAll(clauses), handles: clauses.filter(isHandle) };
-  compiled.set(filter, made);
-  return made;
-}
+  constructor(subscriptions: Iterable<Subscription>, evaluations: Evaluations = new Map()) {
+    this.#evaluations = evaluations;
+    for (const subscription of subscriptions) this.add(subscription);
+  }
 
-function isHandle(clause: Clause): clause is Handle {
-  return clause.term !== null;
-}
+  /** One that is not here yet. */
+  add({ id, filter }: Subscription): void {
+    const clauses = clausesOf(filter);
+    const handles = clauses.filter((clause): clause is Handle => clause.term !== null);
+    for (const { key, term } of handles) this.#indexOf(key).name(term);
+    const handle = this.#pickLeast(handles);
+    const matches = holdAll(clauses);
+    const matchesFound = handle?.term.isEnough
+      ? holdAll(clauses.filter((clause) => clause !== handle))
+      : matches;
+    const candidate = { id, matches, matchesFound, asked: this.#countOf(id, filter) };
+    this.#places.set(id, { candidate, handles, handle });
+    if (handle === null) {
+      this.#always.push(candidate);
+      return;
+    }
+    const index = this.#indexOf(handle.key);
+    index.file(handle.term, candidate);
+    if (index.filed === 1) this.#lookups = [...this.#lookups, index];
+  }
 
-/** How many subscriptions share a value with this one, over all values of the clause. */
-type Crowd = (handle: Handle) => number;
-
-function countCrowd(handles: readonly Handle[]): Crowd {
-  const named = new Map<string, Map<Value, number>>();
-  const beginnings = new Map<string, string[]>();
-  for (const { key, term } of handles) {
-    if (term.kind === "begins") {
-      const texts = getOrAdd(beginnings, key.id, () => []);
-      for (const value of term.values) texts.push(value);
-    } else {
-      const counts = getOrAdd(named, key.id, () => new Map<Value, number>());
-      for (const value of term.values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  remove(id: SubscriptionId): void {
+    const place = this.#places.get(id);
+    if (place === undefined) return;
+    const { candidate, handles, handle } = place;
+    this.#places.delete(id);
+    if (handle === null) takeOut(this.#always, candidate);
+    else {
+      const index = this.#indexOf(handle.key);
+      index.unfile(handle.term, candidate);
+      if (index.filed === 0) this.#lookups = this.#lookups.filter((each) => each !== index);
+    }
+    for (const { key, term } of handles) {
+      const index = this.#indexOf(key);
+      index.forget(term);
+      if (index.named === 0) this.#keys.delete(key.id);
     }
   }
-  for (const texts of beginnings.values()) texts.sort();
-  return ({ key, term }) => {
+
+  /** Those whose filters match, each once. */
+  choose(values: EventValues): SubscriptionId[] {
+    let chosen: SubscriptionId[] = [];
+    const takeFound = (candidates: readonly Candidate[]) => {
+      for (const one of candidates) chosen = ask(one, one.matchesFound, values, chosen);
+    };
+    for (const index of this.#lookups) {
+      const found = values.find(index.key);
+      if (found.kind === "one") index.search(found, takeFound);
+      // Two elements may lead to the same subscription.
+      else if (found.kind === "many") {
+        for (const one of index.searchOnce(found)) chosen = ask(one, one.matches, values, chosen);
+      }
+    }
+    for (const one of this.#always) chosen = ask(one, one.matches, values, chosen);
+    return chosen;
+  }
+
+  #countOf(id: SubscriptionId, { advanced }: Subscription["filter"]): Candidate["asked"] {
+    return advanced.length === 0 ? null : getOrAdd(this.#evaluations, id, () => ({ count: 0 }));
+  }
+
+  #indexOf(key: Key): KeyIndex {
+    return getOrAdd(this.#keys, key.id, () => new KeyIndex(key));
+  }
+
+  #pickLeast(handles: readonly Handle[]): Handle | null {
+    let best: Handle | null = null;
+    let bestCrowd = Number.POSITIVE_INFINITY;
+    for (const handle of handles) {
+      const crowd = this.#indexOf(handle.key).crowd(handle.term);
+      if (crowd >= bestCrowd) continue;
+      best = handle;
+      bestCrowd = crowd;
+    }
+    return best;
+  }
+}
+
+/** Most events have one subscriber, and an array that grows has room for many. */
+function ask(
+  { id, asked }: Candidate,
+  matches: ValuesTest,
+  values: EventValues,
+  chosen: SubscriptionId[],
+): SubscriptionId[] {
+  if (asked !== null) asked.count += 1;
+  if (!matches(values)) return chosen;
+  if (chosen.length === 0) return [id];
+  chosen.push(id);
+  return chosen;
+}
+
+/** Everything named and filed under the values of one key. */
+class KeyIndex {
+  readonly key: Key;
+  /** How many terms name a value. */
+  readonly #namings = new Map<Value, number>();
+  readonly #filed = new Map<Value, Candidate[]>();
+  #trees: Readonly<Record<"begins" | "ends", PrefixTree<Candidate>>> | null = null;
+  /** How many terms. */
+  named = 0;
+  filed = 0;
+
+  constructor(key: Key) {
+    this.key = key;
+  }
+
+  name(term: Term): void {
+    this.named += 1;
+    if (term.kind === "equals") {
+      for (const value of term.values) this.#namings.set(value, this.#namingsOf(value) + 1);
+    } else for (const value of term.values) this.#tree(term.kind).add(value);
+  }
+
+  forget(term: Term): void {
+    this.named -= 1;
+    if (term.kind !== "equals") {
+      for (const value of term.values) this.#tree(term.kind).remove(value);
+      return;
+    }
+    for (const value of term.values) {
+      const left = this.#namingsOf(value) - 1;
+      if (left > 0) this.#namings.set(value, left);
+      else this.#namings.delete(value);
+    }
+  }
+
+  /** How many subscriptions share a value with this term, over all its values. */
+  crowd(term: Term): number {
     let crowd = 0;
-    // A short prefix is shared with everything that begins with it.
-    if (term.kind === "begins") {
-      const texts = beginnings.get(key.id) ?? [];
-      for (const value of term.values) crowd += countWithin(texts, value);
-    } else {
-      const counts = named.get(key.id);
-      for (const value of term.values) crowd += counts?.get(value) ?? 0;
-    }
+    if (term.kind === "equals") {
+      for (const value of term.values) crowd += this.#namingsOf(value);
+    } else for (const value of term.values) crowd += this.#tree(term.kind).count(value);
     return crowd;
-  };
+  }
+
+  file(term: Term, candidate: Candidate): void {
+    this.filed += 1;
+    if (term.kind === "equals") {
+      for (const value of term.values) getOrAdd(this.#filed, value, () => []).push(candidate);
+    } else for (const value of term.values) this.#tree(term.kind).filedAt(value).push(candidate);
+  }
+
+  unfile(term: Term, candidate: Candidate): void {
+    this.filed -= 1;
+    if (term.kind !== "equals") {
+      for (const value of term.values) takeOut(this.#tree(term.kind).filedAt(value), candidate);
+      return;
+    }
+    for (const value of term.values) {
+      const filed = this.#filed.get(value) ?? [];
+      takeOut(filed, candidate);
+      if (filed.length === 0) this.#filed.delete(value);
+    }
+  }
+
+  search(
+    { texts, numbers, truths }: Found,
+    take: (candidates: readonly Candidate[]) => void,
+  ): void {
+    if (this.#filed.size > 0) {
+      for (const text of texts) this.#look(text, take);
+      for (const number of numbers) this.#look(number, take);
+      for (const truth of truths) this.#look(truth, take);
+    }
+    if (this.#trees === null) return;
+    for (const text of texts) {
+      this.#trees.begins.visit(text, take);
+      this.#trees.ends.visit(text, take);
+    }
+  }
+
+  searchOnce(found: Found): ReadonlySet<Candidate> {
+    const candidates = new Set<Candidate>();
+    this.search(found, (some) => {
+      for (const candidate of some) candidates.add(candidate);
+    });
+    return candidates;
+  }
+
+  #look(value: Value, take: (candidates: readonly Candidate[]) => void): void {
+    const filed = this.#filed.get(value);
+    if (filed !== undefined) take(filed);
+  }
+
+  #namingsOf(value: Value): number {
+    return this.#namings.get(value) ?? 0;
+  }
+
+  #tree(kind: "begins" | "ends"): PrefixTree<Candidate> {
+    this.#trees ??= { begins: new PrefixTree("front"), ends: new PrefixTree("back") };
+    return this.#trees[kind];
+  }
 }
 
-function pickLeast(handles: readonly Handle[], crowd: Crowd): Handle | null {
-  let best: Handle | null = null;
-  let bestCrowd = Number.POSITIVE_INFINITY;
-  for (const handle of handles) {
-    const found = crowd(handle);
-    if (found >= bestCrowd) continue;
-    best = handle;
-    bestCrowd = found;
-  }
-  return best;
-}
-
-function file(readers: Map<string, KeyIndex>, { key, term }: Handle, candidate: Candidate): void {
-  const reader = getOrAdd(readers, key.id, () => ({ key, equal: new Map(), beginning: new Map() }));
-  if (term.kind === "begins") {
-    for (const value of term.values) getOrAdd(reader.beginning, value, () => []).push(candidate);
-  } else {
-    for (const value of term.values) getOrAdd(reader.equal, value, () => []).push(candidate);
-  }
+function takeOut<T>(list: T[], one: T): void {
+  list.splice(list.indexOf(one), 1);
 }
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
@@ -151,52 +258,4 @@ function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
     map.set(key, value);
   }
   return value;
-}
-
-function openKeyIndex({ key, equal, beginning }: KeyIndex): Lookup {
-  return { key, equal, beginning: beginning.size === 0 ? null : tabulate(beginning) };
-}
-
-function choose(
-  always: readonly Candidate[],
-  lookups: readonly Lookup[],
-  values: EventValues,
-): SubscriptionId[] {
-  const chosen: SubscriptionId[] = [];
-  const ask = (candidates: readonly Candidate[]) => {
-    for (const { id, matches, asked } of candidates) {
-      if (asked !== null) asked.count += 1;
-      if (matches(values)) chosen.push(id);
-    }
-  };
-  for (const lookup of lookups) {
-    const found = values.find(lookup.key);
-    if (found.kind === "one") search(lookup, found, ask);
-    // Two elements may lead to the same subscription.
-    else if (found.kind === "many") ask(searchOnce(lookup, found));
-  }
-  ask(always);
-  return chosen;
-}
-
-function searchOnce(lookup: Lookup, found: Found): readonly Candidate[] {
-  const candidates = new Set<Candidate>();
-  search(lookup, found, (some) => {
-    for (const candidate of some) candidates.add(candidate);
-  });
-  return [...candidates];
-}
-
-function search(
-  { equal, beginning }: Lookup,
-  { texts, numbers, truths }: Found,
-  take: (candidates: readonly Candidate[]) => void,
-): void {
-  for (const values of [texts, numbers, truths]) {
-    for (const value of values) {
-      const candidates = equal.get(value);
-      if (candidates !== undefined) take(candidates);
-    }
-  }
-  if (beginning !== null) for (const text of texts) beginning.visit(text, take);
 }

@@ -7,7 +7,8 @@ import type { Catalog } from "../ports.ts";
 import { plainSubscription, type Subscription } from "../subscription.ts";
 import { plainTopic, type Topic } from "../topic.ts";
 import { type AdvancedFilter, compileFilter, type Filter, filterForAll } from "./filter.ts";
-import { Directory } from "./route.ts";
+import { Directory, type DirectoryEntry } from "./route.ts";
+import { routingMark } from "./routing-mark.ts";
 
 function topic(name: string): Topic {
   return { ...plainTopic, name, key1: "one", key2: "two", origin: "api", revision: 1 };
@@ -265,6 +266,11 @@ test("an event is compared with the few that may want it, however many there are
         { operatorType: "StringIn", key: "data.customer", values: [`${own}`] },
       ],
     }),
+    "end of the subject": (own) => ({ subjectEndsWith: `${own}/X` }),
+    "end of a text": (own) => ({
+      subjectEndsWith: "/x",
+      advanced: [{ operatorType: "StringEndsWith", key: "data.customer", values: [`${own}`] }],
+    }),
     "beginning of a text": (own) => ({
       advanced: [{ operatorType: "StringBeginsWith", key: "data.customer", values: [`${own}`] }],
     }),
@@ -292,8 +298,10 @@ const advancedFilters: fc.Arbitrary<AdvancedFilter> = fc.oneof(
       "StringIn" as const,
       "StringBeginsWith" as const,
       "StringNotIn" as const,
+      "StringEndsWith" as const,
       "StringContains" as const,
       "StringNotBeginsWith" as const,
+      "StringNotEndsWith" as const,
     ),
     key: keys,
     values: texts,
@@ -311,47 +319,114 @@ const advancedFilters: fc.Arbitrary<AdvancedFilter> = fc.oneof(
   fc.record({ operatorType: fc.constant("IsNullOrUndefined" as const), key: keys }),
 );
 
-test("found by its values or asked in turn, a filter gives the same answer (D-2)", () => {
-  const types = fc.constantFrom("Paid", "paid", "Placed", "Sent");
-  const drafts = fc.record({
-    domainTopic: fc.constantFrom(null, null, "one", "Two"),
-    includedEventTypes: fc.option(fc.array(types, { maxLength: 2 }), { freq: 1 }),
-    subjectBeginsWith: fc.constantFrom("", "", "a", "A", "ab"),
-    isSubjectCaseSensitive: fc.boolean(),
-    onArrays: fc.boolean(),
-    advanced: fc.array(advancedFilters, { maxLength: 3 }),
-  });
-  const member = fc.oneof(values, fc.array(values, { maxLength: 3 }));
-  const data = fc.record({ k: member, o: fc.record({ k: member }) }, { requiredKeys: [] });
-  const subject = fc.constantFrom("", "a", "Ab", "abc", "b");
-  const event = fc.oneof(
-    fc.record({ eventType: types, subject, data }).map(eventGridFields),
-    fc.record({ type: types, subject, data, ext: values }).map(cloudEventFields),
+const types = fc.constantFrom("Paid", "paid", "Placed", "Sent");
+const drafts = fc.record({
+  domainTopic: fc.constantFrom(null, null, "one", "Two"),
+  isActive: fc.constantFrom(true, true, true, false),
+  includedEventTypes: fc.option(fc.array(types, { maxLength: 2 }), { freq: 1 }),
+  subjectBeginsWith: fc.constantFrom("", "", "a", "A", "ab"),
+  subjectEndsWith: fc.constantFrom("", "", "", "b", "BC"),
+  isSubjectCaseSensitive: fc.boolean(),
+  onArrays: fc.boolean(),
+  advanced: fc.array(advancedFilters, { maxLength: 3 }),
+});
+const member = fc.oneof(values, fc.array(values, { maxLength: 3 }));
+const data = fc.record({ k: member, o: fc.record({ k: member }) }, { requiredKeys: [] });
+const subject = fc.constantFrom("", "a", "Ab", "abc", "b");
+const anyEvent = fc.oneof(
+  fc.record({ eventType: types, subject, data }).map(eventGridFields),
+  fc.record({ type: types, subject, data, ext: values }).map(cloudEventFields),
+);
+const domainTopics = fc.constantFrom(null, "ONE", "two", "three");
+const anyPublished = fc.array(fc.tuple(anyEvent, domainTopics), { maxLength: 10 });
+
+/** Evaluates every filter in turn; in the order of their ids. */
+function askInTurn(
+  all: Iterable<Subscription>,
+  event: EventFields,
+  domainTopic: string | null,
+): number[] {
+  const asked = [...all].filter(
+    (each) =>
+      each.isActive &&
+      (each.domainTopic === null ||
+        each.domainTopic.toLowerCase() === domainTopic?.toLowerCase()) &&
+      compileFilter(each.filter)(event),
   );
-  const domainTopics = fc.constantFrom(null, "ONE", "two", "three");
+  return inOrder(asked.map(({ id }) => id));
+}
+
+function inOrder(ids: readonly number[] = []): number[] {
+  return [...ids].sort((one, other) => one - other);
+}
+
+test("found by its values or asked in turn, a filter gives the same answer (D-2)", () => {
   fc.assert(
-    fc.property(
-      fc.array(drafts, { maxLength: 30 }),
-      fc.array(fc.tuple(event, domainTopics), { maxLength: 10 }),
-      (subscriptions, published) => {
-        const all = subscriptions.map((draft, index) => subscription(index + 1, draft));
-        const directory = new Directory({ topics: [topic("orders")], subscriptions: all });
-        for (const [fields, domainTopic] of published) {
-          const asked = all.filter(
-            (each) =>
-              (each.domainTopic === null ||
-                each.domainTopic.toLowerCase() === domainTopic?.toLowerCase()) &&
-              compileFilter(each.filter)(fields),
-          );
-          assert.deepEqual(
-            [...(directory.entry("orders")?.route(fields, domainTopic) ?? [])].sort(
-              (one, two) => one - two,
-            ),
-            asked.map(({ id }) => id),
-          );
-        }
-      },
-    ),
+    fc.property(fc.array(drafts, { maxLength: 30 }), anyPublished, (subscriptions, published) => {
+      const all = subscriptions.map((draft, index) => subscription(index + 1, draft));
+      const directory = new Directory({ topics: [topic("orders")], subscriptions: all });
+      for (const [fields, domainTopic] of published) {
+        const routed = directory.entry("orders")?.route(fields, domainTopic);
+        assert.deepEqual(inOrder(routed), askInTurn(all, fields, domainTopic));
+      }
+    }),
     { numRuns: 300 },
+  );
+});
+
+test("and so it does whatever was changed, in an entry of now and in those of before (D-2)", () => {
+  const change = fc.record({
+    kind: fc.constantFrom("put", "put", "put", "remove", "expire"),
+    id: fc.integer({ min: 1, max: 12 }),
+    draft: drafts,
+    published: anyPublished,
+  });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
+      const orders = topic("orders");
+      const directory = new Directory({ topics: [orders], subscriptions: [] });
+      const inForce = new Map<number, Subscription>();
+      const expired = new Map<number, Subscription>();
+      const entries: [DirectoryEntry | undefined, readonly Subscription[]][] = [];
+      for (const [place, { kind, id, draft, published }] of changes.entries()) {
+        const one = { ...subscription(id, draft), revision: place };
+        const known = inForce.get(id) ?? expired.get(id) ?? one;
+        inForce.delete(id);
+        expired.delete(id);
+        if (kind === "put") {
+          directory.put(one);
+          inForce.set(id, one);
+        } else if (kind === "remove") directory.remove(known);
+        else {
+          directory.expire(known);
+          expired.set(id, known);
+        }
+        const all = [...inForce.values()];
+        const entry = directory.entry("orders");
+        entries.push([entry, all]);
+        const terms = [...all, ...expired.values()];
+        assert.equal(entry?.by.mark, routingMark(orders.revision, terms));
+        for (const [then, were] of [entries.at(-1), entries[place >> 1], entries[0]].flatMap(
+          (each) => (each === undefined ? [] : [each]),
+        )) {
+          for (const [fields, domainTopic] of published) {
+            const expected = askInTurn(were, fields, domainTopic);
+            assert.deepEqual(inOrder(then?.route(fields, domainTopic)), expected);
+          }
+          for (const domainTopic of [null, "ONE"]) {
+            const roll = then?.roll(domainTopic);
+            const considered = were.filter((each) =>
+              [null, domainTopic].includes(each.domainTopic?.toUpperCase() ?? null),
+            );
+            const members = roll?.blocks.flatMap((block) => [...block.keys()]);
+            assert.deepEqual(inOrder(members), inOrder(considered.map((each) => each.id)));
+            assert.equal(roll?.size, considered.length);
+            for (const each of considered) assert.equal(roll?.get(each.id), each);
+          }
+          for (const each of were) assert.equal(then?.subscription(each.id), each);
+        }
+      }
+    }),
+    { numRuns: 200 },
   );
 });

@@ -1,8 +1,8 @@
-// Who wants an event: the topics by name, and the subscriptions of each. An entry of the directory
-// is never altered: when its topic or one of its subscriptions changes, another takes its place,
-// and a publish keeps the one it has found from beginning to end. An entry is made when the first
-// event comes, so that writing many subscriptions one after the other does not compile all of them
-// every time.
+// Who wants an event: the topics by name, and the subscriptions of each. What an entry of the
+// directory says never changes: when its topic or one of its subscriptions does, another takes its
+// place, and a publish keeps the one it has found from beginning to end. The latest entry shares an
+// index that each change alters in its own places; an entry before it goes on with a copy of its
+// members. The index is made when the first event comes.
 
 import type { EventFields } from "../event.ts";
 import type { Catalog, RoutedBy } from "../ports.ts";
@@ -10,9 +10,10 @@ import type { Roll } from "../story/note.ts";
 import type { Subscription, SubscriptionId } from "../subscription.ts";
 import { foldCase } from "../text/compare.ts";
 import type { Topic } from "../topic.ts";
-import { type Audience, type Evaluations, gatherAudience } from "./audience.ts";
-import { openEventValues } from "./filter/event-values.ts";
-import { routingMark } from "./routing-mark.ts";
+import { Audience, type Evaluations } from "./audience.ts";
+import { type EventValues, openEventValues } from "./filter/event-values.ts";
+import { Members } from "./members.ts";
+import { addMarks, markOf, markOfTopic, negativeMark } from "./routing-mark.ts";
 
 /** One topic and who wants its events. */
 export interface DirectoryEntry {
@@ -35,8 +36,12 @@ interface TopicGroup {
   readonly subscriptions: Map<SubscriptionId, Subscription>;
   /** Expired, but not yet gone from the store. */
   readonly expired: Map<SubscriptionId, Subscription>;
+  /** By topic within the domain; null: the topic itself. */
+  readonly scopes: Map<string | null, Scope>;
+  /** The sum for all its subscriptions. */
+  mark: number;
   /** Null until it is asked for. */
-  entry: DirectoryEntry | null;
+  entry: Entry | null;
 }
 
 export class Directory {
@@ -53,7 +58,7 @@ export class Directory {
   entry(topicName: string): DirectoryEntry | undefined {
     const group = this.#groups.get(foldCase(topicName));
     if (group === undefined || group.topic === null) return undefined;
-    group.entry ??= openEntry(group.topic, group, this.#evaluations);
+    group.entry ??= new Entry(group.topic, group);
     return group.entry;
   }
 
@@ -77,103 +82,167 @@ export class Directory {
   put(subscription: Subscription): void {
     const { topic, id } = subscription;
     if (this.#groups.get(foldCase(topic))?.subscriptions.get(id) === subscription) return;
-    this.#change(topic, ({ subscriptions, expired }) => {
-      subscriptions.set(id, subscription);
-      expired.delete(id);
-    });
+    this.#change(topic, (group) => this.#replace(group, id, subscription));
   }
 
   remove({ topic, id }: Subscription): void {
-    this.#change(topic, ({ subscriptions, expired }) => {
-      subscriptions.delete(id);
-      expired.delete(id);
-    });
+    this.#change(topic, (group) => this.#replace(group, id, null));
   }
 
   /** Nothing is routed there any more, though the store still has it. */
   expire(subscription: Subscription): void {
     const { topic, id } = subscription;
     if (this.#groups.get(foldCase(topic))?.expired.get(id) === subscription) return;
-    this.#change(topic, ({ subscriptions, expired }) => {
-      subscriptions.delete(id);
-      expired.set(id, subscription);
+    this.#change(topic, (group) => {
+      this.#replace(group, id, null);
+      group.expired.set(id, subscription);
+      group.mark = addMarks(group.mark, markOf(subscription));
     });
+  }
+
+  #replace(group: TopicGroup, id: SubscriptionId, next: Subscription | null): void {
+    const { subscriptions, expired, scopes } = group;
+    const before = subscriptions.get(id);
+    const known = before ?? expired.get(id);
+    if (known !== undefined) group.mark = addMarks(group.mark, negativeMark(markOf(known)));
+    expired.delete(id);
+    if (before !== undefined) {
+      const name = scopeName(before.domainTopic);
+      const scope = scopes.get(name);
+      scope?.remove(id);
+      if (scope?.size === 0) scopes.delete(name);
+    }
+    if (next === null) {
+      subscriptions.delete(id);
+      return;
+    }
+    subscriptions.set(id, next);
+    group.mark = addMarks(group.mark, markOf(next));
+    const name = scopeName(next.domainTopic);
+    const scope = scopes.get(name) ?? new Scope(this.#evaluations);
+    scopes.set(name, scope);
+    scope.put(next);
   }
 
   #change(topicName: string, change: (group: TopicGroup) => void): void {
     const name = foldCase(topicName);
     const group = this.#groups.get(name) ?? {
-      ...{ topic: null, subscriptions: new Map(), expired: new Map(), entry: null },
+      ...{ topic: null, subscriptions: new Map(), expired: new Map(), scopes: new Map() },
+      ...{ mark: 0, entry: null },
     };
-    change(group);
+    group.entry?.keep();
     group.entry = null;
+    change(group);
     const { topic, subscriptions, expired } = group;
     if (topic === null && subscriptions.size + expired.size === 0) this.#groups.delete(name);
     else this.#groups.set(name, group);
   }
 }
 
-/** The subscriptions of one scope, and their audience and roll once they are needed. */
-interface Scope {
-  readonly subscriptions: Subscription[];
-  readonly inactive: Subscription[];
-  audience: Audience | null;
-  roll: Roll | null;
-}
+/** The subscriptions of one scope, and their index once it is needed. */
+class Scope {
+  readonly #members: Members;
+  readonly #evaluations: Evaluations;
+  #audience: Audience | null = null;
 
-const emptyRoll: Roll = { members: [] };
-
-function openEntry(
-  topic: Topic,
-  group: Pick<TopicGroup, "subscriptions" | "expired">,
-  evaluations: Evaluations,
-): DirectoryEntry {
-  const subscriptions = new Map(group.subscriptions);
-  const all = [...subscriptions.values(), ...group.expired.values()];
-  /** By topic within the domain; null: the topic itself. */
-  const scopes = new Map<string | null, Scope>();
-  for (const subscription of subscriptions.values()) {
-    const name = scopeName(subscription.domainTopic);
-    const scope = scopes.get(name) ?? newScope();
-    scopes.set(name, scope);
-    (subscription.isActive ? scope.subscriptions : scope.inactive).push(subscription);
+  constructor(evaluations: Evaluations, members = new Members()) {
+    this.#members = members;
+    this.#evaluations = evaluations;
   }
-  const audienceOf = (scope: Scope): Audience => {
-    scope.audience ??= gatherAudience(scope.subscriptions, evaluations);
-    return scope.audience;
-  };
-  const whole = scopes.get(null);
-  const within = (domainTopic: string | null) =>
-    domainTopic === null ? undefined : scopes.get(scopeName(domainTopic));
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  get(id: SubscriptionId): Subscription | undefined {
+    return this.#members.get(id);
+  }
+
+  /** As they are now. */
+  members(): Members {
+    return new Members(this.#members);
+  }
+
+  put(subscription: Subscription): void {
+    this.#members.put(subscription);
+    this.#audience?.remove(subscription.id);
+    if (subscription.isActive) this.#audience?.add(subscription);
+  }
+
+  remove(id: SubscriptionId): void {
+    this.#members.remove(id);
+    this.#audience?.remove(id);
+  }
+
+  choose(values: EventValues): SubscriptionId[] {
+    this.#audience ??= new Audience(
+      Iterator.from(this.#members).filter(({ isActive }) => isActive),
+      this.#evaluations,
+    );
+    return this.#audience.choose(values);
+  }
+
+  /** As it is now, for those who have found it so. */
+  copy(): Scope {
+    return new Scope(this.#evaluations, this.members());
+  }
+}
+
+class Entry implements DirectoryEntry {
+  readonly topic: Topic;
+  readonly by: RoutedBy;
+  #scopes: ReadonlyMap<string | null, Scope>;
+  readonly #rolls = new Map<string | null, Roll>();
+
+  constructor(topic: Topic, { mark, scopes }: Pick<TopicGroup, "mark" | "scopes">) {
+    this.topic = topic;
+    this.by = { topic: topic.name, mark: addMarks(markOfTopic(topic.revision), mark) };
+    this.#scopes = scopes;
+  }
+
+  /** The scopes are about to change: ours stay as they are. */
+  keep(): void {
+    this.#scopes = new Map([...this.#scopes].map(([name, scope]) => [name, scope.copy()]));
+  }
+
+  subscription(id: SubscriptionId): Subscription | undefined {
+    for (const scope of this.#scopes.values()) {
+      const found = scope.get(id);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  route(fields: EventFields, domainTopic: string | null = null): readonly SubscriptionId[] {
+    const values = openEventValues(fields);
+    const ofAll = this.#scopes.get(null)?.choose(values) ?? [];
+    const one = this.#within(domainTopic);
+    return one === undefined ? ofAll : [...ofAll, ...one.choose(values)];
+  }
+
+  roll(domainTopic: string | null = null): Roll {
+    const one = this.#within(domainTopic);
+    const name = one === undefined ? null : scopeName(domainTopic);
+    let roll = this.#rolls.get(name);
+    if (roll === undefined) {
+      roll = joined(this.#scopes.get(null)?.members() ?? new Members(), one?.members());
+      this.#rolls.set(name, roll);
+    }
+    return roll;
+  }
+
+  #within(domainTopic: string | null): Scope | undefined {
+    return domainTopic === null ? undefined : this.#scopes.get(scopeName(domainTopic));
+  }
+}
+
+function joined(one: Roll, other: Roll | undefined): Roll {
+  if (other === undefined) return one;
   return {
-    topic,
-    by: { topic: topic.name, mark: routingMark(topic.revision, all) },
-    subscription: (id) => subscriptions.get(id),
-    route(fields, domainTopic = null) {
-      const values = openEventValues(fields);
-      const ofAll = whole === undefined ? [] : audienceOf(whole).choose(values);
-      const one = within(domainTopic);
-      return one === undefined ? ofAll : [...ofAll, ...audienceOf(one).choose(values)];
-    },
-    roll(domainTopic = null) {
-      const one = within(domainTopic);
-      return one ? rollOf(one, whole) : whole ? rollOf(whole) : emptyRoll;
-    },
+    size: one.size + other.size,
+    blocks: [...one.blocks, ...other.blocks],
+    get: (id) => one.get(id) ?? other.get(id),
   };
-}
-
-function newScope(): Scope {
-  return { subscriptions: [], inactive: [], audience: null, roll: null };
-}
-
-/** `above`: for a topic within a domain, the subscriptions of the whole domain. */
-function rollOf(scope: Scope, above?: Scope): Roll {
-  scope.roll ??= {
-    members: [above, scope].flatMap((each) =>
-      each === undefined ? [] : [...each.subscriptions, ...each.inactive],
-    ),
-  };
-  return scope.roll;
 }
 
 function scopeName(domainTopic: string | null): string | null {

@@ -10,7 +10,7 @@ import { endpointOf, type Subscription, type SubscriptionId } from "../subscript
 import { foldCase } from "../text/compare.ts";
 import { isoInstant } from "../text/time.ts";
 import { refuseValue } from "../text/wording.ts";
-import type { AcceptedNote, KeptNote, Roll, Seat, StoryNote } from "./note.ts";
+import type { AcceptedNote, KeptNote, Seat, StoryNote } from "./note.ts";
 import { domainTopicIn, recallFields } from "./recall.ts";
 
 /**
@@ -136,30 +136,18 @@ export function seatOf(subscription: Subscription): Seat {
   return { subscription: id, topic, domainTopic, name, endpoint: endpointOf(destination) };
 }
 
-export function membersOf({ members }: Roll): Member[] {
-  return members.map(({ id, name, domainTopic, filter, isActive, state }) => ({
-    subscription: id,
-    name,
-    domainTopic,
-    filter,
-    whyNot: isActive ? null : state,
-  }));
+export function membersOf(subscriptions: Iterable<Subscription>): Member[] {
+  return Array.from(subscriptions, rollMember);
 }
 
-const byIds = new WeakMap<Roll, ReadonlyMap<SubscriptionId, Subscription>>();
-
-/** One of those on the roll. */
-export function memberOf(roll: Roll, id: SubscriptionId): Subscription | undefined {
-  const known = byIds.get(roll);
-  if (known !== undefined) return known.get(id);
-  const made = new Map(roll.members.map((member) => [member.id, member]));
-  byIds.set(roll, made);
-  return made.get(id);
+function rollMember(subscription: Subscription): Member {
+  const { id, name, domainTopic, filter, isActive, state } = subscription;
+  return { subscription: id, name, domainTopic, filter, whyNot: isActive ? null : state };
 }
 
 /** Whether a subscription did not match. */
 export function hasUnmatched({ to, roll }: AcceptedNote): boolean {
-  return to.length < roll.members.length;
+  return to.length < roll.size;
 }
 
 export function particularsOf(

@@ -12,9 +12,14 @@ import type { Delivery, Instant, Stage } from "../ports.ts";
 import type { Subscription, SubscriptionId } from "../subscription.ts";
 import { type KeptWire, keepWire } from "./wire.ts";
 
+/** Some of a roll. Never changes, and is on as many rolls as have the same. */
+export type Block = ReadonlyMap<SubscriptionId, Subscription>;
+
 /** The subscriptions considered for an event; the same value until one of them changes. */
 export interface Roll {
-  readonly members: readonly Subscription[];
+  readonly size: number;
+  readonly blocks: readonly Block[];
+  get(id: SubscriptionId): Subscription | undefined;
 }
 
 export interface AcceptedNote {

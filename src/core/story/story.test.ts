@@ -157,7 +157,7 @@ test("where notes and store disagree, the store is right", () => {
 });
 
 test("what is missing of a story is told in words", () => {
-  const roll = membersOf({ members: [warehouse] });
+  const roll = membersOf([warehouse]);
   const words = (entry: Entry, live = nothingLive) => storyOf(entry, live).cut ?? "";
   assert.match(words(entryWith({ acceptedWith: "unknown" })), /acceptance was not recorded/);
   assert.match(words(entryWith({ roll })), /the event itself was not kept/);
@@ -172,7 +172,7 @@ test("who did not want it is told with the clause, in every schema", () => {
     advanced: [{ operatorType: "StringIn" as const, key, values: [value] }],
   });
   const why = (over: Partial<Entry>, filter = wants("data.color", "red")) => {
-    const roll = membersOf({ members: [subscriptionOf(9, "red", { filter })] });
+    const roll = membersOf([subscriptionOf(9, "red", { filter })]);
     return storyOf(entryWith({ roll, ...over }), nothingLive).unmatched;
   };
   const because = 'data.color is "green"';
@@ -196,7 +196,7 @@ test("a subscription that was not in force says so instead of a clause", () => {
     subscriptionOf(8, "new", { isActive: false, state: "AwaitingManualAction" }),
     subscriptionOf(9, "inner", { domainTopic: "eu" }),
   ];
-  const story = storyOf(entryWith({ roll: membersOf({ members }), text: event.text }), nothingLive);
+  const story = storyOf(entryWith({ roll: membersOf(members), text: event.text }), nothingLive);
   assert.deepEqual(story.unmatched, [
     {
       subscription: "new",

@@ -13,14 +13,7 @@ import { acknowledgedOutcome, isHandOut } from "../pull/pull-rules.ts";
 import { explainFilter } from "../routing/filter/explain.ts";
 import type { SubscriptionId } from "../subscription.ts";
 import { isoInstant } from "../text/time.ts";
-import {
-  type DeliveryNotes,
-  type Entry,
-  isOpen,
-  type Listed,
-  type Member,
-  memberOf,
-} from "./chronicle.ts";
+import { type DeliveryNotes, type Entry, isOpen, type Listed, type Member } from "./chronicle.ts";
 import { type AcceptedNote, type AttemptedNote, type KeptAttempt, keepAttempt } from "./note.ts";
 import { recallFields } from "./recall.ts";
 import type { KeptWire } from "./wire.ts";
@@ -86,7 +79,7 @@ export function summaryOfNote(note: AcceptedNote): EventSummary {
     ...{ id, topic: event.topic, subject, type },
     acceptedAt: isoInstant(at),
     deliveries: to.flatMap((id) => {
-      const member = memberOf(roll, id);
+      const member = roll.get(id);
       return member === undefined ? [] : [{ subscription: member.name, state: "waiting" }];
     }),
   };

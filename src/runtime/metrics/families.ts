@@ -162,6 +162,10 @@ export const families: readonly Family[] = [
     latencyBuckets,
   ),
   histogram("posthorn_store_round_operations", "Operations that shared a round.", sizeBuckets),
+  counter(
+    "posthorn_story_missed_total",
+    "Notes that are missing in stories: the disk was too slow.",
+  ),
   gauge("posthorn_event_loop_delay_mean_seconds", "Delay of the event loop since the last look."),
   gauge("posthorn_event_loop_delay_p99_seconds", "Its 99th percentile since the last look."),
   gauge("posthorn_event_loop_delay_max_seconds", "Its largest since the last look."),

@@ -45,7 +45,8 @@ export function int2Array(values: readonly number[]): Buffer {
   return array;
 }
 
-export function textArray(values: readonly (string | null)[]): Buffer {
+/** Bytes are a text in UTF-8. */
+export function textArray(values: readonly (string | Buffer | null)[]): Buffer {
   const lengths = values.map((value) => (value === null ? -1 : Buffer.byteLength(value)));
   const sized = lengths.reduce((sum, length) => sum + 4 + Math.max(0, length), 0);
   const array = begin(text, values.length, sized);
@@ -53,7 +54,8 @@ export function textArray(values: readonly (string | null)[]): Buffer {
   for (const [index, value] of values.entries()) {
     const length = lengths[index] as number;
     at = array.writeInt32BE(length, at);
-    if (value !== null) at += array.write(value, at, length, "utf8");
+    if (typeof value === "string") at += array.write(value, at, length, "utf8");
+    else if (value !== null) at += value.copy(array, at);
   }
   return array;
 }

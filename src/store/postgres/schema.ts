@@ -7,7 +7,7 @@
 
 import { slotCount } from "../../core/cluster/slot.ts";
 import { figureTables } from "./figures/tables.ts";
-import { storyTables } from "./story/tables.ts";
+import { storyBlocks, storyTables } from "./story/tables.ts";
 
 interface Step {
   readonly since: number;
@@ -142,4 +142,5 @@ export const steps: readonly Step[] = [
   },
   { since: 1, text: storyTables },
   { since: 1, text: figureTables },
+  { since: 1, text: storyBlocks },
 ];

@@ -9,7 +9,7 @@ import type {
 } from "../../core/story/chronicle.ts";
 import type { KeptNote, Seat } from "../../core/story/note.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
-import { noteOf } from "./pack.ts";
+import { noteOf } from "./attempt-text.ts";
 
 /** What is written at one time, as JSON. */
 export interface Written {

@@ -2,8 +2,10 @@
 // opposite trade-off. A batch of notes is one transaction that nobody waits for, and a crash may
 // lose the latest.
 //
-// Events that were settled within one batch are written once and never read again; later notes of
-// the others are added as parts. Removing old entries goes in small steps, with every batch.
+// Events that are settled by the time they are first written are written together, in sheets
+// (sheets.ts), and never read again. So what is still open is held for a while. The others have
+// a row each, and later notes are added as parts. Removing old entries goes in small steps, with
+// every batch.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Instant } from "../../core/ports.ts";
@@ -17,13 +19,17 @@ import {
   stateAfter,
 } from "../../core/story/chronicle.ts";
 import { type ClearedNote, keepClearance } from "../../core/story/note.ts";
+import type { Written } from "./assemble.ts";
+import { textOf } from "./attempt-text.ts";
+import { type Batch, bytesIn, type Numbers } from "./batch.ts";
 import { applyActs, type Fates, rankIn, readFates, storyText, writeFates } from "./fates.ts";
 import { beginning, Forgetting } from "./forgetting.ts";
 import { type EventNotes, groupNotes } from "./group-notes.ts";
+import { Held } from "./held.ts";
 import { Ids } from "./ids.ts";
 import { Look, type Page } from "./look.ts";
-import { type Batch, textOf } from "./pack.ts";
 import { Rolls } from "./rolls.ts";
+import { Sheets, SheetWriter } from "./sheets.ts";
 import { openStories, prepareStories, type SqlRow, type StoryStatements } from "./statements.ts";
 
 export interface StoryOptions {
@@ -46,9 +52,14 @@ export interface Aftermath {
   readonly cut: number;
   /** There is more to remove or to clear: another step is due. */
   readonly more: boolean;
-  /** Rolls that nothing refers to any more, by the numbers of the process that reported them. */
-  readonly rolls: readonly number[];
+  /** What has to be sent again if it is used again. */
+  readonly gone: Numbers;
+  /** Events that are not written yet, as they may be over soon. */
+  readonly held: number;
 }
+
+/** What the engine itself adds. */
+type Step = Omit<Aftermath, "gone" | "held">;
 
 export class StoryEngine {
   /** False: it was not closed properly, or was never open. */
@@ -59,9 +70,19 @@ export class StoryEngine {
   readonly #statements: StoryStatements;
   readonly #ids: Ids;
   readonly #rolls: Rolls;
+  readonly #sheets: Sheets;
+  readonly #sheetWriter: SheetWriter;
+  readonly #held: Held;
   readonly #oblivion: Forgetting;
   readonly #look: Look;
   #entriesMade: number;
+  /** What was told of the last event that came on a sheet, and how it is written. */
+  #lastOnSheet: {
+    readonly telling: EventNotes;
+    readonly written: { readonly states: string; readonly story: string };
+  } | null = null;
+  /** The latest time of an event that was first told of by something else than its acceptance. */
+  #introducedThrough = Number.NEGATIVE_INFINITY;
   /** Not carried out yet, or not completely. */
   #clearances: { readonly note: ClearedNote; readonly from: Cursor }[] = [];
 
@@ -70,7 +91,9 @@ export class StoryEngine {
     const opened = "UPDATE closings SET is_closed = 0 WHERE is_closed = 1";
     this.wasClosed = database.prepare(opened).run().changes === 1;
     // Of earlier processes: nothing can refer to them any more.
-    database.exec("DELETE FROM rolls WHERE texts <= 0");
+    database.exec(`DELETE FROM rolls WHERE texts <= 0;
+      DELETE FROM blocks
+      WHERE number NOT IN (SELECT value FROM rolls, json_each(rolls.blocks))`);
     const statements = prepareStories(database);
     const ids = new Ids(statements);
     const rolls = new Rolls(statements);
@@ -78,10 +101,14 @@ export class StoryEngine {
     this.#statements = statements;
     this.#ids = ids;
     this.#rolls = rolls;
+    const sheets = new Sheets(statements);
+    this.#sheets = sheets;
+    this.#sheetWriter = new SheetWriter(statements, rolls);
     this.#oblivion = new Forgetting({ database, statements, retention, ids, rolls });
-    this.#look = new Look({ database, statements, ids, lookedThroughMax });
+    this.#look = new Look({ database, statements, ids, sheets, lookedThroughMax });
     this.#entriesMade = statements.lastEntry.get()?.number as number;
     this.lastStored = statements.lastStored.get(entriesLookedBack)?.number as number;
+    this.#held = new Held(this.lastStored);
   }
 
   find(id: string): Entry | null {
@@ -92,26 +119,39 @@ export class StoryEngine {
     return this.#look.search(query);
   }
 
-  /** All or nothing. */
-  write(batch: Batch, now: Instant): Aftermath {
+  /** All or nothing. `isPressed`: somebody is about to read it, so nothing is held. */
+  write(batch: Batch, now: Instant, isPressed = true): Aftermath {
     return this.#transact(() => {
-      for (const roll of batch.rolls) this.#rolls.add(roll);
+      this.#rolls.add(batch);
       const { tellings, clearances } = groupNotes(batch);
-      for (const telling of tellings) this.#keep(telling);
+      // What is cleared must be found among the rows.
+      const isClearing = clearances.length + this.#clearances.length > 0;
+      const due = this.#held.exchange(tellings, now, isPressed || isClearing);
+      this.#keepAll(due);
       for (const note of clearances) this.#clearances.push({ note, from: beginning });
-      return this.#step(now, Math.max(stepRowsMax, 2 * tellings.length));
+      return this.#step(now, Math.max(stepRowsMax, 2 * due.length));
     });
   }
 
-  /** One more step of removing and clearing. */
+  /** One more step of removing and clearing, and nothing is held any more. */
   step(now: Instant): Aftermath {
-    return this.#transact(() => this.#step(now, stepRowsMax));
+    return this.#transact(() => {
+      this.#keepAll(this.#held.exchange([], now, true));
+      return this.#step(now, stepRowsMax);
+    });
   }
 
   close(): void {
     if (!this.#database.isOpen) return;
-    this.#database.exec("UPDATE closings SET is_closed = 1");
-    this.#database.close();
+    try {
+      this.#transact(() => {
+        this.#keepAll(this.#held.exchange([], 0, true));
+        this.#database.exec("UPDATE closings SET is_closed = 1");
+        return { cut: 0, more: false };
+      });
+    } finally {
+      this.#database.close();
+    }
   }
 
   /** Ends it as a crash would. */
@@ -119,60 +159,121 @@ export class StoryEngine {
     this.#database.close();
   }
 
-  #transact(act: () => Omit<Aftermath, "rolls">): Aftermath {
+  #transact(act: () => Step): Aftermath {
     this.#database.exec("BEGIN IMMEDIATE");
     try {
       const aftermath = act();
-      const rolls = this.#rolls.settle();
+      const gone = this.#rolls.settle();
+      this.#statements.putStored.run(this.#held.storedThrough);
       this.#database.exec("COMMIT");
-      return { ...aftermath, rolls };
+      return { ...aftermath, gone, held: this.#held.size };
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      this.#held.undo();
+      this.#sheetWriter.undo();
       this.#rolls.undo();
       this.#oblivion.undo();
       throw error;
     }
   }
 
-  #step(now: Instant, rowsMax: number): Omit<Aftermath, "rolls"> {
+  #step(now: Instant, rowsMax: number): Step {
     const isClearing = this.#clear();
     const { cut, more } = this.#oblivion.step(now, rowsMax);
     return { cut, more: more || isClearing };
   }
 
-  /** What is reported after its event was settled, which is rare, takes longer to find. */
+  #keepAll(tellings: readonly EventNotes[]): void {
+    for (const telling of tellings) this.#keep(telling);
+    this.#lastOnSheet = null;
+    this.#sheetWriter.flush();
+  }
+
   #keep(telling: EventNotes): void {
-    const { event, head, isAccepted } = telling;
-    const unsettled = this.#statements.unsettled.get(event) as SqlRow | undefined;
-    const row = unsettled ?? (isAccepted ? undefined : this.#ids.ofEvent(event));
+    const { head } = telling;
+    const row = this.#isNew(telling) ? undefined : this.#known(telling);
     if (row !== undefined) this.#addTo(row, telling);
     else if (head !== null) this.#add(telling, head);
   }
 
+  /** An event that was accepted after all that was introduced otherwise cannot be known. */
+  #isNew({ isAccepted, head }: EventNotes): boolean {
+    return isAccepted && head !== null && head.acceptedAt > this.#introducedThrough;
+  }
+
+  /** What is reported after its event was settled, which is rare, is found by the event's time. */
+  #known({ event, isAccepted, acceptedAt }: EventNotes): SqlRow | undefined {
+    const { unsettled, acceptedAt: settled } = this.#statements;
+    const row = unsettled.get(event) as SqlRow | undefined;
+    if (row !== undefined || isAccepted || acceptedAt === null) return row;
+    return (settled.get(acceptedAt, event) as SqlRow | undefined) ?? this.#lift(event, acceptedAt);
+  }
+
+  /** Moves an event from its sheet to a row of its own. */
+  #lift(event: string, acceptedAt: Instant): SqlRow | undefined {
+    const row = this.#sheets.at(event, acceptedAt);
+    const whole = row === undefined ? null : this.#sheets.whole(row);
+    if (row === undefined || whole === null) return undefined;
+    const { notes, particulars } = JSON.parse(whole.story) as Written;
+    const number = row.number as number;
+    this.#insert(row, JSON.stringify({ particulars, seats: JSON.parse(whole.seats), notes }));
+    if (whole.roll !== null) {
+      this.#statements.addText.run(number, whole.roll, whole.text);
+    }
+    this.#sheets.remove(row);
+    return row;
+  }
+
   #add(telling: EventNotes, head: Head): void {
-    const fates: Fates = new Map();
-    const story = storyText(telling.particulars, applyActs(fates, telling.acts));
     this.#entriesMade += 1;
     const number = this.#entriesMade;
+    const last = this.#lastOnSheet;
+    if (last !== null && telling.isAccepted && isAlike(telling, last.telling)) {
+      this.#sheetWriter.add(telling, head, { number, ...last.written });
+      return;
+    }
+    const fates: Fates = new Map();
+    const parts = applyActs(fates, telling.acts);
+    const rank = rankIn(fates);
+    const states = writeFates(fates);
+    if (telling.isAccepted && rank === 0) {
+      const story = storyText(telling.particulars, { ...parts, seats: [] });
+      const written = { states, story };
+      this.#lastOnSheet = { telling, written };
+      this.#sheetWriter.add(telling, head, { number, ...written });
+      return;
+    }
+    if (!telling.isAccepted) {
+      this.#introducedThrough = Math.max(this.#introducedThrough, head.acceptedAt);
+    }
     const { event, id, topic, domainTopic, subject, type, acceptedAt } = head;
+    const place = { accepted_at: acceptedAt, store_number: head.number, rank, states };
+    const row = { number, event, id, topic, domain_topic: domainTopic, subject, type, ...place };
+    this.#insert(row, storyText(telling.particulars, parts));
+    const { text } = telling;
+    this.#rolls.addText(number, telling.roll, text === null ? null : bytesIn(text));
+  }
+
+  #insert(row: SqlRow, story: string): void {
+    const { number = 0, event = "", id = "", topic = "", domain_topic = null, subject = "" } = row;
+    const { type = "", accepted_at: at = 0, store_number = null, rank = 0, states = "" } = row;
     this.#statements.addEntry.run(
       number,
       event,
       id,
       topic,
-      domainTopic,
+      domain_topic,
       subject,
       type,
-      acceptedAt,
-      head.number,
-      rankIn(fates),
-      writeFates(fates),
+      at,
+      store_number,
+      rank,
+      states,
       story,
     );
-    this.#ids.add(number, event);
-    this.#ids.add(number, id);
-    this.#rolls.addText(number, telling.roll, telling.text);
-    this.#oblivion.heed({ at: acceptedAt, place: number });
+    this.#ids.add(number as number, event as string);
+    this.#ids.add(number as number, id as string);
+    this.#oblivion.heed({ at: at as number, place: number as number });
   }
 
   #addTo(row: SqlRow, telling: EventNotes): void {
@@ -185,7 +286,8 @@ export class StoryEngine {
       const place = [acceptedAt, head.number, number] as const;
       this.#statements.putHead.run(id, topic, domainTopic, subject, type, ...place);
       this.#ids.add(number, id);
-      this.#rolls.addText(number, telling.roll, telling.text);
+      const { text } = telling;
+      this.#rolls.addText(number, telling.roll, text === null ? null : bytesIn(text));
     }
     if (!isAccepted && written.notes.length === 0 && written.seats.length === 0) return;
     const story = storyText(isAccepted ? telling.particulars : null, written);
@@ -229,4 +331,13 @@ export class StoryEngine {
     this.#statements.addPart.run({ entry: row.number as number, story });
     this.#put(row, fates);
   }
+}
+
+/** Whether the same has happened to both, and is written the same. */
+function isAlike({ particulars, acts }: EventNotes, last: EventNotes): boolean {
+  return (
+    particulars === last.particulars &&
+    acts.length === last.acts.length &&
+    acts.every((act, index) => act === last.acts[index])
+  );
 }

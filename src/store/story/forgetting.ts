@@ -12,7 +12,7 @@ import type { SqlRow, StoryStatements } from "./statements.ts";
 
 /** How often to check whether there is enough space. */
 const rowsBetweenLooks = 100;
-const vacuumPagesMax = 500;
+const vacuumBytesMax = 2 * 1_048_576;
 
 export const beginning: Cursor = { at: Number.MIN_SAFE_INTEGER, place: 0 };
 
@@ -55,7 +55,8 @@ export class Forgetting {
     // Only when nothing settled is left.
     const cut = settled < rowsMax && this.#isFull() ? this.#forgetGivenUp(rowsMax) : 0;
     if (pragma(database, "page_count") * this.#pageBytes > retention.bytesMax) {
-      database.exec(`PRAGMA incremental_vacuum(${vacuumPagesMax})`);
+      const pages = Math.ceil(vacuumBytesMax / this.#pageBytes);
+      database.exec(`PRAGMA incremental_vacuum(${pages})`);
     }
     return { cut, more: settled >= rowsMax || cut >= rowsMax };
   }
@@ -70,9 +71,12 @@ export class Forgetting {
   #forgetSettled(now: Instant, rowsMax: number): number {
     const before = now - this.#deps.retention.keptMs;
     let isFull = this.#isFull();
-    let looked = 0;
+    const rows = this.#oldest(before, isFull, rowsMax);
+    const firstAt = (rows[0]?.accepted_at ?? Number.POSITIVE_INFINITY) as number;
+    let looked = this.#forgetSheets(Math.max(before, isFull ? firstAt : before), before, rowsMax);
+    isFull &&= this.#isFull();
     let removed = 0;
-    for (const row of this.#oldest(before, isFull, rowsMax)) {
+    for (const row of rows) {
       const at = row.accepted_at as number;
       if (!isFull && at >= before) break;
       looked += 1;
@@ -81,6 +85,25 @@ export class Forgetting {
       this.#remove(row);
       removed += 1;
       if (removed % rowsBetweenLooks === 0) isFull = this.#isFull();
+    }
+    if (!isFull || looked >= rowsMax) return looked;
+    return looked + this.#forgetSheets(Number.POSITIVE_INFINITY, before, rowsMax - looked);
+  }
+
+  /** Those whose last event is older, the oldest first: for want of room, or for their age. */
+  #forgetSheets(olderThan: Instant, before: Instant, rowsMax: number): number {
+    const { statements, rolls } = this.#deps;
+    let looked = 0;
+    while (looked < rowsMax) {
+      const sheet = statements.oldestSheet.get();
+      const lastAt = sheet?.last_at as number;
+      if (sheet === undefined || lastAt >= olderThan) break;
+      if (lastAt >= before && !this.#isFull()) break;
+      statements.removeSheet.run(sheet.number as number);
+      for (const [roll, texts] of JSON.parse(sheet.rolls as string) as [number, number][]) {
+        rolls.count(roll, -texts);
+      }
+      looked += sheet.size as number;
     }
     return looked;
   }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import {
   chronicleContract,
@@ -13,20 +14,26 @@ import {
   accepted,
   attempted,
   bad,
+  billing,
   busy,
+  cleared,
   deliveryOf,
   eventNamed,
   ok,
-  roll,
+  subscriptionOf,
   warehouse,
 } from "../../../test/fixtures/story-notes.ts";
 import type { Instant } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import { Members } from "../../core/routing/members.ts";
+import { membersOf } from "../../core/story/chronicle.ts";
 import type { Asked } from "../asked-thread.ts";
 import { StoryEngine } from "./engine.ts";
 import { type StoryAsk, StoryFront, type StoryLink, type StoryLook } from "./front.ts";
+import { hashOf } from "./ids.ts";
 import { batchNotesMax, Packer } from "./pack.ts";
 import { openStoryReader } from "./reader-thread.ts";
+import { storyMigrations } from "./schema.ts";
 import { openStories } from "./statements.ts";
 import { openStoryInline, openStoryThread } from "./thread.ts";
 
@@ -61,7 +68,8 @@ const openInMemory: OpenChronicle = async (retention = {}) => {
   return openFront(openStoryInline(engine));
 };
 
-const sizes = { small: 400_000, each: 1_000 };
+// An empty file has 200 KB.
+const sizes = { small: 600_000, each: 1_000 };
 chronicleContract("the chronicle in SQLite", openInMemory, { sizes });
 
 const retention = plainRetention;
@@ -167,8 +175,7 @@ test("who was asked is written once, and told again when it was forgotten", asyn
   };
   const { chronicle, setNow } = openFront({ ...inline, ask });
   const note = async (name: string, at: Instant) => {
-    const members = [...roll.members];
-    chronicle.note(accepted(name, { at, to: [], roll: { members } }));
+    chronicle.note(accepted(name, { at, to: [], roll: new Members([warehouse, billing]) }));
     assert.equal((await chronicle.find(name))?.roll?.length, 2, name);
   };
   await note("a", startAt);
@@ -180,6 +187,49 @@ test("who was asked is written once, and told again when it was forgotten", asyn
   await note("c", laterAt);
   await note("d", laterAt);
   assert.deepEqual(told, [1, 0, 1, 0]);
+  await chronicle.close();
+});
+
+test("of many who were asked, only those beside one that changed are told again", async () => {
+  const engine = new StoryEngine({ path: ":memory:", retention });
+  const inline = openStoryInline(engine);
+  const told: number[] = [];
+  let isBroken = false;
+  const ask = (asked: StoryAsk) => {
+    if (isBroken) return Promise.reject(new Error("disk I/O error"));
+    if (asked.kind === "write") told.push(asked.batch.blocks.length);
+    return inline.ask(asked);
+  };
+  const { chronicle, setNow } = openFront({ ...inline, ask });
+  const many = new Members(
+    Array.from({ length: 200 }, (_, place) => subscriptionOf(place + 1, `s${place}`)),
+  );
+  const asked: [event: string, names: string[]][] = [];
+  const note = async (name: string, at: Instant) => {
+    asked.push([name, [...many].map((member) => member.name)]);
+    chronicle.note(accepted(name, { at, to: [], roll: new Members(many) }));
+    await chronicle.find(name);
+  };
+  const namesOf = async (event: string) => (await chronicle.find(event))?.roll?.map((m) => m.name);
+  await note("a", startAt);
+  many.put(subscriptionOf(7, "other", { revision: 2 }));
+  await note("b", startAt);
+  many.remove(150);
+  await note("c", startAt + 1);
+  assert.deepEqual(told, [4, 1, 1]);
+  for (const [event, names] of asked) assert.deepEqual(await namesOf(event), names);
+  const laterAt = startAt + retention.keptMs + 1;
+  setNow(laterAt);
+  await note("d", laterAt);
+  await note("e", laterAt);
+  assert.equal(await chronicle.find("a"), null);
+  assert.deepEqual(await namesOf("c"), asked[2]?.[1], "what others have as well is still there");
+  isBroken = true;
+  many.put(subscriptionOf(9, "lost", { revision: 3 }));
+  await assert.rejects(note("f", laterAt));
+  isBroken = false;
+  await note("g", laterAt);
+  assert.deepEqual(await namesOf("g"), asked.at(-1)?.[1], "and all is told again after a failure");
   await chronicle.close();
 });
 
@@ -247,7 +297,7 @@ test("whoever reads in a burst waits for one batch, not for all that waits", asy
     ask(ask) {
       asked.push({ kind: ask.kind, notes: ask.kind === "write" ? ask.batch.notes : 0 });
       if (ask.kind === "search") return Promise.resolve({ found: [], next: null });
-      const written = { cut: 0, more: false, rolls: [] };
+      const written = { cut: 0, more: false, rolls: [], held: 0 };
       return new Promise((resolve) => writes.push(() => resolve(written)));
     },
     close: () => Promise.resolve(),
@@ -267,6 +317,221 @@ test("whoever reads in a burst waits for one batch, not for all that waits", asy
   }
   await closing;
   assert.ok(asked.every(({ notes }) => notes <= batchNotesMax));
+});
+
+/** A disk that does nothing until it is let. */
+function openStuck({ isDeaf = false } = {}) {
+  let abandoned = 0;
+  const asked: StoryAsk[] = [];
+  const waiting: (() => void)[] = [];
+  const link: StoryLink = {
+    ...{ wasClosed: true, lastStored: 0, setAside: null },
+    ask(ask) {
+      asked.push(ask);
+      if (ask.kind === "search") return Promise.resolve({ found: [], next: null });
+      const written = { cut: 0, more: false, rolls: [], held: 0 };
+      return new Promise((resolve) => waiting.push(() => resolve(written)));
+    },
+    close: () => (isDeaf ? new Promise(() => {}) : Promise.resolve()),
+    abandon() {
+      abandoned += 1;
+    },
+  };
+  const rings: (() => void)[] = [];
+  const facts: string[] = [];
+  let missed = 0;
+  const chronicle = new StoryFront({
+    ...{ link, reader: link, gatherMs: 1_000, activity: { begin: () => () => {} } },
+    clock: {
+      now: () => startAt,
+      after(_ms, call) {
+        rings.push(call);
+        return () => {};
+      },
+    },
+    log: { fact: (_level, name, { notes, reason }) => facts.push(`${name} ${notes} ${reason}`) },
+    meter: {
+      count(name, _labels, by = 1) {
+        assert.equal(name, "posthorn_story_missed_total");
+        missed += by;
+      },
+    },
+  });
+  const ring = () => {
+    for (const call of rings.splice(0)) call();
+  };
+  const counts = { missed: () => missed, abandoned: () => abandoned };
+  return { chronicle, asked, waiting, ring, facts, ...counts };
+}
+
+test("reading while the disk is slow leaves no more than one batch with it", async () => {
+  const { chronicle, asked, waiting, ring } = openStuck();
+  for (let index = 0; index < 50; index++) {
+    chronicle.note(accepted(`e${index}`));
+    const reading = chronicle.search({ limit: 1 });
+    ring();
+    await reading;
+  }
+  assert.equal(asked.filter(({ kind }) => kind !== "search").length, 1);
+  const closing = chronicle.close();
+  waiting.shift()?.();
+  while (waiting.length === 0) await new Promise((go) => setImmediate(go));
+  waiting.shift()?.();
+  await closing;
+  const notes = asked.map((ask) => (ask.kind === "write" ? ask.batch.notes : 0));
+  assert.equal(notes.filter((count) => count > 0).join(), "1,49");
+});
+
+test("a stop does not wait for a disk that hangs, and counts what it leaves out", async () => {
+  const { chronicle, ring, facts, missed } = openStuck();
+  chronicle.note(accepted("a"));
+  ring();
+  chronicle.note(accepted("b"));
+  chronicle.note(attempted("b", ok));
+  const closing = chronicle.close();
+  ring();
+  await closing;
+  assert.deepEqual(facts, ["story.missed 2 stopped"]);
+  assert.equal(missed(), 2);
+});
+
+test("a stop does not wait for a thread that does not end", async () => {
+  const { chronicle, ring, abandoned } = openStuck({ isDeaf: true });
+  let isClosed = false;
+  const closing = chronicle.close().then(() => {
+    isClosed = true;
+  });
+  while (!isClosed) {
+    ring();
+    await new Promise((go) => setImmediate(go));
+  }
+  await closing;
+  assert.equal(abandoned(), 2, "the reader and the writer");
+});
+
+test("what is over soon is written once, and a crash says what was not written", async (t) => {
+  const path = scratch(t);
+  const engine = new StoryEngine({ path, retention });
+  const packer = new Packer({ notesMax: 99, charsMax: 9_999, texts: "all" }, startAt);
+  const write = (isPressed: boolean) => engine.write(packer.take(), startAt, isPressed);
+  packer.add(accepted("a", { number: 7 }));
+  packer.add(accepted("b", { number: 8, roll: new Members([warehouse]) }));
+  packer.add(attempted("b", ok));
+  assert.equal(write(false).held, 1, "a is under way");
+  assert.deepEqual([engine.find("a"), engine.find("b")?.number], [null, 8]);
+  packer.add(attempted("a", ok));
+  assert.equal(write(false).held, 0);
+  assert.equal(engine.find("a")?.passages[0]?.state, "delivered");
+  assert.equal(engine.find("a")?.text, eventNamed("a").text);
+  packer.add(accepted("c", { number: 9 }));
+  packer.add(accepted("d", { number: 10 }));
+  packer.add(attempted("d", ok));
+  write(false);
+  engine.kill();
+  const again = new StoryEngine({ path, retention });
+  assert.equal(again.lastStored, 8, "c is to be recalled");
+  assert.equal(again.find("d")?.passages[0]?.state, "delivered");
+  again.close();
+});
+
+test("what is cleared while it is held does not wait any more", async () => {
+  const engine = new StoryEngine({ path: ":memory:", retention });
+  const packer = new Packer({ notesMax: 99, charsMax: 9_999, texts: "all" }, startAt);
+  packer.add(accepted("a"));
+  assert.equal(engine.write(packer.take(), startAt, false).held, 1);
+  packer.add(cleared());
+  assert.equal(engine.write(packer.take(), startAt, false).held, 0);
+  assert.equal(engine.find("a")?.passages[0]?.state, "dropped");
+  engine.close();
+});
+
+test("a note about an event that was long delivered is added to its story", async () => {
+  const engine = new StoryEngine({ path: ":memory:", retention });
+  const { chronicle } = openFront(openStoryInline(engine));
+  for (const name of ["a", "b", "c"]) {
+    chronicle.note(accepted(name, { to: [warehouse.id], number: 3 }));
+    chronicle.note(attempted(name, ok));
+  }
+  const before = await chronicle.find("b");
+  chronicle.note(attempted("b", busy, { counts: false, isLate: true }));
+  const after = await chronicle.find("b");
+  assert.equal(after?.passages[0]?.notes.length, 2);
+  assert.deepEqual(
+    { ...after, passages: null },
+    { ...before, passages: null },
+    "and nothing else of it changes",
+  );
+  assert.deepEqual(
+    (await chronicle.search({ limit: 9 })).found.map(({ event }) => event),
+    ["c", "b", "a"],
+  );
+  assert.equal((await chronicle.search({ id: "id-b", limit: 9 })).found.length, 1);
+  await chronicle.close();
+});
+
+test("a search finds what was delivered and what was not in one order, page by page", async () => {
+  const engine = new StoryEngine({ path: ":memory:", retention, lookedThroughMax: 40 });
+  const { chronicle } = openFront(openStoryInline(engine));
+  const names: string[] = [];
+  for (let index = 0; index < 300; index++) {
+    const name = `e${index}`;
+    // Late ones among them: batches overlap in time.
+    const at = startAt + 100 * (index % 7 === 0 ? index + 9 : index);
+    names.push(`${String(at)} ${String(index).padStart(3, "0")} ${name}`);
+    chronicle.note(accepted(name, { at, subject: index % 2 === 0 ? "even" : "odd" }));
+    if (index % 3 > 0) chronicle.note(attempted(name, ok));
+    if (index % 50 === 49) await chronicle.find("nobody");
+  }
+  const inOrder = names.sort().reverse();
+  for (const subject of ["even", "odd", "*"]) {
+    const found: string[] = [];
+    let after: string | undefined;
+    do {
+      const asked = { subject, limit: 7, ...(after === undefined ? {} : { after }) };
+      const page = await chronicle.search(asked);
+      found.push(...page.found.map(({ event }) => event));
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+    const isWanted = (index: number) =>
+      subject === "*" || (index % 2 === 0) === (subject === "even");
+    const expected = inOrder.map((name) => name.split(" ")[2] ?? "");
+    assert.deepEqual(
+      found,
+      expected.filter((name) => isWanted(Number(name.slice(1)))),
+      subject,
+    );
+  }
+  await chronicle.close();
+});
+
+test("a file of an earlier release is opened, and its stories are there", async (t) => {
+  const path = scratch(t);
+  const database = new DatabaseSync(path);
+  database.exec(
+    `${storyMigrations[0]}; PRAGMA user_version = 1; UPDATE closings SET is_closed = 1`,
+  );
+  const values = "1, 'old', 'id-old', 'orders', NULL, '/s', 'sold', 5, 3, 0, '|1:d:warehouse|'";
+  database.exec(`INSERT INTO entries VALUES (${values}, '{"seats":[],"notes":[]}');
+    INSERT INTO rolls VALUES (4, 1, '${JSON.stringify(membersOf([warehouse, billing]))}');
+    INSERT INTO ids VALUES (0, ${hashOf("old")}, 1);
+    INSERT INTO texts VALUES (1, 4, '{}')`);
+  database.close();
+  const engine = new StoryEngine({ path, retention: { ...retention, keptMs: 2 * startAt } });
+  assert.deepEqual([engine.wasClosed, engine.lastStored], [true, 3]);
+  const { chronicle } = openFront(openStoryInline(engine));
+  chronicle.note(accepted("new"));
+  chronicle.note(attempted("new", ok));
+  const { found } = await chronicle.search({ limit: 9 });
+  assert.deepEqual(
+    found.map(({ event }) => event),
+    ["new", "old"],
+  );
+  const old = await chronicle.find("old");
+  assert.deepEqual(
+    old?.roll?.map(({ name }) => name),
+    [warehouse.name, billing.name],
+  );
+  await chronicle.close();
 });
 
 test("a damaged file is set aside, and stories begin again", async (t) => {

@@ -1,8 +1,8 @@
 // The front of the stories: it implements the port, packs notes as they are made and sends them to
-// the engine in batches, a few times a second. Nobody waits for them. When the disk cannot keep up,
-// successes are left out first (pack.ts), and their number is logged.
+// the engine in batches, one at a time. Nobody waits for them, and no more wait than the packer
+// holds: when the disk cannot keep up, successes are left out first (pack.ts), and counted.
 
-import type { Activity, Clock, Instant, Log } from "../../core/ports.ts";
+import type { Activity, Clock, Instant, Log, Meter } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import {
   type Chronicle,
@@ -14,8 +14,9 @@ import {
 } from "../../core/story/chronicle.ts";
 import type { StoryNote } from "../../core/story/note.ts";
 import type { Asked } from "../asked-thread.ts";
+import { type Batch, buffersOf } from "./batch.ts";
 import type { Aftermath } from "./engine.ts";
-import { type Batch, batchNotesMax, Packer } from "./pack.ts";
+import { Packer } from "./pack.ts";
 import { Watchers } from "./watchers.ts";
 
 export type StoryLook =
@@ -23,7 +24,13 @@ export type StoryLook =
   | { readonly kind: "find"; readonly id: string };
 
 export type StoryAsk =
-  | { readonly kind: "write"; readonly batch: Batch; readonly now: Instant }
+  | {
+      readonly kind: "write";
+      readonly batch: Batch;
+      readonly now: Instant;
+      /** Somebody is about to read it. */
+      readonly isPressed: boolean;
+    }
   | { readonly kind: "step"; readonly now: Instant }
   | StoryLook;
 
@@ -44,6 +51,7 @@ export interface StoryFrontOptions {
   readonly clock: Clock;
   readonly activity: Activity;
   readonly log: Log;
+  readonly meter?: Meter;
   /** How long notes are collected; 0: not at all, which a virtual clock needs. */
   readonly gatherMs: number;
   /** Default: all. */
@@ -52,6 +60,9 @@ export interface StoryFrontOptions {
 
 /** How long a read waits for what was noted just before it. */
 const freshWaitMs = 250;
+
+/** How long a stop waits for the disk, and then for the threads to end. */
+const stopWaitMs = 5_000;
 
 /** What may wait for the disk. */
 const packLimits = { notesMax: 50_000, charsMax: 32 * 1_048_576 };
@@ -66,8 +77,10 @@ export class StoryFront implements Chronicle {
   #isFailing = false;
   #callOff: () => void = () => {};
   #sending: Promise<void> = Promise.resolve();
-  /** The latest batch on its way to the disk. */
-  #underWay: Promise<unknown> = Promise.resolve();
+  /** Events that the other side has not written yet. */
+  #held = 0;
+  /** Resolved when all that was noted before somebody asked for it is written. */
+  #pressed: PromiseWithResolvers<void> | null = null;
 
   constructor(options: StoryFrontOptions) {
     this.#options = options;
@@ -84,7 +97,7 @@ export class StoryFront implements Chronicle {
     if (this.#isClosed) return;
     this.#packer.add(note);
     if (this.#isSending) return;
-    if (this.#packer.size >= batchNotesMax) this.#send();
+    if (this.#packer.hasFull) this.#send();
     else if (!this.#isAwaited) this.#await();
   }
 
@@ -104,12 +117,23 @@ export class StoryFront implements Chronicle {
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
+    const { clock, reader, link } = this.#options;
     this.#callOff();
     this.#isClosed = true;
-    await this.#sending;
-    while (this.#packer.size > 0) await this.#write();
-    await this.#options.reader?.close();
-    await this.#options.link.close();
+    this.#pressed?.resolve();
+    const writing = startWait(clock);
+    await Promise.race([this.#sending, writing.over]);
+    while (this.#packer.size > 0 && !writing.isOver()) {
+      await Promise.race([this.#write(), writing.over]);
+    }
+    writing.callOff();
+    this.#miss(this.#packer.abandon(), "stopped");
+    const closing = startWait(clock);
+    for (const open of [reader, link]) {
+      if (!closing.isOver()) await Promise.race([open?.close(), closing.over]);
+      if (closing.isOver()) open?.abandon?.();
+    }
+    closing.callOff();
   }
 
   /** After a while, so that many share one transaction; at the latest with the next read. */
@@ -131,41 +155,59 @@ export class StoryFront implements Chronicle {
   async #sendAll(): Promise<void> {
     const end = this.#options.activity.begin("inside");
     let more = await this.#write();
-    while ((more || this.#packer.size >= batchNotesMax) && !this.#isClosed) {
+    while ((more || this.#pressed !== null || this.#packer.hasFull) && !this.#isClosed) {
       more = await this.#write();
     }
     this.#isSending = false;
     end();
-    if (this.#packer.size > 0 && !this.#isClosed) this.#await();
+    if ((this.#packer.size > 0 || this.#held > 0) && !this.#isClosed) this.#await();
   }
 
   /** Writes a batch, or does a step of removal. Returns whether there is more to remove. */
-  #write(): Promise<boolean> {
-    const written = this.#writeOnce();
-    this.#underWay = written;
-    return written;
-  }
-
-  async #writeOnce(): Promise<boolean> {
-    const { link, clock, log } = this.#options;
+  async #write(): Promise<boolean> {
+    const { link, clock, log, gatherMs } = this.#options;
     const now = clock.now();
     const { dropped, ...batch } = this.#packer.take();
-    if (dropped > 0) log.fact("warn", "story.missed", { notes: dropped, reason: "overloaded" });
+    this.#miss(dropped, "overloaded");
+    const pressed = this.#packer.size === 0 ? this.#pressed : null;
+    if (pressed !== null) this.#pressed = null;
+    const isPressed = pressed !== null || gatherMs === 0;
     try {
-      const ask: StoryAsk = batch.notes > 0 ? { kind: "write", batch, now } : { kind: "step", now };
-      const { cut, more, rolls } = (await link.ask(ask)) as Aftermath;
-      this.#packer.forget(rolls);
+      const answer = await (batch.notes > 0
+        ? link.ask({ kind: "write", batch, now, isPressed }, buffersOf(batch))
+        : link.ask({ kind: "step", now }));
+      const { cut, more, gone, held } = answer as Aftermath;
+      this.#held = held;
+      this.#packer.forget(gone);
       if (cut > 0) log.fact("warn", "story.cut", { events: cut });
       this.#isFailing = false;
       return more;
     } catch (error) {
-      this.#packer.forget(batch.rolls.map(({ number }) => number));
+      this.#packer.forgetAll();
       // Logged once until it recovers: with a full disk every batch fails.
       const level = this.#isFailing ? "debug" : "warn";
       this.#isFailing = true;
-      log.fact(level, "story.missed", { notes: batch.notes, reason: String(error) });
+      this.#miss(batch.notes + this.#held, String(error), level);
+      this.#held = 0;
       return false;
+    } finally {
+      pressed?.resolve();
     }
+  }
+
+  #miss(notes: number, reason: string, level: "warn" | "debug" = "warn"): void {
+    if (notes === 0) return;
+    this.#options.log.fact(level, "story.missed", { notes, reason });
+    this.#options.meter?.count("posthorn_story_missed_total", {}, notes);
+  }
+
+  /** When it resolves, what was noted before is written. */
+  #press(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    this.#pressed ??= Promise.withResolvers<void>();
+    const { promise } = this.#pressed;
+    this.#send();
+    return promise;
   }
 
   /**
@@ -173,16 +215,13 @@ export class StoryFront implements Chronicle {
    * and then shows what has been written. Refusal: Unavailable.
    */
   async #look(ask: StoryLook): Promise<unknown> {
-    const { size } = this.#packer;
-    const isAllWritten = size === 0 && !this.#isSending;
-    if (!this.#isSending) this.#send();
-    else if (size > 0 && size <= batchNotesMax) void this.#write();
     const { activity, link, reader } = this.#options;
     const end = activity.begin("inside");
     try {
-      if (reader === undefined) return await link.ask(ask);
-      if (!isAllWritten && size <= batchNotesMax) await this.#briefly(this.#underWay);
-      return await reader.ask(ask);
+      const isMissing = this.#packer.size > 0 || this.#isSending || this.#held > 0;
+      if (isMissing && !this.#packer.hasFull) await this.#briefly(this.#press());
+      else this.#send();
+      return await (reader ?? link).ask(ask);
     } catch (error) {
       throw new Refusal("Unavailable", "Stories cannot be read at the moment.", { cause: error });
     } finally {
@@ -197,4 +236,15 @@ export class StoryFront implements Chronicle {
     await Promise.race([written, promise]);
     callOff();
   }
+}
+
+/** A wait of a stop. */
+function startWait(clock: Clock) {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  let isOver = false;
+  const callOff = clock.after(stopWaitMs, () => {
+    isOver = true;
+    resolve();
+  });
+  return { over, isOver: () => isOver, callOff };
 }

@@ -1,10 +1,13 @@
-// A batch of notes, grouped by event: what the engine has to write for each.
+// A batch of notes, grouped by event: what has to be written for each.
 
 import type { DeliveryState } from "../../core/api/views.ts";
-import type { Head } from "../../core/story/chronicle.ts";
-import type { ClearedNote } from "../../core/story/note.ts";
+import type { Instant } from "../../core/ports.ts";
+import type { Head, Particulars } from "../../core/story/chronicle.ts";
+import type { ClearedNote, KeptAttempt } from "../../core/story/note.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
-import { type Batch, type PackedSeat, Reader } from "./pack.ts";
+import { textOf } from "./attempt-text.ts";
+import { type Batch, BatchReader, type PackedSeat, type PackedText } from "./batch.ts";
+import { decisions, kinds, stages, stateIn } from "./pack.ts";
 
 /** What is reported about one delivery. */
 export interface Act {
@@ -21,22 +24,24 @@ export interface Act {
 /** What is reported about one event. */
 export interface EventNotes {
   readonly event: string;
+  /** When it was accepted, in case nothing else of its acceptance is told; null: not known. */
+  acceptedAt: Instant | null;
   head: Head | null;
   /** As written. */
   particulars: string | null;
   isAccepted: boolean;
   /** The number of the roll in the process that reports it; 0: all of it matched the event. */
   roll: number;
-  text: string | null;
+  text: PackedText | null;
   readonly acts: Act[];
 }
 
-export function groupNotes({ flat, seats }: Batch): {
+export function groupNotes(batch: Batch): {
   readonly tellings: readonly EventNotes[];
   readonly clearances: readonly ClearedNote[];
 } {
+  const { seats, clearances } = batch;
   const tellings = new Map<string, EventNotes>();
-  const clearances: ClearedNote[] = [];
   const of = (event: string) => {
     const known = tellings.get(event);
     if (known !== undefined) return known;
@@ -44,70 +49,203 @@ export function groupNotes({ flat, seats }: Batch): {
     tellings.set(event, made);
     return made;
   };
-  const from = new Reader(flat);
-  const takeSeat = () => seats[from.take<number>()] ?? null;
+  const from = new BatchReader(batch);
+  const takeSeat = () => seats[from.number()] ?? null;
+  const takeAbout = () => {
+    const telling = of(from.word());
+    telling.acceptedAt = from.number();
+    const seat = takeSeat();
+    return { acts: telling.acts, seat, subscription: seat?.subscription ?? 0 };
+  };
+  let accepted: Accepted | null = null;
+  let attempt: Act | null = null;
   while (!from.isAtEnd) {
-    switch (from.take<"accepted" | "head" | "noted" | "recalled" | "lost" | "cleared">()) {
-      case "accepted":
-        readAccepted(from, of, takeSeat);
+    switch (from.number()) {
+      case kinds.accepted:
+        accepted = takeAccepted(from, takeSeat);
+        tell(of(accepted.head.event), accepted);
         break;
-      case "head": {
-        const head = from.takeHead();
+      case kinds.acceptedAlike:
+        accepted = takeAlike(from, accepted as Accepted);
+        tell(of(accepted.head.event), accepted);
+        break;
+      case kinds.attemptedAlike: {
+        const telling = of(from.word());
+        telling.acceptedAt = from.number();
+        telling.acts.push(attempt as Act);
+        break;
+      }
+      case kinds.head: {
+        const head = takeHead(from);
+        const particulars = particularsText(from.number(), takeParticulars(from));
         const telling = of(head.event);
-        const particulars = from.take<string>();
         if (telling.head === null) Object.assign(telling, { head, particulars });
         break;
       }
-      case "noted": {
-        const { acts } = of(from.take<string>());
-        const seat = takeSeat();
-        const state = from.take<DeliveryState | "">();
-        const note = from.take<string>();
-        acts.push({ kind: "note", subscription: seat?.subscription ?? 0, seat, state, note });
+      case kinds.attempted: {
+        const { acts, seat, subscription } = takeAbout();
+        const kept = takeAttempt(from);
+        const state = stateIn(kept);
+        attempt = { kind: "note", subscription, seat, state, note: textOf(kept) };
+        acts.push(attempt);
         break;
       }
-      case "recalled": {
-        const { acts } = of(from.take<string>());
-        const seat = takeSeat();
-        const state = from.take<DeliveryState>();
-        acts.push({ kind: "seat", subscription: seat?.subscription ?? 0, seat, state, note: null });
+      case kinds.noted: {
+        const { acts, seat, subscription } = takeAbout();
+        const state = from.word() as DeliveryState | "";
+        acts.push({ kind: "note", subscription, seat, state, note: from.word() });
         break;
       }
-      case "lost": {
-        const { acts } = of(from.take<string>());
-        const subscription = from.take<number>();
-        const note = from.take<string>();
-        acts.push({ kind: "lost", subscription, seat: null, state: "unknown", note });
+      case kinds.recalled: {
+        const { acts, seat, subscription } = takeAbout();
+        const state = stages[from.number()] === "deliver" ? "waiting" : "deadLettering";
+        acts.push({ kind: "seat", subscription, seat, state, note: null });
         break;
       }
-      default:
-        clearances.push(from.take<ClearedNote>());
+      default: {
+        const { acts } = of(from.word());
+        const subscription = from.number();
+        acts.push({ kind: "lost", subscription, seat: null, state: "unknown", note: from.word() });
+      }
     }
   }
   return { tellings: [...tellings.values()], clearances };
 }
 
 function newEventNotes(event: string): EventNotes {
-  const nothing = { head: null, particulars: null, isAccepted: false, roll: 0, text: null };
-  return { event, ...nothing, acts: [] };
+  return {
+    event,
+    acceptedAt: null,
+    head: null,
+    particulars: null,
+    isAccepted: false,
+    roll: 0,
+    text: null,
+    acts: [],
+  };
 }
 
-function readAccepted(
-  from: Reader,
-  of: (event: string) => EventNotes,
-  takeSeat: () => PackedSeat | null,
-): void {
-  const head = from.takeHead();
-  const telling = of(head.event);
-  telling.head = head;
-  telling.isAccepted = true;
-  telling.roll = from.take<number>();
-  telling.text = from.take<string | null>();
-  telling.particulars = from.take<string>();
-  for (let left = from.take<number>(); left > 0; left--) {
+/** An event's acceptance. What has the same particulars but bytes, roll and seats is alike. */
+interface Accepted {
+  readonly head: Head;
+  readonly bytes: number;
+  readonly text: PackedText | null;
+  /** As written; with those bytes. */
+  readonly particulars: string;
+  readonly more: ParticularsButBytes;
+  readonly roll: number;
+  readonly seats: readonly Act[];
+}
+
+type ParticularsButBytes = Omit<Particulars, "bytes">;
+
+function takeAccepted(from: BatchReader, takeSeat: () => PackedSeat | null): Accepted {
+  const head = takeHead(from);
+  const bytes = from.number();
+  const more = takeParticulars(from);
+  const particulars = particularsText(bytes, more);
+  const roll = from.number();
+  const text = from.number() === 1 ? from.text(bytes) : null;
+  const seats: Act[] = [];
+  for (let left = from.number(); left > 0; left--) {
     const seat = takeSeat();
     if (seat === null) continue;
     const { subscription } = seat;
-    telling.acts.push({ kind: "seat", subscription, seat, state: "waiting", note: null });
+    seats.push({ kind: "seat", subscription, seat, state: "waiting", note: null });
   }
+  return { head, bytes, text, particulars, more, roll, seats };
 }
+
+function takeAlike(from: BatchReader, last: Accepted): Accepted {
+  const event = from.word();
+  const id = from.word();
+  const { topic, domainTopic, type, acceptedAt } = last.head;
+  const subject = from.wordOrNull() ?? last.head.subject;
+  const number = from.numberOrNull();
+  const bytes = from.number();
+  const text = from.number() === 1 ? from.text(bytes) : null;
+  const { more, roll, seats } = last;
+  const particulars = bytes === last.bytes ? last.particulars : particularsText(bytes, more);
+  const head = { event, id, topic, domainTopic, subject, type, acceptedAt, number };
+  return { head, bytes, text, particulars, more, roll, seats };
+}
+
+function tell(telling: EventNotes, { head, text, particulars, roll, seats }: Accepted): void {
+  telling.head = head;
+  telling.acceptedAt = head.acceptedAt;
+  telling.isAccepted = true;
+  telling.particulars = particulars;
+  telling.roll = roll;
+  telling.text = text;
+  for (const seat of seats) telling.acts.push(seat);
+}
+
+function takeHead(from: BatchReader): Head {
+  return {
+    event: from.word(),
+    id: from.word(),
+    topic: from.word(),
+    domainTopic: from.wordOrNull(),
+    subject: from.word(),
+    type: from.word(),
+    acceptedAt: from.number(),
+    number: from.numberOrNull(),
+  };
+}
+
+function takeParticulars(from: BatchReader): ParticularsButBytes {
+  return {
+    schema: from.word() as Particulars["schema"],
+    acceptedWith: from.word(),
+    traceparent: from.wordOrNull(),
+    dataVersion: from.word(),
+    envelope: from.wordOrNull(),
+  };
+}
+
+function particularsText(bytes: number, { schema, ...more }: ParticularsButBytes): string {
+  return JSON.stringify({ schema, bytes, ...more } satisfies Particulars);
+}
+
+function takeAttempt(from: BatchReader): KeptAttempt {
+  const stage = stages[from.number()] ?? "deliver";
+  const number = from.number();
+  const at = from.number();
+  const durationMs = from.number();
+  const outcome = from.word();
+  const status = from.numberOrNull();
+  const detail = from.wordOrNull();
+  const excerpt = from.wordOrNull();
+  const flags = from.number();
+  const batch = from.number();
+  const decision = decisions[from.number()] ?? "retry";
+  const words = from.wordOrNull();
+  const nextDueAt = from.numberOrNull();
+  const reason = from.wordOrNull();
+  const health = from.word();
+  const rest = from.wordOrNull();
+  const { place, wire } = rest === null ? nothingMore : (JSON.parse(rest) as typeof nothingMore);
+  return {
+    kind: "attempted",
+    stage,
+    number,
+    at,
+    durationMs,
+    outcome,
+    status,
+    detail,
+    excerpt,
+    isLate: (flags & 1) === 1,
+    counts: (flags & 2) === 2,
+    batch,
+    decision,
+    words,
+    nextDueAt,
+    reason,
+    health,
+    place,
+    wire,
+  };
+}
+
+const nothingMore: Pick<KeptAttempt, "place" | "wire"> = { place: null, wire: null };

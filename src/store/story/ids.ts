@@ -23,11 +23,7 @@ export class Ids {
     this.#statements.removeId.run(binOf(entry), hashOf(id), entry);
   }
 
-  ofEvent(event: string): SqlRow | undefined {
-    return this.named(event).find((row) => row.event === event);
-  }
-
-  /** Those with this id, ours or the publisher's, the latest first. */
+  /** Those with this id, ours or the publisher's. */
   named(id: string): SqlRow[] {
     const { bins, inBin, entry } = this.#statements;
     const { first, last } = bins.get() as { first: number | null; last: number | null };
@@ -40,11 +36,7 @@ export class Ids {
         if (row !== undefined && (row.event === id || row.id === id)) rows.push(row);
       }
     }
-    return rows.sort(
-      (one, other) =>
-        (other.accepted_at as number) - (one.accepted_at as number) ||
-        (other.number as number) - (one.number as number),
-    );
+    return rows;
   }
 }
 
@@ -53,7 +45,7 @@ function binOf(entry: number): number {
 }
 
 /** FNV-1a over 32 bits: two ids with one hash only cost another comparison. */
-function hashOf(id: string): number {
+export function hashOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let place = 0; place < id.length; place++) {
     hash = Math.imul(hash ^ id.charCodeAt(place), 0x01000193);

@@ -19,7 +19,6 @@ import {
   isOpen,
   type Listed,
   type Member,
-  memberOf,
   membersOf,
   type Particulars,
   particularsOf,
@@ -34,6 +33,7 @@ import {
 } from "../../core/story/chronicle.ts";
 import {
   type AcceptedNote,
+  type Block,
   type ClearedNote,
   type KeptNote,
   keepAttempt,
@@ -78,8 +78,8 @@ export class MemoryChronicle implements Chronicle {
   readonly #relay = new Watchers();
   /** By our ids, in the order they came. */
   readonly #kept = new Map<string, Kept>();
-  /** Rolls are shared by many entries. */
-  readonly #members = new WeakMap<Roll, readonly Member[]>();
+  /** Blocks are shared by many entries. */
+  readonly #members = new WeakMap<Block, readonly Member[]>();
   #bytes = 0;
   #made = 0;
   #notes = 0;
@@ -176,7 +176,7 @@ export class MemoryChronicle implements Chronicle {
       this.#grow(kept, text.length);
     }
     for (const subscription of to) {
-      const member = memberOf(roll, subscription);
+      const member = roll.get(subscription);
       if (member === undefined || kept.passages.has(subscription)) continue;
       kept.passages.set(subscription, { ...seatOf(member), state: "waiting", notes: [] });
     }
@@ -272,15 +272,15 @@ export class MemoryChronicle implements Chronicle {
   }
 
   #entryOf({ head, particulars, passages, text, roll }: Kept): Entry {
-    const members = roll === null ? null : this.#membersOf(roll);
+    const members = roll?.blocks.flatMap((block) => this.#membersOf(block)) ?? null;
     return { ...head, ...particulars, passages: [...passages.values()], text, roll: members };
   }
 
-  #membersOf(roll: Roll): readonly Member[] {
-    const known = this.#members.get(roll);
+  #membersOf(block: Block): readonly Member[] {
+    const known = this.#members.get(block);
     if (known !== undefined) return known;
-    const members = membersOf(roll);
-    this.#members.set(roll, members);
+    const members = membersOf(block.values());
+    this.#members.set(block, members);
     return members;
   }
 }

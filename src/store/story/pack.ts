@@ -1,16 +1,16 @@
-// Notes on their way to the thread that keeps them: packed when they are made, as columns and as
-// the text that will be written, so that the other side only joins texts. Few and flat values:
-// sending to a thread costs per value.
+// Packs notes as they are made into batches for whoever keeps them (batch.ts), and leaves out what
+// there is no room for. `group-notes.ts` reads them in the same order.
 
 import type { Event } from "../../core/event.ts";
-import type { Instant } from "../../core/ports.ts";
+import type { Instant, Stage } from "../../core/ports.ts";
+import { routingMark } from "../../core/routing/routing-mark.ts";
 import {
   type Fate,
   type Head,
   hasUnmatched,
   headOf,
-  memberOf,
   membersOf,
+  type Particulars,
   particularsOf,
   type StoryTexts,
   seatOf,
@@ -18,34 +18,49 @@ import {
 } from "../../core/story/chronicle.ts";
 import {
   type AcceptedNote,
+  type AttemptedNote,
+  type Block,
   type ClearedNote,
   type KeptAttempt,
   type KeptNote,
   keepAttempt,
   keepEnd,
   keepSteer,
+  type RecalledNote,
   type Roll,
   type StoryNote,
 } from "../../core/story/note.ts";
-import type { Subscription, SubscriptionId } from "../../core/subscription.ts";
+import type { Subscription } from "../../core/subscription.ts";
+import { textOf } from "./attempt-text.ts";
+import {
+  type Batch,
+  BatchWriter,
+  type Numbers,
+  type PackedBlock,
+  type PackedRoll,
+  type PackedSeat,
+} from "./batch.ts";
+import { Told } from "./told.ts";
 
-/** A subscription, as written. */
-export interface PackedSeat {
-  readonly subscription: SubscriptionId;
-  readonly name: string;
-  readonly json: string;
-}
+/** What a record in a batch is about; each begins with its kind. */
+export const kinds = {
+  accepted: 1,
+  head: 2,
+  attempted: 3,
+  noted: 4,
+  recalled: 5,
+  lost: 6,
+  acceptedAlike: 7,
+  attemptedAlike: 8,
+} as const;
 
-export interface Batch {
-  readonly seats: readonly PackedSeat[];
-  /** Those not sent before, by a number that only this process knows. */
-  readonly rolls: readonly { readonly number: number; readonly members: string }[];
-  /** See `Packer` for what follows what. */
-  readonly flat: readonly Flat[];
-  readonly notes: number;
-}
-
-export type Flat = string | number | null | ClearedNote;
+export const stages: readonly Stage[] = ["deliver", "deadLetter"];
+export const decisions: readonly KeptAttempt["decision"][] = [
+  "delivered",
+  "retry",
+  "deadLetter",
+  "drop",
+];
 
 /** Of all that waits to be written. */
 export interface PackLimits {
@@ -56,8 +71,8 @@ export interface PackLimits {
   readonly texts: StoryTexts;
 }
 
-/** Of one batch, so that whoever reads waits for no more than one. */
-export const batchNotesMax = 8_000;
+/** Of one batch, so that whoever reads waits for no more than one, and a stop for few. */
+export const batchNotesMax = 2_000;
 
 /**
  * Which events are introduced by the notes about them, because nobody may have noted that they were
@@ -68,27 +83,27 @@ export type Introduces = Instant | "foreign";
 /** Events accepted here that are remembered; twice as many for a while. */
 const acceptedMax = 50_000;
 
-/** What a batch is made of. Each `flat` run begins with its kind. */
 export class Packer {
   readonly #limits: PackLimits;
   readonly #introduces: Introduces;
   /** Accepted here, lately. */
   #accepted = new Set<string>();
   #acceptedBefore = new Set<string>();
-  readonly #rolls = new WeakMap<Roll, number>();
-  /** A reloaded catalog has new values; most of them are equal to the old ones. */
-  readonly #signatures = new Map<string, number>();
-  /** Those the other side knows. */
-  readonly #rollsSent = new Set<number>();
-  #rollsMade = 0;
+  readonly #rolls = new Told<Roll>();
+  readonly #blocks = new Told<Block>();
   /** Full batches, the first noted first. */
   readonly #full: Batch[] = [];
   /** In those. */
   #notesInFull = 0;
   #seats = new Map<Subscription, number>();
   #packedSeats: PackedSeat[] = [];
-  #packedRolls: { number: number; members: string }[] = [];
-  #flat: Flat[] = [];
+  #packedRolls: PackedRoll[] = [];
+  #packedBlocks: PackedBlock[] = [];
+  #clearances: ClearedNote[] = [];
+  /** The last of this batch: what comes in one request or goes in one delivery is mostly alike. */
+  #lastAccepted: AcceptedNote | null = null;
+  #lastAttempted: AttemptedNote | null = null;
+  readonly #writer = new BatchWriter();
   #chars = 0;
   #notes = 0;
   #dropped = 0;
@@ -103,6 +118,11 @@ export class Packer {
     return this.#notesInFull + this.#notes;
   }
 
+  /** There is a batch that takes no more. */
+  get hasFull(): boolean {
+    return this.#full.length > 0;
+  }
+
   /** The first batch, and how many notes were left out since the last one was taken. */
   take(): Batch & { readonly dropped: number } {
     const first = this.#full.shift();
@@ -113,18 +133,32 @@ export class Packer {
     return taken;
   }
 
+  /** Leaves out all that waits. Returns how many notes. */
+  abandon(): number {
+    const { size } = this;
+    this.#full.length = 0;
+    this.#notesInFull = 0;
+    this.#seal();
+    return size;
+  }
+
   /** What was packed; then a new batch begins. */
   #seal(): Batch {
     const batch = {
+      ...this.#writer.seal(),
       seats: this.#packedSeats,
       rolls: this.#packedRolls,
-      flat: this.#flat,
+      blocks: this.#packedBlocks,
+      clearances: this.#clearances,
       notes: this.#notes,
     };
     this.#seats = new Map();
     this.#packedSeats = [];
     this.#packedRolls = [];
-    this.#flat = [];
+    this.#packedBlocks = [];
+    this.#clearances = [];
+    this.#lastAccepted = null;
+    this.#lastAttempted = null;
     this.#notes = 0;
     return batch;
   }
@@ -134,41 +168,44 @@ export class Packer {
       this.#dropped += 1;
       return;
     }
-    if (this.#notes >= batchNotesMax) {
-      this.#notesInFull += this.#notes;
-      this.#full.push(this.#seal());
-    }
     this.#notes += 1;
+    this.#pack(note);
+    if (this.#notes < batchNotesMax && !this.#writer.isFull) return;
+    this.#notesInFull += this.#notes;
+    this.#full.push(this.#seal());
+  }
+
+  #pack(note: StoryNote): void {
     switch (note.kind) {
       case "accepted":
         this.#accept(note);
         return;
       case "attempted":
-        this.#addTo(note.delivery, note.subscription, keepAttempt(note));
+        this.#attempted(note);
         return;
       case "ended":
-        this.#addTo(note.delivery, note.subscription, keepEnd(note));
+        this.#about(kinds.noted, note);
+        this.#other(keepEnd(note));
         return;
       case "steered":
-        this.#addTo(note.delivery, note.subscription, keepSteer(note));
+        this.#about(kinds.noted, note);
+        this.#other(keepSteer(note));
         return;
       case "cleared":
-        this.#flat.push("cleared", note);
+        this.#clearances.push(note);
         return;
       case "recalled": {
-        const { event, id, stage } = note.delivery;
+        const { event, id } = note.delivery;
         this.#head(event, id.event);
-        const state = stage === "deliver" ? "waiting" : "deadLettering";
-        this.#flat.push("recalled", event.systemId, this.#seat(note.subscription), state);
+        this.#about(kinds.recalled, note);
+        this.#writer.number(stages.indexOf(note.delivery.stage));
         return;
       }
       case "lost":
-        this.#flat.push(
-          "lost",
-          note.event,
-          note.subscription,
-          textOf({ kind: "lost", at: note.at }),
-        );
+        this.#writer.number(kinds.lost);
+        this.#writer.word(note.event);
+        this.#writer.number(note.subscription);
+        this.#writer.word(textOf({ kind: "lost", at: note.at }));
         return;
       default:
         note satisfies never;
@@ -182,7 +219,11 @@ export class Packer {
     return note.kind !== "attempted" || note.decision.kind !== "delivered";
   }
 
-  /** accepted, the head, the roll, the text, the particulars, how many seats, the seats. */
+  /**
+   * accepted, the head, the text's bytes and whether it follows, how many seats, the seats. Or
+   * acceptedAlike, both ids, the subject unless it is the same, the number, the text's bytes and
+   * whether it follows.
+   */
   #accept(note: AcceptedNote): void {
     const { event, id, subject, type, domainTopic, number, to, roll, at } = note;
     const { systemId, topic, text } = event;
@@ -191,25 +232,84 @@ export class Packer {
     const isWanted = isUnmatched || this.#limits.texts === "all";
     const hasRoom = isWanted && this.#chars + text.length <= this.#limits.charsMax;
     if (hasRoom) this.#chars += text.length;
-    const particulars = particularsOf(event, note.acceptedWith, Buffer.byteLength(text));
-    this.#flat.push("accepted", systemId, id, topic, domainTopic, subject, type, at, number);
-    this.#flat.push(isUnmatched ? this.#roll(roll) : 0, hasRoom ? text : null);
-    this.#flat.push(JSON.stringify(particulars), to.length);
+    const writer = this.#writer;
+    const bytes = hasRoom ? writer.text(text) : Buffer.byteLength(text);
+    const last = this.#lastAccepted;
+    this.#lastAccepted = note;
+    if (last !== null && isAcceptedAlike(note, last)) {
+      writer.number(kinds.acceptedAlike);
+      writer.word(systemId);
+      writer.word(id);
+      writer.word(subject === last.subject ? null : subject);
+      writer.number(number);
+      writer.number(bytes);
+      writer.number(hasRoom ? 1 : 0);
+      return;
+    }
+    writer.number(kinds.accepted);
+    const head = { event: systemId, id, topic, domainTopic, subject, type, acceptedAt: at, number };
+    this.#writeHead(head, particularsOf(event, note.acceptedWith, bytes));
+    writer.number(isUnmatched ? this.#roll(roll) : 0);
+    writer.number(hasRoom ? 1 : 0);
+    writer.number(to.length);
     for (const subscription of to) {
-      const member = memberOf(roll, subscription);
-      this.#flat.push(member === undefined ? -1 : this.#seat(member));
+      const member = roll.get(subscription);
+      writer.number(member === undefined ? -1 : this.#seat(member));
     }
   }
 
-  /** noted, the event, the seat, the state it leaves, the note as text. */
-  #addTo(
-    { event, id }: { readonly event: Event; readonly id: { readonly event: number } },
-    subscription: Subscription,
-    note: KeptNote,
+  /** The kind, the event and its time, the seat. */
+  #about(
+    kind: number,
+    { delivery: { event, id }, subscription }: Pick<RecalledNote, "delivery" | "subscription">,
   ): void {
-    if (this.#isUnknown(event)) this.#head(event, id.event);
-    const seat = this.#seat(subscription);
-    this.#flat.push("noted", event.systemId, seat, stateIn(note), textOf(note));
+    if (kind !== kinds.recalled && this.#isUnknown(event)) this.#head(event, id.event);
+    this.#writer.number(kind);
+    this.#writer.word(event.systemId);
+    this.#writer.number(event.publishedAt);
+    this.#writer.number(this.#seat(subscription));
+  }
+
+  /** attempted, and all of it; or attemptedAlike, the event and its time. */
+  #attempted(note: AttemptedNote): void {
+    const { event } = note.delivery;
+    const last = this.#lastAttempted;
+    this.#lastAttempted = note;
+    if (last === null || !isAttemptedAlike(note, last) || this.#isUnknown(event)) {
+      this.#about(kinds.attempted, note);
+      this.#attempt(keepAttempt(note));
+      return;
+    }
+    this.#writer.number(kinds.attemptedAlike);
+    this.#writer.word(event.systemId);
+    this.#writer.number(event.publishedAt);
+  }
+
+  #attempt(note: KeptAttempt): void {
+    const writer = this.#writer;
+    writer.number(stages.indexOf(note.stage));
+    writer.number(note.number);
+    writer.number(note.at);
+    writer.number(note.durationMs);
+    writer.word(note.outcome);
+    writer.number(note.status);
+    writer.word(note.detail);
+    writer.word(note.excerpt);
+    writer.number((note.isLate ? 1 : 0) + (note.counts ? 2 : 0));
+    writer.number(note.batch);
+    writer.number(decisions.indexOf(note.decision));
+    writer.word(note.words);
+    writer.number(note.nextDueAt);
+    writer.word(note.reason);
+    writer.word(note.health);
+    const { place, wire } = note;
+    writer.word(place === null && wire === null ? null : JSON.stringify({ place, wire }));
+  }
+
+  /** The state it leads to, and the note as text. */
+  #other(note: KeptNote): void {
+    this.#writer.word(stateIn(note));
+    this.#writer.word(textOf(note));
   }
 
   #isUnknown({ systemId, publishedAt }: Event): boolean {
@@ -224,11 +324,28 @@ export class Packer {
     this.#accepted = new Set();
   }
 
-  /** head, the head, the particulars: in case the event is not known yet. */
+  /** In case the event is not known yet. */
   #head(event: Event, number: number): void {
-    const { id, topic, domainTopic, subject, type, acceptedAt } = headOf(event, number);
-    this.#flat.push("head", event.systemId, id, topic, domainTopic, subject, type, acceptedAt);
-    this.#flat.push(number, JSON.stringify(particularsOf(event, "unknown")));
+    this.#writer.number(kinds.head);
+    this.#writeHead(headOf(event, number), particularsOf(event, "unknown"));
+  }
+
+  #writeHead(head: Head, particulars: Particulars): void {
+    const writer = this.#writer;
+    writer.word(head.event);
+    writer.word(head.id);
+    writer.word(head.topic);
+    writer.word(head.domainTopic);
+    writer.word(head.subject);
+    writer.word(head.type);
+    writer.number(head.acceptedAt);
+    writer.number(head.number);
+    writer.number(particulars.bytes);
+    writer.word(particulars.schema);
+    writer.word(particulars.acceptedWith);
+    writer.word(particulars.traceparent);
+    writer.word(particulars.dataVersion);
+    writer.word(particulars.envelope);
   }
 
   #seat(subscription: Subscription): number {
@@ -243,114 +360,85 @@ export class Packer {
   }
 
   #roll(roll: Roll): number {
-    const number = this.#rolls.get(roll) ?? this.#number(roll);
-    if (!this.#rollsSent.has(number)) {
-      this.#rollsSent.add(number);
-      this.#packedRolls.push({ number, members: JSON.stringify(membersOf(roll)) });
-    }
+    const known = this.#rolls.sent(roll);
+    if (known !== undefined) return known;
+    const blocks = roll.blocks.map((block) => this.#block(block));
+    const { number, isNew } = this.#rolls.send(roll, blocks.join());
+    if (isNew) this.#packedRolls.push({ number, blocks });
     return number;
   }
 
-  #number(roll: Roll): number {
-    const signature = roll.members.map(({ id, revision }) => `${id}@${revision}`).join();
-    const number = this.#signatures.get(signature) ?? ++this.#rollsMade;
-    this.#rolls.set(roll, number);
-    this.#signatures.set(signature, number);
-    const oldest = this.#signatures.keys().next().value;
-    if (this.#signatures.size > signaturesMax && oldest !== undefined) {
-      this.#signatures.delete(oldest);
-    }
+  #block(block: Block): number {
+    const known = this.#blocks.sent(block);
+    if (known !== undefined) return known;
+    const { number, isNew } = this.#blocks.send(block, routingMark(0, block.values()));
+    if (isNew)
+      this.#packedBlocks.push({ number, members: JSON.stringify(membersOf(block.values())) });
     return number;
   }
 
-  /** The other side has removed them: if needed, they are sent again. */
-  forget(rolls: readonly number[]): void {
-    for (const number of rolls) this.#rollsSent.delete(number);
+  /** The other side does not have them any more: if needed, they are sent again. */
+  forget({ rolls, blocks }: Numbers): void {
+    this.#lastAccepted = null;
+    this.#rolls.forget(rolls);
+    this.#blocks.forget(blocks);
+  }
+
+  /** It is not known what the other side has. */
+  forgetAll(): void {
+    this.#lastAccepted = null;
+    this.#rolls.forgetAll();
+    this.#blocks.forgetAll();
   }
 }
 
-const signaturesMax = 1_000;
+/** Whether only ids, subject, number and text are its own. */
+function isAcceptedAlike(note: AcceptedNote, last: AcceptedNote): boolean {
+  const { event, to } = note;
+  const other = last.event;
+  return (
+    note.at === last.at &&
+    note.roll === last.roll &&
+    note.type === last.type &&
+    note.domainTopic === last.domainTopic &&
+    note.acceptedWith === last.acceptedWith &&
+    event.topic === other.topic &&
+    event.schema === other.schema &&
+    event.trace === other.trace &&
+    event.dataVersion === other.dataVersion &&
+    event.envelope === other.envelope &&
+    isSameList(to, last.to)
+  );
+}
 
-/** Takes values from a batch in the order they were added. */
-export class Reader {
-  readonly #flat: readonly Flat[];
-  #place = 0;
-
-  constructor(flat: readonly Flat[]) {
-    this.#flat = flat;
+function isSameList(one: readonly number[], other: readonly number[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let index = 0; index < one.length; index += 1) {
+    if (one[index] !== other[index]) return false;
   }
+  return true;
+}
 
-  get isAtEnd(): boolean {
-    return this.#place >= this.#flat.length;
-  }
-
-  take<T extends Flat>(): T {
-    return this.#flat[this.#place++] as T;
-  }
-
-  takeHead(): Head {
-    return {
-      event: this.take<string>(),
-      id: this.take<string>(),
-      topic: this.take<string>(),
-      domainTopic: this.take<string | null>(),
-      subject: this.take<string>(),
-      type: this.take<string>(),
-      acceptedAt: this.take<number>(),
-      number: this.take<number | null>(),
-    };
-  }
+/** Whether it is of the same send, and what became of it is the same. */
+function isAttemptedAlike(note: AttemptedNote, last: AttemptedNote): boolean {
+  return (
+    note.outcome === last.outcome &&
+    note.subscription === last.subscription &&
+    note.startedAt === last.startedAt &&
+    note.endedAt === last.endedAt &&
+    note.number === last.number &&
+    note.isLate === last.isLate &&
+    note.counts === last.counts &&
+    note.batch === last.batch &&
+    note.health === last.health &&
+    note.delivery.stage === last.delivery.stage &&
+    note.decision.kind === "delivered" &&
+    last.decision.kind === "delivered"
+  );
 }
 
 /** The state that a note leads to; empty: unchanged. */
-function stateIn(note: KeptNote): Fate["state"] | "" {
+export function stateIn(note: KeptNote): Fate["state"] | "" {
   const leaves = note.kind === "steered" || (note.kind === "attempted" && !note.counts);
   return leaves ? "" : stateAfter("waiting", note);
-}
-
-/** Most of what is written are attempts, so they are written without names. */
-export function textOf(note: KeptNote): string {
-  if (note.kind !== "attempted") return JSON.stringify(note);
-  const { stage, number, at, durationMs, outcome, status, detail, excerpt } = note;
-  const { isLate, batch, decision, words, nextDueAt, reason, health, counts, place, wire } = note;
-  const flags = (isLate ? 1 : 0) + (counts ? 0 : 2);
-  const row: Row = [
-    stage,
-    number,
-    at,
-    durationMs,
-    outcome,
-    status,
-    detail,
-    excerpt,
-    flags,
-    batch,
-    decision,
-    words,
-    nextDueAt,
-    reason,
-    health,
-    place,
-  ];
-  return JSON.stringify(wire === null ? row : [...row, wire]);
-}
-
-type Row = readonly [
-  ...[stage: KeptAttempt["stage"], number: number, at: number, durationMs: number],
-  ...[outcome: string, status: number | null, detail: string | null, excerpt: string | null],
-  ...[flags: number, batch: number, decision: KeptAttempt["decision"], words: string | null],
-  ...[nextDueAt: number | null, reason: string | null, health: string, place: KeptAttempt["place"]],
-  wire?: KeptAttempt["wire"],
-];
-
-export function noteOf(written: KeptNote | Row): KeptNote {
-  if (!Array.isArray(written)) return written as KeptNote;
-  const [stage, number, at, durationMs, outcome, status, detail, excerpt, ...rest] = written as Row;
-  const [flags, batch, decision, words, nextDueAt, reason, health, place, wire = null] = rest;
-  return {
-    kind: "attempted",
-    ...{ stage, number, at, durationMs, outcome, status, detail, excerpt },
-    ...{ isLate: (flags & 1) === 1, counts: (flags & 2) === 0 },
-    ...{ batch, decision, words, nextDueAt, reason, health, place, wire },
-  };
 }

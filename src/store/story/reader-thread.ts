@@ -3,10 +3,12 @@
 // the first read.
 
 import { type Asked, answerAsked, openAskedThread } from "../asked-thread.ts";
+import { markingDamage } from "../damaged-file.ts";
 import { lookedThroughMaxUsual, type StoryOptions } from "./engine.ts";
 import type { StoryLook } from "./front.ts";
 import { Ids } from "./ids.ts";
 import { Look } from "./look.ts";
+import { Sheets } from "./sheets.ts";
 import { openStoriesToRead, prepareStories } from "./statements.ts";
 
 const role = "story reader";
@@ -20,6 +22,7 @@ export function openStoryReader(options: Pick<StoryOptions, "path">): Asked<Stor
   return {
     ask: async (look) => (await open()).ask(look),
     close: async () => await (await opened?.catch(() => null))?.close(),
+    abandon: () => void opened?.then((thread) => thread.abandon?.()).catch(() => null),
   };
 }
 
@@ -27,10 +30,15 @@ answerAsked<Pick<StoryOptions, "path">, StoryLook>(role, ({ path }) => {
   const database = openStoriesToRead(path);
   const statements = prepareStories(database);
   const ids = new Ids(statements);
-  const look = new Look({ database, statements, ids, lookedThroughMax: lookedThroughMaxUsual });
+  const sheets = new Sheets(statements);
+  const lookedThroughMax = lookedThroughMaxUsual;
+  const look = new Look({ database, statements, ids, sheets, lookedThroughMax });
   return {
     opened: {},
-    answer: (asked) => (asked.kind === "find" ? look.find(asked.id) : look.search(asked.query)),
+    answer: (asked) =>
+      markingDamage(path, () =>
+        asked.kind === "find" ? look.find(asked.id) : look.search(asked.query),
+      ),
     close: () => database.close(),
   };
 });

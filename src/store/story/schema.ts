@@ -54,4 +54,38 @@ export const storyMigrations: readonly string[] = [
   CREATE TABLE texts (entry INTEGER PRIMARY KEY, roll INTEGER NOT NULL, text TEXT);
   CREATE TABLE rolls (number INTEGER PRIMARY KEY, texts INTEGER NOT NULL, members TEXT NOT NULL);
   `,
+  `
+  -- Events that were delivered to all who wanted them by the time they were first written, which
+  -- are most: many in one row, and nothing of them changes any more. Columns in the order in which
+  -- they are read, as what is long is in pages of its own: to find an id, to list, to tell.
+  -- number: of its last entry. gone: the places of those that got a row in entries after all.
+  -- rolls: of each the number and how many texts. ids: both hashes of each, as 32 bits.
+  CREATE TABLE sheets (
+    number INTEGER PRIMARY KEY,
+    first_at INTEGER NOT NULL,
+    last_at INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    gone TEXT NOT NULL,
+    rolls TEXT NOT NULL,
+    ids BLOB NOT NULL,
+    heads TEXT NOT NULL,
+    seats TEXT NOT NULL,
+    stories TEXT NOT NULL,
+    texts BLOB NOT NULL
+  );
+  CREATE INDEX sheets_time ON sheets (last_at, number);
+  -- The store's events up to this number are written; null: not known.
+  ALTER TABLE closings ADD COLUMN stored_through INTEGER;
+  `,
+  `
+  -- Who was asked, in blocks that many rolls share. rolls.blocks: their numbers, as JSON.
+  CREATE TABLE blocks (number INTEGER PRIMARY KEY, members TEXT NOT NULL);
+  INSERT INTO blocks SELECT number, members FROM rolls;
+  ALTER TABLE rolls ADD COLUMN blocks TEXT NOT NULL DEFAULT '[]';
+  UPDATE rolls SET blocks = json_array(number);
+  ALTER TABLE rolls DROP COLUMN members;
+  `,
+  `
+  -- From here on, in the stories of a sheet, a number is the place of one that is the same.
+  `,
 ];

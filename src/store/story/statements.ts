@@ -7,7 +7,7 @@ import { Refusal } from "../../core/refusal.ts";
 import { type EventQuery, statesOf } from "../../core/story/chronicle.ts";
 import { foldCase } from "../../core/text/compare.ts";
 import { makePrivateFile } from "../private-files.ts";
-import { migrate } from "../sqlite/database.ts";
+import { migrate, pragma } from "../sqlite/database.ts";
 import { storyMigrations } from "./schema.ts";
 
 export type SqlRow = Record<string, SQLInputValue>;
@@ -19,12 +19,17 @@ export function prepareStories(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
     // Numbers assigned so far.
-    lastEntry: sql("SELECT coalesce(max(number), 0) AS number FROM entries"),
+    lastEntry: sql(
+      `SELECT max(coalesce((SELECT max(number) FROM entries), 0),
+         coalesce((SELECT max(number) FROM sheets), 0)) AS number`,
+    ),
     lastRoll: sql("SELECT coalesce(max(number), 0) AS number FROM rolls"),
+    lastBlock: sql("SELECT coalesce(max(number), 0) AS number FROM blocks"),
     lastStored: sql(
-      `SELECT coalesce(max(store_number), 0) AS number
+      `SELECT coalesce((SELECT stored_through FROM closings), max(store_number), 0) AS number
        FROM (SELECT store_number FROM entries ORDER BY number DESC LIMIT ?)`,
     ),
+    putStored: sql("UPDATE closings SET stored_through = ?"),
 
     // Writing.
     addEntry: sql("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
@@ -38,22 +43,57 @@ export function prepareStories(database: DatabaseSync) {
       `INSERT INTO parts SELECT :entry, coalesce(max(part), 0) + 1, :story
        FROM parts WHERE entry = :entry`,
     ),
-    addText: sql("INSERT OR REPLACE INTO texts VALUES (?, ?, ?)"),
+    addText: sql("INSERT OR REPLACE INTO texts VALUES (?, ?, CAST(? AS TEXT))"),
     addRoll: sql("INSERT INTO rolls VALUES (?, 0, ?)"),
     countTexts: sql("UPDATE rolls SET texts = texts + ? WHERE number = ? RETURNING texts"),
+    addSheet: sql("INSERT INTO sheets VALUES (?, ?, ?, ?, '[]', ?, ?, ?, ?, ?, ?)"),
+    putGone: sql("UPDATE sheets SET gone = ? WHERE number = ?"),
     removeRoll: sql("DELETE FROM rolls WHERE number = ?"),
+    addBlock: sql("INSERT INTO blocks VALUES (?, ?)"),
+    blocks: sql("SELECT blocks FROM rolls WHERE number = ?"),
+    blockUses: sql(
+      `SELECT value AS block, count(*) AS rolls FROM rolls, json_each(rolls.blocks) GROUP BY value`,
+    ),
+    removeBlock: sql("DELETE FROM blocks WHERE number = ?"),
 
     // Reading.
     unsettled: sql(
       `SELECT ${head}, story FROM entries INDEXED BY entries_event WHERE rank > 0 AND event = ?`,
     ),
+    acceptedAt: sql(
+      `SELECT ${head}, story FROM entries INDEXED BY entries_time
+       WHERE accepted_at = ? AND event = ?`,
+    ),
     entry: sql(`SELECT ${head}, story FROM entries WHERE number = ?`),
     bins: sql("SELECT min(number) AS first, max(number) AS last FROM entries"),
     inBin: sql("SELECT entry FROM ids WHERE bin = ? AND hash = ?"),
     parts: sql("SELECT story FROM parts WHERE entry = ? ORDER BY part"),
-    text: sql(
-      "SELECT roll, text, members FROM texts LEFT JOIN rolls ON number = roll WHERE entry = ?",
+    text: sql("SELECT roll, text FROM texts WHERE entry = ?"),
+    members: sql(
+      `SELECT members FROM rolls, json_each(rolls.blocks) AS part
+       JOIN blocks ON blocks.number = part.value WHERE rolls.number = ? ORDER BY part.key`,
     ),
+
+    // Sheets.
+    sheetIds: sql("SELECT number, ids FROM sheets ORDER BY number DESC"),
+    sheetIdsAt: sql(
+      `SELECT number, ids FROM sheets INDEXED BY sheets_time
+       WHERE last_at BETWEEN ? AND ? AND first_at <= ?`,
+    ),
+    sheetHeads: sql("SELECT number, gone, heads FROM sheets WHERE number = ?"),
+    sheetsBefore: sql(
+      `SELECT number, last_at, gone, heads FROM sheets INDEXED BY sheets_time
+       WHERE first_at <= ? AND (last_at, number) < (?, ?) ORDER BY last_at DESC, number DESC`,
+    ),
+    sheetStory: sql(
+      `SELECT seats, json_extract(stories, :path) AS story, substr(texts, :from, :bytes) AS text
+       FROM sheets WHERE number = :sheet`,
+    ),
+    oldestSheet: sql(
+      `SELECT number, last_at, size, rolls FROM sheets INDEXED BY sheets_time
+       ORDER BY last_at, number LIMIT 1`,
+    ),
+    removeSheet: sql("DELETE FROM sheets WHERE number = ?"),
 
     // Removing and clearing.
     after: sql(
@@ -166,17 +206,23 @@ export function openStoriesToRead(path: string): DatabaseSync {
   return database;
 }
 
+/** Then it is copied into the file. */
+const logBytesMax = 16 * 1_048_576;
+
 /** Refusal: InvalidSetting. */
 export function openStories(path: string): DatabaseSync {
   if (path !== ":memory:") makePrivateFile(path);
   const database = new DatabaseSync(path);
   try {
+    // Both can only be set before the first table is created; older files have smaller pages.
+    database.exec("PRAGMA page_size = 16384");
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA journal_mode = WAL");
     // A crash of the machine may lose the latest notes, and never the file.
     database.exec("PRAGMA synchronous = NORMAL");
     database.exec("PRAGMA cache_size = -8192");
-    database.exec("PRAGMA wal_autocheckpoint = 4000");
+    const logPagesMax = Math.round(logBytesMax / pragma(database, "page_size"));
+    database.exec(`PRAGMA wal_autocheckpoint = ${logPagesMax}`);
     database.exec("PRAGMA temp_store = MEMORY");
     migrate(database, storyMigrations, "The stories are");
     return database;

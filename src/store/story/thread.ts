@@ -4,7 +4,7 @@
 
 import { dirname } from "node:path";
 import { answerAsked, openAskedThread } from "../asked-thread.ts";
-import { openOrMoveAway } from "../damaged-file.ts";
+import { markingDamage, openOrMoveAway } from "../damaged-file.ts";
 import { makePrivateFolder } from "../private-files.ts";
 import { StoryEngine, type StoryOptions } from "./engine.ts";
 import type { StoryAsk, StoryLink } from "./front.ts";
@@ -31,7 +31,7 @@ export function openStoryInline(engine: StoryEngine): StoryLink {
 function carryOut(engine: StoryEngine, ask: StoryAsk): unknown {
   switch (ask.kind) {
     case "write":
-      return engine.write(ask.batch, ask.now);
+      return engine.write(ask.batch, ask.now, ask.isPressed);
     case "step":
       return engine.step(ask.now);
     case "search":
@@ -48,7 +48,7 @@ answerAsked<StoryOptions, StoryAsk>(role, (options) => {
   const { wasClosed, lastStored } = engine;
   return {
     opened: { wasClosed, lastStored, setAside },
-    answer: (ask) => carryOut(engine, ask),
+    answer: (ask) => markingDamage(options.path, () => carryOut(engine, ask)),
     close: () => engine.close(),
   };
 });

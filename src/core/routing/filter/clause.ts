@@ -22,12 +22,16 @@ import { type Operand, operators } from "./operator.ts";
 export type ValuesTest = (values: EventValues) => boolean;
 
 /**
- * Values of the key of which the clause needs at least one: texts folded, each once; no prefix that
- * begins with another one.
+ * Values of the key of which the clause needs at least one: texts folded, each once; no beginning
+ * or end that has another one.
  */
-export type Term =
+export type Term = {
+  /** Whether one value of an event that is named, and no array, is all that the clause asks. */
+  readonly isEnough: boolean;
+} & (
   | { readonly kind: "equals"; readonly values: readonly (string | number | boolean)[] }
-  | { readonly kind: "begins"; readonly values: readonly string[] };
+  | { readonly kind: "begins" | "ends"; readonly values: readonly string[] }
+);
 
 export interface Clause {
   readonly key: Key;
@@ -69,7 +73,7 @@ function typesClause({ includedEventTypes: types }: Filter): Clause[] {
       setting: "includedEventTypes",
       values: types,
       operand: "texts",
-      term: { kind: "equals", values: [...wanted] },
+      term: { kind: "equals", values: [...wanted], isEnough: true },
       holds: (values) => values.find(key).texts.some((type) => wanted.has(type)),
     },
   ];
@@ -85,8 +89,7 @@ function beginningClause({ subjectBeginsWith, isSubjectCaseSensitive }: Filter):
       setting: "subjectBeginsWith",
       values: [subjectBeginsWith],
       operand: "texts",
-      // If letter case counts, this finds too much and `holds` corrects it.
-      term: { kind: "begins", values: [folded] },
+      term: { kind: "begins", values: [folded], isEnough: !isSubjectCaseSensitive },
       holds: isSubjectCaseSensitive
         ? (values) => String(values.find(key).value).startsWith(subjectBeginsWith)
         : (values) => values.find(key).texts.some((subject) => subject.startsWith(folded)),
@@ -104,7 +107,7 @@ function endClause({ subjectEndsWith, isSubjectCaseSensitive }: Filter): Clause[
       setting: "subjectEndsWith",
       values: [subjectEndsWith],
       operand: "texts",
-      term: null,
+      term: { kind: "ends", values: [folded], isEnough: !isSubjectCaseSensitive },
       holds: isSubjectCaseSensitive
         ? (values) => String(values.find(key).value).endsWith(subjectEndsWith)
         : (values) => values.find(key).texts.some((subject) => subject.endsWith(folded)),
@@ -185,23 +188,33 @@ function hitsText(values: readonly string[], isHit: (text: string, part: string)
 }
 
 function termOf(filter: AdvancedFilter): Term | null {
+  const isEnough = true;
   switch (filter.operatorType) {
     case "NumberIn":
-      return { kind: "equals", values: [...new Set(filter.values)] };
+      return { kind: "equals", values: [...new Set(filter.values)], isEnough };
     case "BoolEquals":
-      return { kind: "equals", values: [filter.value] };
+      return { kind: "equals", values: [filter.value], isEnough };
     case "StringIn":
-      return { kind: "equals", values: [...new Set(filter.values.map(foldCase))] };
-    case "StringBeginsWith":
-      return { kind: "begins", values: shortest(filter.values.map(foldCase)) };
+      return { kind: "equals", values: [...new Set(filter.values.map(foldCase))], isEnough };
+    case "StringBeginsWith": {
+      const values = shortest(filter.values, (long, short) => long.startsWith(short));
+      return { kind: "begins", values, isEnough };
+    }
+    case "StringEndsWith": {
+      const values = shortest(filter.values, (long, short) => long.endsWith(short));
+      return { kind: "ends", values, isEnough };
+    }
     default:
       return null;
   }
 }
 
-/** Whatever begins with the longer of two also begins with the shorter. */
-function shortest(beginnings: readonly string[]): readonly string[] {
-  return [...new Set(beginnings)].filter(
-    (one, _, all) => !all.some((other) => other !== one && one.startsWith(other)),
+/** Whatever has the longer of two also has the shorter. */
+function shortest(
+  texts: readonly string[],
+  has: (long: string, short: string) => boolean,
+): readonly string[] {
+  return [...new Set(texts.map(foldCase))].filter(
+    (one, _, all) => !all.some((other) => other !== one && has(one, other)),
   );
 }

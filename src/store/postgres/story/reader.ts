@@ -18,6 +18,7 @@ import {
 import type { KeptNote } from "../../../core/story/note.ts";
 import { assemble, type Written } from "../../story/assemble.ts";
 import { letters, readFates } from "../../story/fates.ts";
+import { textArray } from "../binary.ts";
 import type { Row } from "../connection.ts";
 import type { Database } from "../database.ts";
 import { plain } from "./writer.ts";
@@ -46,7 +47,14 @@ const partsOf = {
   name: "story parts of",
   text: "select story from story_parts where event = $1 order by number",
 };
-const rollOf = { name: "story roll", text: "select members from story_rolls where roll = $1" };
+const rollOf = {
+  name: "story roll",
+  text: "select members, blocks from story_rolls where roll = $1",
+};
+const blocksOf = {
+  name: "story blocks",
+  text: "select roll, members from story_rolls where roll = any($1::text[])",
+};
 
 export class StoryReader {
   readonly #database: Database;
@@ -62,15 +70,28 @@ export class StoryReader {
     if (row === undefined) return null;
     const [story, text, roll] = row.slice(-3) as [string, string | null, string | null];
     const parts = await this.#database.query(partsOf, [row[0]]);
-    const members = roll === null ? [] : await this.#database.query(rollOf, [roll]);
+    const members = roll === null ? null : await this.#members(roll);
     const written = [story, ...parts.map(([part]) => part as string)];
     const entry = assemble({
       listed: listedOf(row),
       written: written.map((part) => JSON.parse(part) as Written),
       text,
-      roll: members[0] === undefined ? null : (JSON.parse(members[0][0] as string) as Member[]),
+      roll: members,
     });
     return { ...entry, passages: entry.passages.map(inOrder) };
+  }
+
+  /** Null: they are no longer known. */
+  async #members(roll: string): Promise<Member[] | null> {
+    const [row] = await this.#database.query(rollOf, [roll]);
+    if (row === undefined) return null;
+    const [members, blocks] = row as [string, string | null];
+    if (blocks === null) return JSON.parse(members) as Member[];
+    const names = JSON.parse(blocks) as string[];
+    const rows = await this.#database.query(blocksOf, [textArray(names)]);
+    const texts = new Map(rows as [string, string][]);
+    if (texts.size < names.length) return null;
+    return names.flatMap((name) => JSON.parse(texts.get(name) as string) as Member[]);
   }
 
   async search(query: EventQuery): Promise<Page> {

@@ -17,11 +17,15 @@ import {
   warehouse,
 } from "../../../../test/fixtures/story-notes.ts";
 import type { Instant } from "../../../core/ports.ts";
+import type { Entry } from "../../../core/story/chronicle.ts";
+import type { StoryNote } from "../../../core/story/note.ts";
 import { parseTarget, type Target } from "../../../core/text/connection-string.ts";
-import { StoryFront } from "../../story/front.ts";
+import type { Aftermath } from "../../story/engine.ts";
+import { StoryFront, type StoryLink } from "../../story/front.ts";
+import { Packer } from "../../story/pack.ts";
 import { Database } from "../database.ts";
 import { openStories } from "./stories.ts";
-import { storyTables } from "./tables.ts";
+import { storyBlocks, storyTables } from "./tables.ts";
 
 const clock = {
   now: () => Date.now(),
@@ -48,7 +52,7 @@ describe("stories in PostgreSQL", () => {
     const database = connect(url);
     const { schema } = parseTarget(url, null) as Target;
     await database.query({ text: `create schema ${schema}` });
-    for (const text of storyTables.replace(/^\s*--.*$/gm, "").split(";")) {
+    for (const text of `${storyTables};${storyBlocks}`.replace(/^\s*--.*$/gm, "").split(";")) {
       if (text.trim() !== "") await database.query({ text });
     }
     await database.close();
@@ -122,6 +126,40 @@ describe("stories in PostgreSQL", () => {
       [1, 2],
     );
     await Promise.all([one.chronicle.close(), other.chronicle.close()]);
+  });
+
+  test("what another broker sends is held where it was accepted, and is one row in the end", async () => {
+    const url = await newPlace();
+    const database = connect(url);
+    const retention = plainRetention;
+    const openLink = (broker: string) => openStories({ database, broker, retention });
+    const [here, there] = [openLink("here"), openLink("there")];
+    const write = (link: StoryLink, note: StoryNote) => {
+      const packer = new Packer({ charsMax: 10_000, notesMax: 10, texts: "all" }, "foreign");
+      packer.add(note);
+      const batch = packer.take();
+      return link.ask({ kind: "write", batch, now: startAt, isPressed: false });
+    };
+    const find = async () => (await there.ask({ kind: "find", id: "a" })) as Entry | null;
+    assert.equal(((await write(here, accepted("a"))) as Aftermath).held, 1);
+    assert.equal(await find(), null);
+    assert.equal(((await write(there, attempted("a", ok))) as Aftermath).held, 0);
+    assert.equal((await find())?.acceptedWith, "unknown");
+    await here.ask({ kind: "step", now: startAt });
+    const told = await find();
+    assert.equal(told?.acceptedWith, "key1");
+    assert.equal(told?.text, accepted("a").event.text);
+    assert.deepEqual(
+      told?.passages.map(({ name, state, notes }) => [name, state, notes.length]),
+      [["warehouse", "delivered", 1]],
+    );
+    assert.deepEqual(await database.query({ text: "select count(*) from story_parts" }), [[0]]);
+    await write(here, accepted("b"));
+    await here.close();
+    assert.ok(await there.ask({ kind: "find", id: "b" }), "what was held is written at the end");
+    await write(there, accepted("c"));
+    await database.close();
+    await there.close();
   });
 
   test("one broker removes what is old, for all", async () => {

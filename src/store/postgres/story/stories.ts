@@ -3,9 +3,9 @@
 
 import type { Instant } from "../../../core/ports.ts";
 import type { Retention } from "../../../core/story/chronicle.ts";
+import type { Batch, Numbers } from "../../story/batch.ts";
 import type { Aftermath } from "../../story/engine.ts";
 import type { StoryAsk, StoryLink } from "../../story/front.ts";
-import type { Batch } from "../../story/pack.ts";
 import type { Database } from "../database.ts";
 import { StoryReader } from "./reader.ts";
 import { StorySweeper } from "./sweeper.ts";
@@ -31,15 +31,20 @@ export function openStories(options: StoriesOptions): StoryLink {
   let sweptAt = Number.NEGATIVE_INFINITY;
   let writing: Promise<unknown> = Promise.resolve();
 
-  const step = async (now: Instant, rolls: readonly number[]): Promise<Aftermath> => {
+  const step = async (now: Instant, gone: Numbers): Promise<Aftermath> => {
     const isClearing = await writer.clear();
-    if (now - sweptAt < sweepMs) return { cut: 0, more: isClearing, rolls };
+    const { held } = writer;
+    if (now - sweptAt < sweepMs) return { cut: 0, more: isClearing, gone, held };
     const { cut, more } = await sweeper.step(now);
     if (!more) sweptAt = now;
-    return { cut, more: more || isClearing, rolls };
+    return { cut, more: more || isClearing, gone, held };
   };
-  const write = async (batch: Batch | null, now: Instant): Promise<Aftermath> =>
-    await step(now, batch === null ? [] : await writer.write(batch, now));
+  const write = async (batch: Batch, now: Instant, isPressed: boolean): Promise<Aftermath> =>
+    await step(now, await writer.write(batch, now, isPressed));
+  const release = async (now: Instant): Promise<Aftermath> => {
+    await writer.release(now);
+    return await step(now, { rolls: [], blocks: [] });
+  };
   /** What was asked before is written first. */
   const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
     const turn = writing.then(act);
@@ -49,9 +54,9 @@ export function openStories(options: StoriesOptions): StoryLink {
   const carryOut = (ask: StoryAsk): Promise<unknown> => {
     switch (ask.kind) {
       case "write":
-        return inTurn(() => write(ask.batch, ask.now));
+        return inTurn(() => write(ask.batch, ask.now, ask.isPressed));
       case "step":
-        return inTurn(() => write(null, ask.now));
+        return inTurn(() => release(ask.now));
       case "search":
         return writing.then(() => reader.search(ask.query));
       case "find":
@@ -66,6 +71,7 @@ export function openStories(options: StoriesOptions): StoryLink {
     setAside: null,
     isShared: true,
     ask: carryOut,
-    close: async () => void (await writing),
+    // What was held is lost if the database is away, as by a crash.
+    close: () => inTurn(() => writer.release(0)).catch(() => {}),
   };
 }

@@ -4,9 +4,10 @@
 
 import type { Instant } from "../../../core/ports.ts";
 import type { Retention } from "../../../core/story/chronicle.ts";
+import { textArray } from "../binary.ts";
 import type { Statement } from "../connection.ts";
 import type { Database, Session } from "../database.ts";
-import { addSize } from "./writer.ts";
+import { addSize, sentMs } from "./writer.ts";
 
 const pageMax = 1_000;
 const always = Number.MAX_SAFE_INTEGER;
@@ -79,7 +80,9 @@ export class StorySweeper {
       const settled = bytes > bytesMax ? await remove(removeSettled, always, bytes - bytesMax) : 0;
       const isFull = bytes > bytesMax && settled === 0;
       const cut = isFull ? await remove(removeGivenUp, always, bytes - bytesMax) : 0;
-      if (old + settled + cut === 0) await session.query(removeRolls, [(2 * keptMs) / 1_000]);
+      if (old + settled + cut === 0) {
+        await session.query(removeRolls, [(2 * (keptMs + sentMs)) / 1_000]);
+      }
       return { cut, more: old === pageMax || (bytes > bytesMax && settled + cut > 0) };
     });
   }
@@ -89,7 +92,7 @@ async function removePage(session: Session, statement: Statement, values: readon
   const rows = await session.query(statement, values);
   const bytes = rows.reduce((sum, row) => sum + (row[1] as number), 0);
   if (rows.length === 0) return { count: 0, bytes };
-  await session.query(removeParts, [rows.map((row) => row[0])]);
+  await session.query(removeParts, [textArray(rows.map((row) => row[0]))]);
   await session.query(addSize, [-bytes]);
   return { count: rows.length, bytes };
 }

@@ -51,3 +51,9 @@ export const storyTables = `
   );
   insert into story_keeper values (true, '', '-infinity');
 `;
+
+/**
+ * A roll is the hashes of its blocks, as JSON, which are rows beside it; null: a block, or a roll
+ * of an earlier release, which has its members itself. An earlier release sees no members.
+ */
+export const storyBlocks = "alter table story_rolls add column blocks text";

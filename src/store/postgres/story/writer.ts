@@ -7,16 +7,21 @@ import type { DeliveryState } from "../../../core/api/views.ts";
 import type { Instant } from "../../../core/ports.ts";
 import { type Cursor, isOpen, stateAfter } from "../../../core/story/chronicle.ts";
 import { type ClearedNote, keepClearance } from "../../../core/story/note.ts";
+import type { Written } from "../../story/assemble.ts";
+import { textOf } from "../../story/attempt-text.ts";
+import { type Batch, bytesIn, type Numbers } from "../../story/batch.ts";
 import {
   applyActs,
   type Fates,
   rankIn,
   readFates,
   storyText,
+  type WrittenParts,
   writeFates,
 } from "../../story/fates.ts";
 import { type EventNotes, groupNotes } from "../../story/group-notes.ts";
-import { type Batch, textOf } from "../../story/pack.ts";
+import { Held } from "../../story/held.ts";
+import { int2Array, int4Array, int8Array, textArray } from "../binary.ts";
 import type { Row } from "../connection.ts";
 import type { Database, Session } from "../database.ts";
 
@@ -24,9 +29,9 @@ import type { Database, Session } from "../database.ts";
 const entryBytes = 400;
 const partBytes = 100;
 const clearedPageMax = 1_000;
-/** Rolls that are not sent again; after a while they are, so that it is known who uses them. */
-const rollsMax = 1_000;
-const rollMs = 3_600_000;
+/** What is not sent again; after a while it is, so that it is known who uses it. */
+const sentMax = 10_000;
+export const sentMs = 3_600_000;
 const beginning: Cursor = { at: Number.MIN_SAFE_INTEGER, place: 0 };
 
 const insertEntries = {
@@ -40,7 +45,7 @@ const insertEntries = {
 };
 const lockEntries = {
   name: "story lock",
-  text: `select event, states, text is not null from story_entries where event = any($1::text[])
+  text: `select event, states, story from story_entries where event = any($1::text[])
     order by event for update`,
 };
 const updateEntries = {
@@ -49,14 +54,18 @@ const updateEntries = {
     from unnest($1::text[], $2::text[], $3::int2[], $4::int4[]) v (event, states, rank, bytes)
     where e.event = v.event`,
 };
+/** No index has what changes, if whoever sent it was the first to write. */
 const putHeads = {
-  name: "story heads",
+  name: "story accept",
   text: `update story_entries e set id = v.id, topic = v.topic, domain_topic = v.domain_topic,
       subject = v.subject, type = v.type, accepted_at = v.accepted_at,
-      store_number = v.store_number, text = v.text, roll = v.roll
+      store_number = v.store_number, rank = v.rank, bytes = e.bytes + v.bytes, states = v.states,
+      story = v.story, text = v.text, roll = v.roll
     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-      $7::int8[], $8::int8[], $9::text[], $10::text[])
-      v (event, id, topic, domain_topic, subject, type, accepted_at, store_number, text, roll)
+      $7::int8[], $8::int8[], $9::int2[], $10::int4[], $11::text[], $12::text[], $13::text[],
+      $14::text[])
+      v (event, id, topic, domain_topic, subject, type, accepted_at, store_number, rank, bytes,
+        states, story, text, roll)
     where e.event = v.event`,
 };
 const insertParts = {
@@ -65,7 +74,8 @@ const insertParts = {
 };
 const insertRolls = {
   name: "story rolls",
-  text: `insert into story_rolls (roll, members) select * from unnest($1::text[], $2::text[])
+  text: `insert into story_rolls (roll, members, blocks)
+    select * from unnest($1::text[], $2::text[], $3::text[])
     on conflict (roll) do update set used_at = clock_timestamp()`,
 };
 export const addSize = {
@@ -79,6 +89,8 @@ const openAfter = {
     order by accepted_at, number limit $3 for update`,
 };
 
+type RollRow = [roll: string, members: string, blocks: string | null];
+
 /** What is changed of rows that are there. */
 interface Changes {
   readonly updated: [event: string, states: string, rank: number, bytes: number][];
@@ -87,37 +99,81 @@ interface Changes {
 
 export class StoryWriter {
   readonly #database: Database;
-  /** By the numbers of this process. */
-  readonly #rolls = new Map<number, { readonly roll: string; readonly at: Instant }>();
+  readonly #rolls = new Sent();
+  readonly #blocks = new Sent();
   #clearances: { readonly note: ClearedNote; readonly from: Cursor }[] = [];
+  /** What another broker sends is better written by that one first, when it is over. */
+  readonly #held = new Held(0);
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** All or nothing. The rolls that have to be sent again if they are used again. */
-  async write(batch: Batch, now: Instant): Promise<readonly number[]> {
+  /** Events that are not written yet. */
+  get held(): number {
+    return this.#held.size;
+  }
+
+  /**
+   * All or nothing. What has to be sent again if it is used again. `isPressed`: somebody is about
+   * to read it, so nothing is held.
+   */
+  async write(batch: Batch, now: Instant, isPressed: boolean): Promise<Numbers> {
     const { tellings, clearances } = groupNotes(batch);
-    const inOrder = tellings.toSorted((one, other) => (one.event < other.event ? -1 : 1));
-    const rolls = batch.rolls.map(({ number, members }) => ({
-      number,
-      members,
-      roll: hashOf(members),
-    }));
-    for (const { number, roll } of rolls) this.#rolls.set(number, { roll, at: now });
-    await this.#database.transaction(async (session) => {
-      if (rolls.length > 0) {
-        const unique = new Map(rolls.map(({ roll, members }) => [roll, members]));
-        await session.query(insertRolls, [[...unique.keys()], [...unique.values()]]);
-      }
-      const made = await this.#insert(session, inOrder);
-      const known = inOrder.filter(({ event }) => !made.has(event));
-      const added = await this.#addTo(session, known);
-      const bytes = [...made.values()].reduce((sum, each) => sum + each, added);
-      if (bytes > 0) await session.query(addSize, [bytes]);
-    });
+    const { rows, refused } = this.#rollRows(batch, now);
+    // What is cleared must be found among the rows.
+    const isClearing = clearances.length + this.#clearances.length > 0;
+    await this.#keep(this.#held.exchange(tellings, now, isPressed || isClearing), rows);
     for (const note of clearances) this.#clearances.push({ note, from: beginning });
-    return this.#forgotten(now);
+    const rolls = [...refused, ...this.#rolls.forget(now)];
+    return { rolls, blocks: this.#blocks.forget(now) };
+  }
+
+  /** Nothing is held any more. */
+  async release(now: Instant): Promise<void> {
+    await this.#keep(this.#held.exchange([], now, true), []);
+  }
+
+  async #keep(tellings: readonly EventNotes[], rolls: readonly RollRow[]): Promise<void> {
+    if (tellings.length + rolls.length === 0) return;
+    const inOrder = tellings.toSorted((one, other) => (one.event < other.event ? -1 : 1));
+    try {
+      await this.#database.transaction(async (session) => {
+        if (rolls.length > 0) {
+          await session.query(insertRolls, columnsOf(rolls, fiveTexts.slice(2)));
+        }
+        const made = await this.#insert(session, inOrder);
+        const known = inOrder.filter(({ event }) => !made.has(event));
+        const added = await this.#addTo(session, known);
+        const bytes = [...made.values()].reduce((sum, each) => sum + each, added);
+        if (bytes > 0) await session.query(addSize, [bytes]);
+      });
+    } catch (error) {
+      this.#held.undo();
+      throw error;
+    }
+  }
+
+  /** Of rolls and blocks, each once. `refused`: the rolls that lack a block. */
+  #rollRows({ rolls, blocks }: Batch, now: Instant) {
+    const rows = new Map<string, RollRow>();
+    const refused: number[] = [];
+    for (const { number, members } of blocks) {
+      const hash = hashOf(members);
+      this.#blocks.add(number, hash, now);
+      rows.set(hash, [hash, members, null]);
+    }
+    for (const { number, blocks: numbers } of rolls) {
+      const hashes = numbers.flatMap((block) => this.#blocks.hashOf(block) ?? []);
+      const text = JSON.stringify(hashes);
+      const hash = hashOf(text);
+      if (hashes.length < numbers.length) refused.push(number);
+      else {
+        this.#rolls.add(number, hash, now);
+        rows.set(hash, [hash, "[]", text]);
+      }
+    }
+    return { rows: [...rows.values()], refused };
   }
 
   /** Whether there is more to clear. */
@@ -143,8 +199,9 @@ export class StoryWriter {
     const rows: unknown[][] = [];
     const sizes = new Map<string, number>();
     for (const telling of tellings) {
-      const { head, event, text } = telling;
+      const { head, event } = telling;
       if (head === null) continue;
+      const text = textIn(telling);
       const fates: Fates = new Map();
       const story = storyText(telling.particulars, applyActs(fates, telling.acts));
       const states = writeFates(fates);
@@ -154,62 +211,92 @@ export class StoryWriter {
       rows.push([...headOf(telling), ...place, plain(states), story, text, this.#rollOf(telling)]);
     }
     if (rows.length === 0) return new Map();
-    const inserted = await session.query(insertEntries, columnsOf(rows));
+    const inserted = await session.query(insertEntries, columnsOf(rows, entryColumns));
     return new Map(inserted.map(([event]) => [event as string, sizes.get(event as string) ?? 0]));
   }
 
   /** The bytes added. */
   async #addTo(session: Session, tellings: readonly EventNotes[]): Promise<number> {
     if (tellings.length === 0) return 0;
-    const rows = await session.query(lockEntries, [tellings.map(({ event }) => event)]);
+    const rows = await session.query(lockEntries, [textArray(tellings.map(({ event }) => event))]);
     const byEvent = new Map(rows.map((row) => [row[0] as string, row]));
     const changes: Changes = { updated: [], parts: [] };
     const heads: unknown[][] = [];
+    let headBytes = 0;
     for (const telling of tellings) {
       const row = byEvent.get(telling.event);
       if (row === undefined) continue;
-      const { event, head, isAccepted, text } = telling;
+      const { event, head } = telling;
       const fates = readFates(row[1] as string);
       const written = applyActs(fates, telling.acts, furthest);
-      if (isAccepted && head !== null) {
-        const place = [head.acceptedAt, head.number];
-        heads.push([...headOf(telling), ...place, text, this.#rollOf(telling)]);
+      if (telling.isAccepted && head !== null) {
+        const text = textIn(telling);
+        const story = joined(row[2] as string, telling.particulars, written);
+        const more = story.length - (row[2] as string).length + (text?.length ?? 0);
+        headBytes += more;
+        const place = [head.acceptedAt, head.number, rankIn(fates), more];
+        const rest = [plain(writeFates(fates)), story, text, this.#rollOf(telling)];
+        heads.push([...headOf(telling), ...place, ...rest]);
+      } else if (written.notes.length + written.seats.length > 0) {
+        change(changes, { event, fates, story: storyText(null, written) });
       }
-      if (!isAccepted && written.notes.length === 0 && written.seats.length === 0) continue;
-      const story = storyText(isAccepted ? telling.particulars : null, written);
-      change(changes, { event, fates, story, more: text?.length ?? 0 });
     }
-    if (heads.length > 0) await session.query(putHeads, columnsOf(heads));
-    return await write(session, changes);
+    if (heads.length > 0) await session.query(putHeads, columnsOf(heads, entryColumns));
+    return headBytes + (await write(session, changes));
   }
 
   #rollOf({ roll }: EventNotes): string | null {
-    return roll === 0 ? null : (this.#rolls.get(roll)?.roll ?? null);
+    return roll === 0 ? null : (this.#rolls.hashOf(roll) ?? null);
+  }
+}
+
+/** Hashes of what was sent, by the numbers of this process. */
+class Sent {
+  readonly #hashes = new Map<number, { readonly hash: string; readonly at: Instant }>();
+
+  add(number: number, hash: string, at: Instant): void {
+    this.#hashes.set(number, { hash, at });
   }
 
-  #forgotten(now: Instant): readonly number[] {
-    const excess = this.#rolls.size - rollsMax;
-    const gone = [...this.#rolls]
-      .filter(([, { at }], place) => place < excess || at < now - rollMs)
+  hashOf(number: number): string | undefined {
+    return this.#hashes.get(number)?.hash;
+  }
+
+  /** Those that were forgotten. */
+  forget(now: Instant): readonly number[] {
+    const excess = this.#hashes.size - sentMax;
+    const gone = [...this.#hashes]
+      .filter(([, { at }], place) => place < excess || at < now - sentMs)
       .map(([number]) => number);
-    for (const number of gone) this.#rolls.delete(number);
+    for (const number of gone) this.#hashes.delete(number);
     return gone;
   }
 }
 
 function change(
   { updated, parts }: Changes,
-  { event, fates, story, more }: { event: string; fates: Fates; story: string; more: number },
+  { event, fates, story }: { event: string; fates: Fates; story: string },
 ): void {
-  updated.push([event, plain(writeFates(fates)), rankIn(fates), partBytes + story.length + more]);
+  updated.push([event, plain(writeFates(fates)), rankIn(fates), partBytes + story.length]);
   parts.push([event, story]);
+}
+
+/** What whoever sent it has written, with what is known where it was accepted. */
+function joined(story: string, particulars: string | null, written: WrittenParts): string {
+  const known = JSON.parse(story) as Written;
+  const seats = known.seats.map((seat) => JSON.stringify(seat));
+  const notes = known.notes.map((note) => JSON.stringify(note));
+  return storyText(particulars, {
+    seats: [...seats, ...written.seats],
+    notes: [...notes, ...written.notes],
+  });
 }
 
 /** The bytes added. */
 async function write(session: Session, { updated, parts }: Changes): Promise<number> {
   if (updated.length === 0) return 0;
-  await session.query(updateEntries, columnsOf(updated));
-  await session.query(insertParts, columnsOf(parts));
+  await session.query(updateEntries, columnsOf(updated, updateColumns));
+  await session.query(insertParts, columnsOf(parts, [textArray, textArray]));
   return updated.reduce((sum, [, , , bytes]) => sum + bytes, 0);
 }
 
@@ -225,7 +312,7 @@ function clearOne(row: Row, note: ClearedNote, changes: Changes): void {
   const end = keepClearance(note, stage);
   fates.set(note.subscription, { ...fate, state: stateAfter(fate.state, end) });
   const notes = [`[${note.subscription},${textOf(end)}]`];
-  change(changes, { event, fates, story: storyText(null, { seats: [], notes }), more: 0 });
+  change(changes, { event, fates, story: storyText(null, { seats: [], notes }) });
 }
 
 const order: Readonly<Record<DeliveryState, number>> = {
@@ -242,6 +329,10 @@ function furthest(known: DeliveryState, told: DeliveryState): DeliveryState {
   return order[told] >= order[known] ? told : known;
 }
 
+function textIn({ text }: EventNotes): Buffer | null {
+  return text === null ? null : bytesIn(text);
+}
+
 function headOf({ event, head }: EventNotes): unknown[] {
   if (head === null) return [];
   const { id, topic, domainTopic, subject, type } = head;
@@ -254,9 +345,17 @@ export function plain(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\ufffd") : text;
 }
 
-/** Lists of columns from a list of rows. */
-function columnsOf(rows: readonly (readonly unknown[])[]): unknown[][] {
-  return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
+/** What makes an array of the values of a column. */
+// biome-ignore lint/suspicious/noExplicitAny: values are what their statement says.
+type Column = (values: any[]) => Buffer;
+
+const fiveTexts: readonly Column[] = [textArray, textArray, textArray, textArray, textArray];
+const placeColumns = [int8Array, int8Array, int2Array, int4Array];
+const entryColumns = [...fiveTexts, textArray, ...placeColumns, ...fiveTexts.slice(1)];
+const updateColumns = [textArray, textArray, int2Array, int4Array];
+
+function columnsOf(rows: readonly (readonly unknown[])[], columns: readonly Column[]): Buffer[] {
+  return columns.map((arrayOf, place) => arrayOf(rows.map((row) => row[place])));
 }
 
 function hashOf(members: string): string {
