@@ -8,8 +8,12 @@ import type {
   Clock,
   Delivery,
   DeliveryId,
+  Ended,
+  Ending,
   Instant,
   Queue,
+  Receive,
+  Received,
   RecordNames,
   Settlement,
   Wake,
@@ -125,8 +129,8 @@ class MemoryDisk implements Disk {
       },
       claim: (queue, want) => calls.through("claim", () => this.#claim(life, queue, want), fail),
       settle: (settlements) => calls.through("settle", () => this.#settle(life, settlements), fail),
-      receive: (id, want) => calls.through("claim", () => bare.receive(id, want), fail),
-      takeEnded: (id, want) => calls.through("claim", () => bare.takeEnded(id, want), fail),
+      receive: (id, want) => calls.through("claim", () => this.#receive(life, id, want), fail),
+      takeEnded: (id, want) => calls.through("claim", () => this.#takeEnded(life, id, want), fail),
       locked: (ids, now) => calls.through("look", () => bare.locked(ids, now), fail),
       onWake: (listener) => {
         const delayed = (wake: Wake) => {
@@ -201,6 +205,22 @@ class MemoryDisk implements Disk {
     }
     if (!life.isAlive) this.#forget(claim.deliveries);
     return claim;
+  }
+
+  async #receive(life: Life, id: SubscriptionId, want: Receive): Promise<Received> {
+    const { journal } = this.#options;
+    const mark = journal.mark();
+    const received = await this.bare.receive(id, want);
+    journal.handed({ life: life.number, to: "receiver", now: want.now }, received.deliveries, mark);
+    return received;
+  }
+
+  async #takeEnded(life: Life, id: SubscriptionId, want: Ending): Promise<Ended> {
+    const { journal } = this.#options;
+    const mark = journal.mark();
+    const ended = await this.bare.takeEnded(id, want);
+    journal.handed({ life: life.number, to: "keeper", now: want.now }, ended.deliveries, mark);
+    return ended;
   }
 
   async #settle(life: Life, settlements: readonly Settlement[]): Promise<readonly boolean[]> {
@@ -335,6 +355,10 @@ class SqliteDisk implements Disk {
         journal.claimed(life.number, pushedBy(round, index, op));
       } else if (op.kind === "claim") {
         journal.claimed(life.number, (answer.value as Claim).deliveries);
+      } else if (op.kind === "receive" || op.kind === "takeEnded") {
+        const to = op.kind === "receive" ? "receiver" : "keeper";
+        const { deliveries } = answer.value as Received | Ended;
+        journal.handed({ life: life.number, to, now: op.want.now }, deliveries);
       } else if (op.kind === "settle") {
         journal.settled(life.number, op.settlements, answer.value as readonly boolean[]);
       } else if (op.kind === "skip" && op.step === null) {

@@ -29,6 +29,7 @@ import type {
   Skip,
   Version,
 } from "./journal.ts";
+import { type PullTale, tellPullTales } from "./pull-history.ts";
 import type { Weather } from "./weather.ts";
 
 /** How a subscription is to be served. */
@@ -133,6 +134,8 @@ export class History {
   readonly journal: Journal;
   readonly weather: Weather;
   readonly tales: readonly Tale[];
+  /** Of events that are fetched. */
+  readonly pullTales: readonly PullTale[];
   readonly flows: FlowHistory;
   readonly #records: ReadonlyMap<string, Subscription>;
   readonly #lives: ReadonlyMap<number, LifeNote>;
@@ -149,6 +152,7 @@ export class History {
     );
     this.#lives = new Map(journal.lives.map((life) => [life.number, life]));
     this.tales = tellTales(journal);
+    this.pullTales = tellPullTales(journal);
     this.#talesByKey = new Map(
       this.tales.map((tale) => [`${tale.publication.number}/${tale.subscription}`, tale]),
     );
@@ -171,7 +175,19 @@ export class History {
 
   dropFacts({ append, subscription }: Tale): readonly FactNote[] {
     const slot = this.journal.versions.find(({ id }) => id === subscription)?.slot;
-    return this.#dropFacts.get(`${append.routed.event.systemId}/${slot}`) ?? [];
+    return this.drops(append.routed.event.systemId, slot ?? "");
+  }
+
+  /** What was told about an event that was dropped for a subscription of that name. */
+  drops(systemId: string, name: string): readonly FactNote[] {
+    return this.#dropFacts.get(`${systemId}/${name}`) ?? [];
+  }
+
+  /** The broker crashed between this and telling of it. */
+  diedOver({ life, at }: { readonly life: number; readonly at: Instant }): boolean {
+    const end = this.life(life).ended;
+    if (end === null || end.how !== "crash") return false;
+    return end.at <= excuse(at, this.journal.diskTroubles) + slackMs;
   }
 
   /** By what terms a send was to be made: those that its subscription was given. */

@@ -1,8 +1,8 @@
 // What must be true of every run, in words. Each invariant is a small function over the history of
 // a run that yields what is wrong, and is named by the rules of the delivery specification it
 // proves. Here are the list and the promises that a user would notice first; the law of each
-// attempt is in attempt-invariants.ts, the contract of the store in
-// store-invariants.ts.
+// attempt is in attempt-invariants.ts, the contract of the store in store-invariants.ts, the law of
+// pull queues in pull-invariants.ts.
 
 import { isSuccess } from "../../src/core/delivery/retry.ts";
 import type { SubscriptionDraft } from "../../src/core/subscription.ts";
@@ -11,6 +11,7 @@ import { about, aboutSend, aboutTale, type Finding, type Invariant } from "./fin
 import { excuse, History, type Settled, slackMs, type Tale } from "./history.ts";
 import type { Journal, Publication, SendNote, Version } from "./journal.ts";
 import * as steered from "./operator-invariants.ts";
+import * as fetched from "./pull-invariants.ts";
 import * as stored from "./store-invariants.ts";
 import type { Weather } from "./weather.ts";
 
@@ -29,6 +30,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   ...lawful.invariants,
   ...stored.invariants,
   ...steered.invariants,
+  ...fetched.invariants,
 };
 
 export function judge(journal: Journal, weather: Weather): readonly Violation[] {
@@ -212,8 +214,5 @@ function whenDelivered(
 
 /** The broker crashed between settling a drop and telling of it. */
 function isLastWordLost(history: History, { gone }: Tale): boolean {
-  if (gone === null) return false;
-  const end = history.life(gone.life).ended;
-  if (end === null || end.how !== "crash") return false;
-  return end.at <= excuse(gone.mark.at, history.journal.diskTroubles) + slackMs;
+  return gone !== null && history.diedOver({ life: gone.life, at: gone.mark.at });
 }

@@ -23,6 +23,7 @@ import type {
   SubscriptionId,
 } from "../../src/core/subscription.ts";
 import { healthMemo } from "../../src/dispatch/health-memory.ts";
+import { type Handing, PullJournal } from "./pull-journal.ts";
 
 /** A place in the order of everything, and its time. */
 export interface Mark {
@@ -174,6 +175,8 @@ export class Journal {
   readonly acts: Act[] = [];
   readonly closures: ClosureNote[] = [];
   readonly healths: HealthNote[] = [];
+  /** Of deliveries that are fetched; the lists above are about those that are sent. */
+  readonly pull = new PullJournal();
   /** When the disk was not well. */
   readonly diskTroubles: { readonly from: Instant; readonly until: Instant }[] = [];
   /** Faults seen during the run, as text. */
@@ -232,7 +235,8 @@ export class Journal {
   appended(routed: readonly Routed[]): void {
     for (const one of routed) {
       const publication = this.numberOf(one.event);
-      this.appends.push({ ...this.mark(), routed: one, publication });
+      const { appends } = one.to.some((id) => this.pull.owns(id)) ? this.pull : this;
+      appends.push({ ...this.mark(), routed: one, publication });
       this.say(() => `store: appended for ${one.to.join(", ")}`, [publication]);
     }
   }
@@ -240,13 +244,25 @@ export class Journal {
   /** `mark`: when the store did it, if that was before it is reported here. */
   claimed(life: number, deliveries: readonly Delivery[], mark = this.mark()): void {
     for (const delivery of deliveries) {
-      this.claims.push({ ...mark, life, delivery });
       const { id, stage, lease } = delivery;
-      const number = this.numberOf(delivery.event);
-      this.#stored.set(id.event, number);
-      this.#storeNumbers.set(delivery.event.systemId, id.event);
+      if (!this.pull.owns(id.subscription)) this.claims.push({ ...mark, life, delivery });
+      const number = this.#known(delivery);
       const queue = `${id.subscription} ${stage}`;
       this.say(() => `store: life ${life} leases ${queue}, lease ${lease}`, [number]);
+    }
+  }
+
+  handed(
+    handing: Omit<Handing, "delivery" | keyof Mark>,
+    deliveries: readonly Delivery[],
+    mark = this.mark(),
+  ): void {
+    const { life, to } = handing;
+    for (const delivery of deliveries) {
+      const { id, lease, attempts } = delivery;
+      this.pull.handings.push({ ...mark, ...handing, delivery });
+      const words = `hands ${id.subscription} to the ${to}, lease ${lease}, count ${attempts}`;
+      this.say(() => `store: life ${life} ${words}`, [this.#known(delivery)]);
     }
   }
 
@@ -258,8 +274,9 @@ export class Journal {
   ): void {
     for (const [index, settlement] of settlements.entries()) {
       const isCounted = counted[index] ?? false;
-      this.settles.push({ ...mark, life, settlement, counted: isCounted });
       const { delivery, lease, kind } = settlement;
+      const { settles } = this.pull.owns(delivery.subscription) ? this.pull : this;
+      settles.push({ ...mark, life, settlement, counted: isCounted });
       this.say(() => {
         const isDue = kind === "due";
         const what = isDue ? `due ${settlement.stage} ${this.clockOf(settlement.at)}` : kind;
@@ -267,6 +284,11 @@ export class Journal {
         return `store: life ${life} ${words}${isCounted ? "" : " (ignored)"}`;
       }, this.#aboutStored(delivery));
     }
+  }
+
+  sending(note: SendNote): void {
+    const { sends } = this.pull.owns(note.subscription.id) ? this.pull : this;
+    sends.push(note);
   }
 
   recorded(record: Subscription, mark = this.mark()): void {
@@ -324,6 +346,14 @@ export class Journal {
       const names = line.about.length === 0 ? "" : ` [${line.about.map((n) => `e${n}`).join(" ")}]`;
       yield `${this.clockOf(line.at)} ${line.text}${names}`;
     }
+  }
+
+  /** The publication's number, now that the store has numbered the event. */
+  #known({ id, event }: Delivery): number {
+    const number = this.numberOf(event);
+    this.#stored.set(id.event, number);
+    this.#storeNumbers.set(event.systemId, id.event);
+    return number;
   }
 
   #aboutStored(id: DeliveryId): number[] {

@@ -1,6 +1,6 @@
 // `npm run sim`: replays one seed and tells what happened, or runs fresh seeds for a while.
 //
-//   npm run sim -- --seed N [--store memory|shared|sqlite] [--verbose]
+//   npm run sim -- --seed N [--store memory|shared|sqlite] [--visits N] [--verbose]
 //   npm run sim -- --count N        so many fresh seeds
 //   npm run sim -- --minutes M      fresh seeds for so long
 //   npm run sim -- --brokers 3      the same with so many brokers at once on one database
@@ -9,7 +9,8 @@
 
 import { parseArgs } from "node:util";
 import { type ClusterReport, simulateCluster } from "./cluster/world.ts";
-import { drawWeather, type StoreKind, storeKinds, tellWeather } from "./weather.ts";
+import { replayOf } from "./verdict.ts";
+import { drawWeather, type StoreKind, storeKinds, tellWeather, type Weather } from "./weather.ts";
 import { type Run, simulate } from "./world.ts";
 
 const dayMs = 24 * 3_600_000;
@@ -21,6 +22,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: "string" },
     store: { type: "string" },
+    visits: { type: "string" },
     verbose: { type: "boolean", default: false },
     count: { type: "string" },
     minutes: { type: "string" },
@@ -66,9 +68,16 @@ function tellCluster({ seed, violations }: ClusterReport): void {
   console.log(`\nAgain: npm run sim -- --seed ${seed} --brokers ${brokers}`);
 }
 
+/** `--visits`: so many instead of those drawn. */
+function drawn(seed: number): Weather {
+  const weather = drawWeather(seed, store);
+  if (values.visits === undefined) return weather;
+  return { ...weather, visits: readNumber("visits", values.visits) };
+}
+
 async function replay(seed: number): Promise<void> {
   if (brokers > 1) return await replayCluster(seed);
-  const weather = drawWeather(seed, store);
+  const weather = drawn(seed);
   console.log(tellWeather(weather));
   const run = await simulate({ weather, isTraced: true });
   if (values.verbose) for (const line of run.journal.tell()) console.log(line);
@@ -92,7 +101,7 @@ async function runFresh(goesOn: (done: number) => boolean): Promise<void> {
       tellCluster(run);
       continue;
     }
-    const weather = drawWeather((first + done) % seedMax, store);
+    const weather = drawn((first + done) % seedMax);
     const run = await simulate({ weather });
     done += 1;
     simulatedMs += run.simulatedMs;
@@ -132,7 +141,7 @@ function tellViolations({ weather, journal, violations }: Run): void {
     console.log(`\nThe story of e${number}:`);
     for (const line of journal.tell(number)) console.log(`  ${line}`);
   }
-  console.log(`\nAgain: npm run sim -- --seed ${weather.seed} --store ${weather.store} --verbose`);
+  console.log(`\nAgain: ${replayOf(weather)}`);
 }
 
 function readNumber(name: string, text: string): number {

@@ -178,7 +178,7 @@ export class Network {
       taken: null,
       brokenOff: null,
     };
-    journal.sends.push(note);
+    journal.sending(note);
     this.#say(note, `sends attempt ${(note.deliveries[0]?.attempts ?? 0) + 1}`);
     const request = new OpenRequest(note, {
       journal,

@@ -40,7 +40,9 @@ export class Operator {
     const ready = this.#options.life();
     if (ready === null) return;
     const kind = this.#dice.pick(kinds);
-    const { subscriptions } = ready.rooms.catalog();
+    const subscriptions = ready.rooms
+      .catalog()
+      .subscriptions.filter(({ destination }) => destination.kind !== "pull");
     if (subscriptions.length === 0) return;
     const { id, name, destination } = this.#dice.pick(subscriptions);
     const endpoint = endpointOf(destination);

@@ -4,10 +4,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plantedFaults } from "./planted-faults.ts";
+import { plantedPullFaults } from "./planted-pull-faults.ts";
 import { drawWeather, type Weather } from "./weather.ts";
 import { simulate } from "./world.ts";
 
-for (const { name, rule, plant, weather } of plantedFaults) {
+for (const { name, rule, plant, weather } of [...plantedFaults, ...plantedPullFaults]) {
   test(`the simulation finds out ${name}`, async () => {
     const found = new Set<string>();
     for (let seed = 1; seed <= 60; seed += 1) {

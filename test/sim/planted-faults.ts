@@ -235,7 +235,7 @@ export const plantedFaults: readonly PlantedFault[] = [
 ];
 
 /** The store with its verbs as plain functions, so that some can be replaced. */
-function bound(store: Everything): Everything {
+export function bound(store: Everything): Everything {
   return {
     ownership: store.ownership,
     peers: store.peers,
@@ -419,7 +419,7 @@ function growsBatches(store: Everything): Everything {
 }
 
 /** As the broker reads them. */
-function changesRecords(change: (subscription: Subscription) => Subscription) {
+export function changesRecords(change: (subscription: Subscription) => Subscription) {
   return (deps: Environment): Environment => {
     const catalog: Everything["catalog"] = async (only) => {
       const { topics, subscriptions } = await deps.store.catalog(only);

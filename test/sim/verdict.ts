@@ -2,7 +2,7 @@
 // to replay it; and which of the things that can happen did.
 
 import assert from "node:assert/strict";
-import { tellWeather } from "./weather.ts";
+import { tellWeather, type Weather } from "./weather.ts";
 import type { Run } from "./world.ts";
 
 /** Violations shown of one run; the replay shows them all. */
@@ -12,22 +12,36 @@ export function assertLawful({ weather, violations }: Run): void {
   if (violations.length === 0) return;
   const shown = violations.slice(0, violationsShown);
   const words = shown.map(({ rule, words }) => `${rule}: ${words}`).join("\n");
-  const again = `npm run sim -- --seed ${weather.seed} --store ${weather.store} --verbose`;
-  assert.fail(`${violations.length} violations\n${words}\n\n${tellWeather(weather)}\n\n${again}`);
+  const told = `${tellWeather(weather)}\n\n${replayOf(weather)}`;
+  assert.fail(`${violations.length} violations\n${words}\n\n${told}`);
+}
+
+/** The command that shows a run of this weather. */
+export function replayOf({ seed, store, visits }: Weather): string {
+  return `npm run sim -- --seed ${seed} --store ${store} --visits ${visits} --verbose`;
 }
 
 export const everyOccurrence = [
   ...["crash", "stop", "publish refused", "publish lost", "batch", "removed"],
   ...["retried", "delivered", "delivered late", "given up", "dead-lettered", "dropped", "expired"],
   ...["unhealthy", "probing", "recovering", "healthy", "store failed"],
+  ...["acknowledge", "release", "reject", "renewLock", "too late", "received again"],
   ...["closed", "paused", "resumed", "draining", "drained", "skipped", "hastened", "halved"],
 ] as const;
 
+export type Occurrence = (typeof everyOccurrence)[number];
+
 /** What a run had in it. */
-export function* occurrences({ journal }: Run): Iterable<(typeof everyOccurrence)[number]> {
+export function* occurrences({ journal }: Run): Iterable<Occurrence> {
   for (const { ended } of journal.lives) if (ended !== null) yield ended.how;
   for (const { answer } of journal.publications) {
     if (answer === "refused" || answer === "lost") yield `publish ${answer}`;
+  }
+  for (const { kind, answer } of journal.pull.orders) {
+    if (answer !== "unknown") yield answer === "failed" ? "too late" : kind;
+  }
+  if (journal.pull.visits.some(({ got }) => got.some(({ count }) => count > 1))) {
+    yield "received again";
   }
   if (journal.sends.some(({ deliveries }) => deliveries.length > 1)) yield "batch";
   for (const { name, fields } of journal.facts) {

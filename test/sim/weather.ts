@@ -62,6 +62,8 @@ export interface Weather {
   /** Of the subscriptions, how many have spoilt batches halved; of the events, how many spoil. */
   readonly splits: number;
   readonly poison: number;
+  /** Of receivers to pull queues; none: there are no such queues. */
+  readonly visits: number;
   readonly crashes: {
     readonly perPortCall: number;
     readonly perDay: number;
@@ -111,6 +113,7 @@ export function drawWeather(seed: number, store?: StoreKind): Weather {
     acts: steering.pick([0, 0, 4, 20]),
     splits: steering.pick([0, 0.5, 1]),
     poison: steering.pick([0, 0, 0.05, 0.3]),
+    visits: new Dice(seed, "visits").pick([0, 0, 0, 12, 0, 0, 0, 40]),
     crashes: {
       perPortCall: dice.pick([0, 0, 0.0002, 0.001, 0.005]),
       perDay: dice.pick([0, 0, 2, 12]),
@@ -160,6 +163,7 @@ export const fairWeather: Weather = {
   acts: 0,
   splits: 0,
   poison: 0,
+  visits: 0,
   crashes: { perPortCall: 0, perDay: 0, max: 0 },
   stopsPerDay: 0,
   downMsMax: 1_000,
@@ -184,7 +188,7 @@ export function tellWeather(weather: Weather): string {
     `${weather.acts} acts of operators, ${weather.splits * 100} % of subscriptions halve, ` +
       `${weather.poison * 100} % of events spoil`,
     `${weather.publishes} publishes of up to ${weather.eventsPerPublishMax} events, ` +
-      `${weather.publishersPatience} tries each`,
+      `${weather.publishersPatience} tries each; ${weather.visits} visits of receivers`,
     `crashes: ${crashes.perPortCall} per port call, ${crashes.perDay} per day; ` +
       `stops: ${weather.stopsPerDay} per day; down for up to ${wordsOfMs(weather.downMsMax)}`,
     `disk: ${trouble(disk)}; latency up to ${disk.latencyMsMax} ms, gathers ${disk.gatherMs} ms, ` +

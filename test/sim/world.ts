@@ -18,6 +18,7 @@ import { Journal } from "./journal.ts";
 import { Network } from "./network.ts";
 import { Operator } from "./operator.ts";
 import { Publishers } from "./publishers.ts";
+import { Receivers } from "./receivers.ts";
 import { SubscriptionAdmin } from "./subscription-admin.ts";
 import { type DiskMood, drawEpisodes, type Episode, type Weather } from "./weather.ts";
 
@@ -91,6 +92,7 @@ class World {
   readonly #network: Network;
   readonly #letters: Network;
   readonly #publishers: Publishers;
+  readonly #receivers: Receivers;
   readonly #ids;
   readonly #chance;
   #life: Life | null = null;
@@ -153,6 +155,7 @@ class World {
       topics: this.#admin.topics,
       life: () => this.#openLife(),
     });
+    this.#receivers = new Receivers({ weather, journal, clock, life: () => this.#openLife() });
   }
 
   /** Port calls so far, over all lives. */
@@ -164,13 +167,16 @@ class World {
     const { journal } = this;
     const clock = this.#clock;
     await this.#admin.furnish(this.#disk.bare);
+    await this.#receivers.furnish(this.#disk.bare);
     this.#begin();
     this.#schedule();
+    this.#receivers.schedule();
     const isEndless = () => journal.sends.length > sendsMax;
     await clock.run(startAt + this.#weather.safetyMs, isEndless);
     journal.calmAt = clock.now();
     journal.say(() => "all is well from now on");
     void this.#operator.calm();
+    this.#receivers.calm();
     await clock.run(journal.calmAt + calmMsMax, isEndless);
     if (isEndless()) journal.fault(`more than ${sendsMax} sends, and no end`);
     await this.#finish();
