@@ -26,6 +26,7 @@ import { after, before, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 // These tools are what the tests below that run other test files need.
 import { installAzurite } from "./fixtures/azurite.ts";
+import { installPostgres } from "./fixtures/postgres.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -117,6 +118,9 @@ test("a torture run of the package loses nothing", {
 }, async () => {
   const args = ["posthorn", "torture", "--minutes", "0.05", "--mutated", "20"];
   assert.match((await run("npx", args, limits)).stdout, /^lost: +0$/m);
+  await installPostgres();
+  const several = [...args, "--store", "postgres"];
+  assert.match((await run("npx", several, limits)).stdout, /^lost: +0$/m);
 });
 
 /** A broker of the package with the embedded store, and commands that find it. */

@@ -32,11 +32,13 @@ export async function openEndpoints(dice: Dice): Promise<Endpoints> {
   let mood: Mood = "usual";
   const accept = (name: string, body: string): boolean => {
     const book = seen.get(name);
+    // One of the hasty operator's.
+    if (book === undefined) return true;
     if (mood !== "well") {
       if (name === "moody" && dice.isHit(0.3)) return false;
     }
     for (const { id } of JSON.parse(body) as readonly { id: string }[]) {
-      book?.set(id, (book.get(id) ?? 0) + 1);
+      book.set(id, (book.get(id) ?? 0) + 1);
     }
     return true;
   };

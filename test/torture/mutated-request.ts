@@ -35,9 +35,10 @@ const subscription = {
 const group =
   "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/posthorn/providers/Microsoft.EventGrid";
 const version = "api-version=2022-06-15";
+const queue = "/namespaces/scratched/topics/events/eventsubscriptions/mine";
 
 /** Requests as they should be. */
-const good: readonly (readonly [request: string, body: unknown])[] = [
+const requests: readonly (readonly [request: string, body: unknown])[] = [
   ["POST /topics/none/api/events", eventGrid],
   ["POST /topics/scratch/api/events?api-version=2018-01-01", eventGrid],
   ["POST /topics/scratch/events?api-version=2019-01-01-preview", cloudEvent],
@@ -61,6 +62,45 @@ const good: readonly (readonly [request: string, body: unknown])[] = [
   ],
   [`PUT ${group}/topics/scratch/eventSubscriptions/m1?${version}`, subscription],
   [`PUT ${group}/domains/scratch/topics/one?${version}`, {}],
+  ["POST /namespaces/scratched/topics/events:publish?api-version=2024-06-01", [cloudEvent]],
+  ["POST /topics/events:publish?api-version=2024-06-01", [cloudEvent]],
+  [`POST ${queue}:receive?api-version=2024-06-01&maxEvents=5&maxWaitTime=10`, {}],
+  [`POST ${queue}:acknowledge?api-version=2024-06-01`, { lockTokens: ["m"] }],
+  [`POST ${queue}:release?api-version=2024-06-01&releaseDelayInSeconds=60`, { lockTokens: ["m"] }],
+  ["POST /api/v1/topics/scratch/subscriptions/m1/receive", { max: 5, waitSeconds: 0 }],
+  [
+    "POST /api/v1/topics/scratch/subscriptions/m1/locks",
+    { order: "release", lockTokens: ["m"], delaySeconds: 10 },
+  ],
+  [
+    "POST /api/v1/topics/scratch/try-filter",
+    { filter: subscription.properties.filter, domainTopic: "d" },
+  ],
+  ["GET /api/v1/topics/scratch/event-types", {}],
+  ["POST /api/v1/events/m/resend", { subscription: "m1" }],
+  ["GET /api/v1/events/m", {}],
+  ["GET /api/v1/problems", {}],
+  ["GET /api/v1/brokers", {}],
+  ["GET /api/v1/overview", {}],
+  ["GET /api/v1/subscriptions?since=1", {}],
+  ["POST /api/v1/inboxes", { name: "scratch" }],
+  ["POST /api/v1/inboxes/scratch/answer", { mode: "flapping", delayMs: 1 }],
+  ["GET /api/v1/inboxes/scratch?after=1", {}],
+  ["POST /inboxes/scratch?key=none", eventGrid],
+  ["GET /api/v1/backups/none", {}],
+  ["GET /api/v1/dead-letters?subscription=m1", {}],
+  [`PUT ${group}/namespaces/scratch?${version}`, { location: "here", properties: {} }],
+  [
+    `PUT ${group}/namespaces/scratch/topics/t/eventSubscriptions/m?${version}`,
+    {
+      properties: {
+        deliveryConfiguration: {
+          deliveryMode: "Queue",
+          queue: { receiveLockDurationInSeconds: 60, maxDeliveryCount: 3, eventTimeToLive: "P1D" },
+        },
+      },
+    },
+  ],
   ["GET /metadata/endpoints", {}],
   ["GET /healthz", {}],
   ["GET /metrics", {}],
@@ -68,6 +108,10 @@ const good: readonly (readonly [request: string, body: unknown])[] = [
   ["POST /signin", {}],
   ["GET /", {}],
 ];
+const good = requests.map(([request, body]) => {
+  const [method = "", path = ""] = request.split(" ");
+  return [method, path, body] as const;
+});
 const methods = ["GET", "POST", "PUT", "PATCH", "OPTIONS", "HEAD", "get", "M-SEARCH"];
 const types = ["application/json", "application/cloudevents+json", "text/plain", ";;", ""];
 const odd = ["", "-1", "0", "999999999999", "%00", "%ff", "../..", "é", "{}", "null", "[]", "\t"];
@@ -76,28 +120,60 @@ const oddValues: readonly unknown[] = [
   ...["x".repeat(5_000), { __proto__: 1, constructor: 1, toString: 1, length: -1 }, "2030-99-99"],
 ];
 
-export function mutatedRequest(dice: Dice, adminKey: string): string {
-  const [request, template] = dice.pick(good);
-  const [right = "", usual = ""] = request.split(" ");
+/** One as it goes over the wire. */
+export interface Mutated {
+  /** Characters of one byte each. */
+  readonly text: string;
+  readonly isHead: boolean;
+  /** Whether it is one at all, and a reader can find where the next begins. */
+  readonly isSound: boolean;
+}
+
+interface Wanted {
+  readonly adminKey: string;
+  /** Of the topic and the namespace that nothing depends on. */
+  readonly scratchKey: string;
+  /** Whether the connection is to be closed behind it. */
+  readonly isLast: boolean;
+}
+
+export function mutatedRequest(dice: Dice, wanted: Wanted): Mutated {
+  const { adminKey, scratchKey, isLast } = wanted;
+  const [right, usual, template] = dice.pick(good);
   const isKnown = dice.isHit(0.4);
-  const body = bodyOf(dice, template);
-  const length = dice.isHit(0.1) ? dice.pick(odd) : String(Buffer.byteLength(body));
+  // What has none is refused with one, before anybody looks at the rest of it.
+  const isBare = right === "GET" && dice.isHit(0.9);
+  const body = isBare ? "" : Buffer.from(bodyOf(dice, template)).toString("latin1");
+  const isMeasured = isBare || dice.isHit(0.9);
+  const isOdd = !isBare && isMeasured && dice.isHit(0.1);
+  const length = isOdd ? dice.pick(odd) : String(body.length);
+  const isChunked = !isMeasured && dice.isHit(0.5);
+  const name = `x-${dice.pick(odd)}`;
   const headers = [
     `host: ${dice.isHit(0.1) ? dice.pick(odd) : "127.0.0.1"}`,
     `content-type: ${isKnown ? "application/json" : dice.pick(types)}`,
-    dice.isHit(0.9) ? `content-length: ${length}` : "transfer-encoding: chunked",
-    ...(dice.isHit(0.5) ? [`aeg-sas-key: ${dice.pick(odd)}`] : []),
+    ...(isBare ? [] : [isMeasured ? `content-length: ${length}` : "transfer-encoding: chunked"]),
+    ...(dice.isHit(0.5) ? [`aeg-sas-key: ${dice.isHit(0.5) ? scratchKey : dice.pick(odd)}`] : []),
     ...(isKnown ? [`authorization: Bearer ${adminKey}`] : strangersKey(dice)),
-    ...(dice.isHit(0.2) ? [`x-${dice.pick(odd)}: ${dice.pick(odd)}`] : []),
+    ...(dice.isHit(0.2) ? [`${name}: ${dice.pick(odd)}`] : []),
     ...(dice.isHit(0.1) ? ["expect: 100-continue"] : []),
-    "connection: close",
+    ...(isLast ? ["connection: close"] : []),
   ];
   const path = dice.isHit(0.3) ? bend(dice, usual) : usual;
   const protocol = dice.isHit(0.03) ? dice.pick(["HTTP/1.0", "HTTP/2.0", "HTP"]) : "HTTP/1.1";
   // An operator's DELETE of a bent path might be one of everything.
   const other = dice.pick(isKnown ? methods : [...methods, "DELETE"]);
   const method = dice.isHit(0.7) ? right : other;
-  return `${method} ${path} ${protocol}\r\n${headers.join("\r\n")}\r\n\r\n${body}`;
+  const sent = isChunked ? `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n` : body;
+  return {
+    text: `${method} ${path} ${protocol}\r\n${headers.join("\r\n")}\r\n\r\n${sent}`,
+    isHead: method === "HEAD",
+    isSound:
+      (isChunked || (isMeasured && length === String(body.length))) &&
+      protocol === "HTTP/1.1" &&
+      /^[A-Z-]+ \/[!-~]*$/.test(`${method} ${path}`) &&
+      /^[\w.%-]+$/.test(name),
+  };
 }
 
 function strangersKey(dice: Dice): readonly string[] {
@@ -116,9 +192,9 @@ function swapValue(dice: Dice, value: unknown): unknown {
   const keys = isLeaf ? [] : Object.keys(value);
   if (keys.length === 0 || dice.isHit(0.15)) return dice.pick(oddValues);
   const key = dice.pick(keys);
-  const copy = structuredClone(value) as Record<string, unknown>;
-  copy[key] = swapValue(dice, copy[key]);
-  return copy;
+  const members = value as Readonly<Record<string, unknown>>;
+  const swapped = swapValue(dice, members[key]);
+  return Array.isArray(value) ? value.with(Number(key), swapped) : { ...members, [key]: swapped };
 }
 
 /** Up to three times: something left out, doubled, put in, or turned into another character. */

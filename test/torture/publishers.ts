@@ -1,8 +1,7 @@
 // Who publishes in a torture run: a few who go on all the time, one of them slowly and measured,
 // and crowds. Each remembers what was accepted.
 
-import type { Broker } from "./broker.ts";
-import { topicKey } from "./broker.ts";
+import { type Fleet, topicKey } from "./broker.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** One in so many is wanted by the endpoints that hang, too. */
@@ -19,13 +18,13 @@ export interface Crowd {
   stop(): Promise<void>;
 }
 
-export function openCrowd(broker: Broker, ledger: Ledger): Crowd {
+export function openCrowd(fleet: Fleet, ledger: Ledger): Crowd {
   const underWay: Promise<void>[] = [];
   let isOver = false;
   let bursts = 0;
 
   const publish = async (ids: readonly string[], isMeasured: boolean): Promise<void> => {
-    const { url } = broker;
+    const { url } = fleet;
     if (url === null) return await pause(20);
     const isSampled = Number(ids[0]?.split("-")[1]) % sampledOneIn === 0;
     const begun = performance.now();
@@ -43,10 +42,7 @@ export function openCrowd(broker: Broker, ledger: Ledger): Crowd {
         return;
       }
       if (isMeasured) ledger.waited(begun);
-      for (const id of ids) {
-        ledger.accepted.add(id);
-        if (isSampled) ledger.sampled.add(id);
-      }
+      ledger.accept(ids, { begun, isSampled });
     } catch {
       // It may have been stored or not; nobody was promised anything.
       ledger.unanswered += 1;
