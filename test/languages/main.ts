@@ -64,6 +64,12 @@ function must(words: readonly string[], env: Readonly<Record<string, string>> = 
 
 const python = join(cache, "python/bin/python");
 
+const javaNamespaces = join(cache, "java/lib/azure-messaging-eventgrid-namespaces-1.1.0.jar");
+
+function hasJavaNamespaces(): boolean {
+  return existsSync(javaNamespaces);
+}
+
 const languages: readonly Language[] = [
   {
     name: "Python",
@@ -76,7 +82,8 @@ const languages: readonly Language[] = [
     programs({ folder }) {
       writeFileSync(join(folder, "page.py"), codeOn("languages/python.md", "python"));
       return {
-        "all of it": [python, join(here, "python/compat.py")],
+        topics: [python, join(here, "python/compat.py")],
+        namespaces: [python, join(here, "python/namespaces.py")],
         "docs/languages/python.md": [python, join(folder, "page.py")],
       };
     },
@@ -94,6 +101,14 @@ const languages: readonly Language[] = [
         `-Dmaven.repo.local=${cache}/java/repository`,
       ];
       must(["mvn", "-q", "-B", "dependency:copy-dependencies", ...places], {}, join(here, "java"));
+      // Not every registry has it: then it is what this variable names, built from its sources.
+      const own = process.env.POSTHORN_TEST_JAVA_NAMESPACES;
+      const artifact = "-Dartifact=com.azure:azure-messaging-eventgrid-namespaces:1.1.0";
+      const get = ["mvn", "-q", "-B", "dependency:copy", artifact, "-Dmdep.useBaseVersion=true"];
+      if (own !== undefined) cpSync(own, javaNamespaces);
+      else if (!hasJavaNamespaces()) run([...get, ...places], {}, join(here, "java"));
+      if (!hasJavaNamespaces())
+        console.log("skipped Java, namespaces: the package cannot be fetched");
     },
     programs({ folder, ca }) {
       const trusted = join(folder, "trusted.p12");
@@ -106,7 +121,8 @@ const languages: readonly Language[] = [
         ...["-Djavax.net.ssl.trustStorePassword=changeit", "-cp", `${cache}/java/lib/*`],
       ];
       return {
-        "all of it": [...start, join(here, "java/Compat.java")],
+        topics: [...start, join(here, "java/Compat.java")],
+        ...(hasJavaNamespaces() && { namespaces: [...start, join(here, "java/Namespaces.java")] }),
         "docs/languages/java.md": [...start, join(folder, "page/Orders.java")],
       };
     },
@@ -120,7 +136,8 @@ const languages: readonly Language[] = [
       cpSync(join(here, "go"), page, { recursive: true });
       writeFileSync(join(page, "main.go"), codeOn("languages/go.md", "go"));
       return {
-        "all of it": ["go", "run", "-C", join(here, "go"), "."],
+        topics: ["go", "run", "-C", join(here, "go"), "."],
+        namespaces: ["go", "run", "-C", join(here, "go"), "./namespaces"],
         "docs/languages/go.md": ["go", "run", "-C", page, "."],
       };
     },
