@@ -18,6 +18,14 @@ export function readInstant(text: string, now: number, isUtc: boolean): number |
   return at === null || Number.isNaN(at) ? null : at;
 }
 
+/** `2026-11-16 10:00:30`, as it can be typed; it is read back to the second. */
+export function writeInstant(at: number, isUtc: boolean): string {
+  const clock = isUtc
+    ? new Date(at).toISOString().slice(11, 19)
+    : new Date(at).toTimeString().slice(0, 8);
+  return `${dateOf(at, isUtc)} ${clock}`;
+}
+
 function ago(given: string, now: number): number | null {
   const found = /^(\d+(?:\.\d+)?) ?(S|M|MIN|H|D)(?: AGO)?$/.exec(given);
   return found === null

@@ -40,6 +40,25 @@ export function sayAge(ms: number): string {
   return wordsOfMs(Math.max(0, Math.floor(ms / 1_000) * 1_000));
 }
 
+/** As Azure's portal says it; what it does not know stays as it is. */
+const schemas: Readonly<Record<string, string>> = {
+  EventGridSchema: "Event Grid schema",
+  CloudEventSchemaV1_0: "CloudEvents v1.0",
+  CustomEventSchema: "Custom input schema",
+  CustomInputSchema: "Custom input schema",
+};
+
+export function saySchema(schema: string): string {
+  return schemas[schema] ?? schema;
+}
+
+export const kindWords = {
+  topic: "topic",
+  domain: "domain",
+  storage: "storage account",
+  namespaceTopic: "namespace topic",
+} as const;
+
 /** `deadLettered` → `dead-lettered` */
 const states: Readonly<Record<string, string>> = {
   waiting: "waiting",

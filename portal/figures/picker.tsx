@@ -13,7 +13,7 @@ import {
   tokens,
 } from "../fluent.ts";
 import { ChevronDownRegular, ClockRegular } from "../icons/drawings.tsx";
-import { readInstant } from "../instants.ts";
+import { readInstant, writeInstant } from "../instants.ts";
 import { brokerNow, useNow } from "../live.ts";
 import { go, usePlace } from "../route.ts";
 import { isUtc, useZone } from "../zone.ts";
@@ -98,6 +98,10 @@ export function RangePicker({ anyWords }: { readonly anyWords?: string }) {
   );
 }
 
+function shown(iso: string | null): string {
+  return iso === null ? "" : writeInstant(Date.parse(iso), isUtc());
+}
+
 function OwnRange({
   from: givenFrom,
   to: givenTo,
@@ -108,14 +112,17 @@ function OwnRange({
   readonly choose: (changes: Readonly<Record<string, string | null>>) => void;
 }) {
   const styles = useStyles();
-  const [from, setFrom] = useState(givenFrom ?? "");
-  const [to, setTo] = useState(givenTo ?? "");
+  const [fromShown, toShown] = [shown(givenFrom), shown(givenTo)];
+  const [from, setFrom] = useState(fromShown);
+  const [to, setTo] = useState(toShown);
   const [wrong, setWrong] = useState<"from" | "to" | null>(null);
   const read = (text: string) =>
     text.trim() === "" ? undefined : readInstant(text, brokerNow(), isUtc());
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const [first, last] = [read(from), read(to)];
+    // What was not touched stays as it was, to the millisecond.
+    const first = from === fromShown && givenFrom !== null ? Date.parse(givenFrom) : read(from);
+    const last = to === toShown && givenTo !== null ? Date.parse(givenTo) : read(to);
     if (first === null || last === null) return setWrong(first === null ? "from" : "to");
     setWrong(null);
     const iso = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());

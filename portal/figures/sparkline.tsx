@@ -76,13 +76,13 @@ export function sparkColumns<T>(
   return [
     {
       title: "Attempts",
-      width: "100px",
+      width: "88px",
       isWideOnly: true,
       show: (row) => <Sparkline of={own(row)} />,
     },
     {
       title: "Success",
-      width: "75px",
+      width: "60px",
       align: "right",
       show: (row) => <Success of={own(row)} />,
     },

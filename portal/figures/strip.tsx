@@ -30,6 +30,7 @@ const useStyles = makeStyles({
     color: tokens.colorNeutralForeground2,
     margin: 0,
   },
+  whole: { fontWeight: tokens.fontWeightSemibold },
   total: { whiteSpace: "nowrap" },
   number: {
     color: tokens.colorNeutralForeground1,
@@ -52,8 +53,11 @@ const useStyles = makeStyles({
 export function FigureStrip({
   scope = null,
   hasPicker = true,
+  isNamed = true,
 }: {
   readonly scope?: Scope;
+  /** Whether it says that it is about all of the broker, which is not what the page is about. */
+  readonly isNamed?: boolean;
   readonly hasPicker?: boolean;
 }) {
   const styles = useStyles();
@@ -64,6 +68,7 @@ export function FigureStrip({
   return (
     <Card>
       <div className={styles.head}>
+        {scope === null && isNamed && <span className={styles.whole}>The whole broker</span>}
         <Totals own={own} />
         {hasPicker && <RangePicker />}
       </div>
@@ -93,14 +98,14 @@ function Totals({ own }: { readonly own: FigureSeries | undefined }) {
       {totalWords.map(([name, usual, isBad]) => {
         const isMatched = own?.kind === "subscription" || own?.kind === "endpoint";
         const words = name === "published" && isMatched ? "matched" : usual;
-        const value = own?.totals[name] ?? 0;
+        const value = own?.totals[name] ?? null;
         return (
           <span key={name} className={styles.total}>
             <span
-              className={`${styles.number} ${isBad && value > 0 ? styles.bad : ""}`}
-              title={sayCount(value)}
+              className={`${styles.number} ${isBad && value !== null && value > 0 ? styles.bad : ""}`}
+              title={value === null ? undefined : sayCount(value)}
             >
-              {sayShort(value)}
+              {value === null ? "–" : sayShort(value)}
             </span>{" "}
             {words}
           </span>
@@ -152,7 +157,7 @@ function Charts({
         title="Latency"
         unit={latency.unit}
         series={latency.series}
-        say={sayRate}
+        say={latency.unit === "s" ? saySeconds : sayRate}
         {...shared}
       />
       <Chart title="Backlog" unit="events" series={backlog} say={sayShort} isWhole {...shared} />
@@ -256,6 +261,11 @@ function latencyOf(own: FigureSeries | undefined) {
     }),
   );
   return { unit: isLong ? "s" : "ms", series };
+}
+
+/** A few milliseconds on an axis of seconds are not nothing. */
+function saySeconds(value: number): string {
+  return value > 0 && value < 0.1 ? `${sayRate(value * 1_000)} ms` : sayRate(value);
 }
 
 function backlogOf(own: FigureSeries | undefined): Series[] {

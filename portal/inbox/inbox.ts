@@ -16,3 +16,8 @@ export const answerModes: readonly (readonly [mode: AnswerMode, words: string, a
 export function answerWords({ mode }: InboxAnswer): string {
   return answerModes.find(([each]) => each === mode)?.[2] ?? mode;
 }
+
+/** As it is named among endpoints: without its key. */
+export function inboxEndpoint({ url }: Pick<InboxView, "url">): string {
+  return url.split("?", 1)[0] ?? url;
+}

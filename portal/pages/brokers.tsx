@@ -2,6 +2,7 @@
 
 import type { BrokerView, Page } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
+import { FigureStrip } from "../figures/strip.tsx";
 import { makeStyles, tokens } from "../fluent.ts";
 import { useTick } from "../live.ts";
 import { Answer, Card, PageHead } from "../parts/page.tsx";
@@ -22,6 +23,7 @@ export function BrokersPage() {
         title="Brokers"
         subtitle="All that work on the same database. Each sends to its share of the endpoints."
       />
+      <FigureStrip />
       <Card>
         <Answer asked={asked} what="its brokers">
           {({ value }) => (
@@ -35,44 +37,44 @@ export function BrokersPage() {
 
 const columns: readonly Column<BrokerView>[] = [
   { title: "Broker", show: (broker) => <Name {...broker} /> },
-  { title: "Version", width: "90px", isWideOnly: true, show: ({ version }) => version },
+  { title: "Version", width: "60px", isExtra: true, show: ({ version }) => version },
   {
     title: "Since",
-    width: "130px",
-    isWideOnly: true,
+    width: "100px",
+    isExtra: true,
     show: ({ startedAt }) => <When at={startedAt} />,
   },
   {
     title: "Share",
-    width: "70px",
+    width: "50px",
     align: "right",
     show: ({ slots }) => `${Math.round((slots * 100) / slotCount)} %`,
   },
   {
     title: "Endpoints",
-    width: "90px",
+    width: "80px",
     align: "right",
     show: ({ endpoints }) => sayCount(endpoints),
   },
-  { title: "Waiting", width: "90px", align: "right", show: ({ waiting }) => sayCount(waiting) },
+  { title: "Waiting", width: "60px", align: "right", show: ({ waiting }) => sayCount(waiting) },
   {
     title: "Delivers",
-    width: "100px",
+    width: "75px",
     align: "right",
-    show: ({ rates }) => sayRate(rates.delivered),
+    show: ({ rates }) => `${sayRate(rates.delivered)}/s`,
   },
   {
     title: "Accepts",
-    width: "100px",
+    width: "75px",
     align: "right",
     isWideOnly: true,
-    show: ({ rates }) => sayRate(rates.published),
+    show: ({ rates }) => `${sayRate(rates.published)}/s`,
   },
   {
     title: "Overdue",
-    width: "100px",
+    width: "85px",
     align: "right",
-    show: ({ overdueMs }) => (overdueMs === 0 ? "no" : sayAge(overdueMs)),
+    show: ({ overdueMs }) => (overdueMs === 0 ? "–" : sayAge(overdueMs)),
   },
 ];
 
@@ -82,8 +84,7 @@ function Name({ id, host, http, https, isSelf }: BrokerView) {
     <>
       <Long>{http ?? https ?? host}</Long>
       <div className={styles.quiet}>
-        {host}, {id}
-        {isSelf ? " (this one)" : ""}
+        <Long>{isSelf ? `${host} (this one)` : `${host}, ${id}`}</Long>
       </div>
     </>
   );

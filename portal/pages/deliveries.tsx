@@ -10,13 +10,12 @@ import { FigureStrip } from "../figures/strip.tsx";
 import { Button, Input, makeStyles, tokens } from "../fluent.ts";
 import { PlayRegular, SearchRegular } from "../icons/drawings.tsx";
 import { useTick } from "../live.ts";
+import { eventColumns } from "../parts/events.tsx";
 import { HeldRows, PauseButton } from "../parts/held.tsx";
-import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
-import type { Column } from "../parts/table.tsx";
 import { Tail } from "../parts/tail.tsx";
-import { Long, StateBadge, When } from "../parts/texts.tsx";
-import { eventPath, go, pathTo, topicPath } from "../route.ts";
+import { When } from "../parts/texts.tsx";
+import { go, pathTo } from "../route.ts";
 import { hasWord, scopeIn, withWord, wordsIn } from "../search.ts";
 
 const pageSize = 50;
@@ -39,8 +38,6 @@ const useStyles = makeStyles({
     justifyContent: "flex-end",
     marginTop: tokens.spacingVerticalM,
   },
-  states: { display: "inline-flex", flexWrap: "wrap", gap: tokens.spacingHorizontalXS },
-  quiet: { color: tokens.colorNeutralForeground3 },
 });
 
 export function DeliveriesPage({ query }: PageProps) {
@@ -67,7 +64,10 @@ export function DeliveriesPage({ query }: PageProps) {
         }
       />
       {isTail ? (
-        <Tail shownMax={100} />
+        <>
+          <FigureStrip />
+          <Tail shownMax={100} />
+        </>
       ) : (
         <>
           <Card>
@@ -85,7 +85,7 @@ export function DeliveriesPage({ query }: PageProps) {
                     <HeldRows
                       key={`${text} ${after} ${range.from} ${range.minutes}`}
                       label="Events"
-                      columns={columns}
+                      columns={eventColumns}
                       rows={value}
                       keyOf={({ event }) => event}
                       isPaused={isPaused}
@@ -298,58 +298,4 @@ function Turning({
       )}
     </div>
   );
-}
-
-const columns: readonly Column<EventSummary>[] = [
-  { title: "Accepted", width: "130px", show: ({ acceptedAt }) => <When at={acceptedAt} /> },
-  {
-    title: "Event",
-    show: ({ event, id }) => (
-      <To to={eventPath(event)}>
-        <Long>{id}</Long>
-      </To>
-    ),
-  },
-  { title: "Type", isWideOnly: true, show: ({ type }) => <Long>{type}</Long> },
-  { title: "Subject", isExtra: true, show: ({ subject }) => <Long>{subject}</Long> },
-  {
-    title: "Topic",
-    isWideOnly: true,
-    show: ({ topic }) => (
-      <To to={topicPath(topic)}>
-        <Long>{topic}</Long>
-      </To>
-    ),
-  },
-  { title: "State", width: "210px", show: (event) => <States event={event} /> },
-  {
-    title: "Still waits",
-    width: "150px",
-    isWideOnly: true,
-    show: (event) => <Waits event={event} />,
-  },
-];
-
-/** How many deliveries are in each state; the story shows their subscriptions. */
-function States({ event }: { readonly event: EventSummary }) {
-  const styles = useStyles();
-  const counts = Map.groupBy(event.deliveries, ({ state }) => state);
-  if (counts.size === 0) return <span>matched nothing</span>;
-  return (
-    <span className={styles.states}>
-      {[...counts].map(([state, own]) => (
-        <StateBadge key={state} state={state} count={own.length} />
-      ))}
-    </span>
-  );
-}
-
-/** Who has not got it yet. */
-function Waits({ event }: { readonly event: EventSummary }) {
-  const styles = useStyles();
-  const names = event.deliveries
-    .filter(({ state }) => state === "waiting" || state === "deadLettering")
-    .map(({ subscription }) => subscription);
-  if (names.length === 0) return <span className={styles.quiet}>–</span>;
-  return <Long>{names.join(", ")}</Long>;
 }

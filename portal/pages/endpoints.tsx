@@ -16,8 +16,19 @@ import { FormDialog } from "../parts/dialogs.tsx";
 import { TextField, useOrder } from "../parts/form.tsx";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { Sought } from "../parts/sought.tsx";
 import { type Column, Rows } from "../parts/table.tsx";
-import { Facts, HealthBadge, Long, Mono, When, Words } from "../parts/texts.tsx";
+import {
+  Address,
+  Facts,
+  HealthBadge,
+  Long,
+  LongWords,
+  Mono,
+  sayHealth,
+  When,
+  Words,
+} from "../parts/texts.tsx";
 import { ProblemCards } from "../problems/cards.tsx";
 import { pathTo, subscriptionPath } from "../route.ts";
 import { sayAge, sayCount, sayShort } from "../words.ts";
@@ -44,7 +55,10 @@ export function EndpointsPage({ query }: PageProps) {
         title="Endpoints"
         subtitle="An endpoint that keeps failing gets nothing for a while, and is then probed with one event."
       />
-      <ProblemCards kinds={["unhealthy", "failing", "closed"]} />
+      <ProblemCards
+        kinds={["unhealthy", "failing", "closed"]}
+        {...(wanted !== null && { concerns: ({ endpoint }) => endpoint === wanted })}
+      />
       <FigureStrip scope={wanted === null ? null : { kind: "endpoint", name: wanted }} />
       <Answer asked={asked} what="the health of endpoints">
         {(value) => {
@@ -52,13 +66,22 @@ export function EndpointsPage({ query }: PageProps) {
           return (
             <>
               {chosen !== undefined && <Chosen endpoint={chosen} again={asked.again} />}
+              {chosen === undefined && wanted !== null && (
+                <Card title={wanted}>
+                  <Empty title="There is no such endpoint">
+                    No subscription sends there any more.
+                  </Empty>
+                </Card>
+              )}
               <Card title="All endpoints">
                 {value.length === 0 ? (
                   <Empty title="No endpoint yet">
                     Endpoints appear here with the first subscription.
                   </Empty>
                 ) : (
-                  <EndpointRows endpoints={value} />
+                  <Sought rows={value} by="address" textOf={addressOf}>
+                    {(found) => <EndpointRows endpoints={found} />}
+                  </Sought>
                 )}
               </Card>
             </>
@@ -67,6 +90,10 @@ export function EndpointsPage({ query }: PageProps) {
       </Answer>
     </>
   );
+}
+
+function addressOf({ endpoint }: EndpointView): string {
+  return endpoint;
 }
 
 function EndpointRows({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
@@ -88,7 +115,7 @@ function columnsWith(
       title: "Endpoint",
       show: ({ endpoint }) => (
         <To to={pathTo(["endpoints"], { endpoint })}>
-          <Long>{endpoint}</Long>
+          <Address>{endpoint}</Address>
         </To>
       ),
     },
@@ -111,9 +138,10 @@ function columnsWith(
   ];
 }
 
-/** What it answers while it fails; otherwise how it is. */
+/** What it answers while it fails; otherwise how it is, unless the badge has said all. */
 function Said({ endpoint: { said, health } }: { readonly endpoint: EndpointView }) {
-  if (said === null) return <Long>{health.words}</Long>;
+  if (said === null)
+    return health.words === health.kind ? "–" : <LongWords>{health.words}</LongWords>;
   return <Long>{[said.status, said.answer].filter((each) => each !== null).join(" ")}</Long>;
 }
 
@@ -135,9 +163,7 @@ function Chosen({
             "Health",
             <span key="health">
               <HealthBadge health={health} />{" "}
-              {health.words !== health.kind && (
-                <Words>{health.words.replace(`${health.kind}: `, "")}</Words>
-              )}
+              {health.words !== health.kind && <Words>{sayHealth(health)}</Words>}
             </span>,
           ],
           ...(health.until === null
@@ -190,7 +216,7 @@ function Chosen({
             { title: "Time", width: "130px", show: ({ at }) => <When at={at} /> },
             { title: "From", width: "100px", show: ({ from }) => from },
             { title: "To", width: "100px", show: ({ to }) => to },
-            { title: "Because", show: ({ because }) => <Long>{because}</Long> },
+            { title: "Because", show: ({ because }) => <LongWords>{because}</LongWords> },
           ]}
         />
       )}

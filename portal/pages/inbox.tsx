@@ -4,11 +4,12 @@ import { useRef, useState } from "react";
 import type { InboxRequestView, InboxView } from "../../src/core/api/views.ts";
 import { type Asked, apiPath, ask, useRead } from "../api.ts";
 import type { PageProps } from "../app.tsx";
+import { FigureStrip } from "../figures/strip.tsx";
 import { Badge, Button, makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { DeleteRegular } from "../icons/drawings.tsx";
-import { type AnswerMode, answerModes, answerWords } from "../inbox/inbox.ts";
-import { useTick } from "../live.ts";
+import { type AnswerMode, answerModes, answerWords, inboxEndpoint } from "../inbox/inbox.ts";
+import { useLive, useTick } from "../live.ts";
 import { Confirm } from "../parts/dialogs.tsx";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
@@ -96,6 +97,9 @@ export function InboxPage({ names }: PageProps) {
         {(view) => (
           <>
             <Modes inbox={view.inbox} again={asked.again} />
+            {view.inbox.subscriptions.length > 0 && (
+              <FigureStrip scope={{ kind: "endpoint", name: inboxEndpoint(view.inbox) }} />
+            )}
             <Requests {...view} />
           </>
         )}
@@ -141,9 +145,10 @@ function Steering({ inbox, again }: { readonly inbox: InboxView; readonly again:
   const clear = async () => {
     try {
       await ask("POST", apiPath(["inboxes", inbox.name, "clear"]), {});
+      say.done("Its requests are gone");
       again();
     } catch (error) {
-      say.refused("It could not be emptied", error);
+      say.refused("It could not be cleared", error);
     }
   };
   return (
@@ -155,7 +160,7 @@ function Steering({ inbox, again }: { readonly inbox: InboxView; readonly again:
         Subscribe it
       </Button>
       <Button disabled={inbox.received === 0} onClick={() => void clear()}>
-        Empty
+        Clear
       </Button>
       <Button icon={<DeleteRegular />} onClick={() => setAsking(true)}>
         Delete
@@ -237,11 +242,13 @@ function Requests({ inbox, requests }: InboxPageView) {
   const styles = useStyles();
   const [wanted, setWanted] = useState<number | null>(null);
   const chosen = requests.find(({ number }) => number === wanted) ?? requests[0];
+  const startedAt = useLive("overview")?.startedAt ?? null;
+  const isOld = startedAt !== null && Date.parse(inbox.createdAt) < Date.parse(startedAt);
   if (chosen === undefined) {
     return (
       <Card>
         <Empty
-          title="Nothing has come yet"
+          title={isOld ? "Nothing has come since the broker started" : "Nothing has come yet"}
           actions={
             inbox.subscriptions.length === 0 && (
               <Button
@@ -253,7 +260,7 @@ function Requests({ inbox, requests }: InboxPageView) {
             )
           }
         >
-          Requests appear here as they come.
+          Requests appear here as they come, and are kept until the broker stops.
         </Empty>
       </Card>
     );

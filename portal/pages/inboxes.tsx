@@ -1,11 +1,15 @@
 // Test inboxes: real webhook receivers inside the broker, to send to before there is an endpoint.
 
-import { useState } from "react";
-import type { InboxView, Page } from "../../src/core/api/views.ts";
+import { useMemo, useState } from "react";
+import type { FigureSeries, InboxView, Page } from "../../src/core/api/views.ts";
 import { apiPath, ask, useAsked } from "../api.ts";
+import { sparkKey, useSparks } from "../figures/figures.ts";
+import { useRange } from "../figures/range.ts";
+import { sparkColumns } from "../figures/sparkline.tsx";
+import { FigureStrip } from "../figures/strip.tsx";
 import { Button, makeStyles, tokens } from "../fluent.ts";
 import { AddRegular } from "../icons/drawings.tsx";
-import { answerWords } from "../inbox/inbox.ts";
+import { answerWords, inboxEndpoint } from "../inbox/inbox.ts";
 import { useTick } from "../live.ts";
 import { FormDialog } from "../parts/dialogs.tsx";
 import { TextField, useOrder } from "../parts/form.tsx";
@@ -34,6 +38,7 @@ export function InboxesPage() {
         subtitle="Endpoints inside the broker that show what they get, and answer as you choose."
         actions={create}
       />
+      {(asked.value?.value.length ?? 0) > 0 && <FigureStrip />}
       <Card>
         <Answer asked={asked} what="its test inboxes">
           {({ value }) =>
@@ -43,12 +48,7 @@ export function InboxesPage() {
                 be at your own endpoint. Subscribe it to a topic and watch requests arrive.
               </Empty>
             ) : (
-              <Rows
-                label="Test inboxes"
-                rows={value}
-                keyOf={({ name }) => name}
-                columns={columns}
-              />
+              <InboxRows inboxes={value} />
             )
           }
         </Answer>
@@ -58,29 +58,47 @@ export function InboxesPage() {
   );
 }
 
-const columns: readonly Column<InboxView>[] = [
-  {
-    title: "Name",
-    show: ({ name }) => (
-      <To to={pathTo(["inboxes", name])}>
-        <Long>{name}</Long>
-      </To>
-    ),
-  },
-  { title: "Answers", width: "190px", show: ({ answer }) => answerWords(answer) },
-  {
-    title: "Subscribed to",
-    isWideOnly: true,
-    show: ({ subscriptions }) => <Subscribed subscriptions={subscriptions} />,
-  },
-  {
-    title: "Last request",
-    width: "140px",
-    isWideOnly: true,
-    show: ({ lastAt }) => <When at={lastAt} />,
-  },
-  { title: "Requests", width: "90px", align: "right", show: ({ received }) => sayCount(received) },
-];
+function InboxRows({ inboxes }: { readonly inboxes: readonly InboxView[] }) {
+  const sparks = useSparks("endpoint", useRange());
+  const columns = useMemo(() => columnsWith(sparks), [sparks]);
+  return <Rows label="Test inboxes" rows={inboxes} keyOf={({ name }) => name} columns={columns} />;
+}
+
+function columnsWith(
+  sparks: ReadonlyMap<string, FigureSeries> | null,
+): readonly Column<InboxView>[] {
+  const own = (inbox: InboxView) =>
+    sparks?.get(sparkKey({ topic: null, domainTopic: null, name: inboxEndpoint(inbox) }));
+  return [
+    {
+      title: "Name",
+      show: ({ name }) => (
+        <To to={pathTo(["inboxes", name])}>
+          <Long>{name}</Long>
+        </To>
+      ),
+    },
+    { title: "Answers", width: "190px", show: ({ answer }) => answerWords(answer) },
+    {
+      title: "Subscribed to",
+      isWideOnly: true,
+      show: ({ subscriptions }) => <Subscribed subscriptions={subscriptions} />,
+    },
+    {
+      title: "Last request",
+      width: "140px",
+      isWideOnly: true,
+      show: ({ lastAt }) => <When at={lastAt} />,
+    },
+    ...sparkColumns(own),
+    {
+      title: "Requests",
+      width: "90px",
+      align: "right",
+      show: ({ received }) => sayCount(received),
+    },
+  ];
+}
 
 function Subscribed({ subscriptions }: Pick<InboxView, "subscriptions">) {
   const styles = useStyles();

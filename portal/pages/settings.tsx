@@ -9,11 +9,11 @@ import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
 import { Mono } from "../parts/texts.tsx";
 
 const useStyles = makeStyles({
-  search: { marginBottom: tokens.spacingVerticalM },
+  search: { width: "360px", maxWidth: "100%", marginBottom: tokens.spacingVerticalM },
   list: { listStyleType: "none", margin: 0, padding: 0 },
   setting: {
     display: "grid",
-    gridTemplateColumns: "minmax(0, 220px) minmax(0, 260px) 105px minmax(0, 1fr)",
+    gridTemplateColumns: "minmax(0, 220px) minmax(0, 240px) 120px minmax(0, 1fr)",
     gap: tokens.spacingHorizontalM,
     padding: `${tokens.spacingVerticalS} 0`,
     borderTop: `1px solid ${tokens.colorNeutralStroke2}`,
@@ -61,8 +61,9 @@ export function SettingsPage() {
               <>
                 <Input
                   className={styles.search}
+                  data-search
                   aria-label="Search settings"
-                  placeholder="Search"
+                  placeholder="Search by name or words"
                   contentBefore={<SearchRegular />}
                   value={wanted}
                   onChange={(_, given) => setWanted(given.value)}
@@ -82,6 +83,16 @@ export function SettingsPage() {
   );
 }
 
+/** What stands in backticks is code. */
+function Marked({ children }: { readonly children: string }) {
+  return (
+    children
+      .split("`")
+      // biome-ignore lint/suspicious/noArrayIndexKey: the pieces have no name but their place.
+      .map((piece, place) => (place % 2 === 0 ? piece : <Mono key={place}>{piece}</Mono>))
+  );
+}
+
 function Setting({ setting }: { readonly setting: SettingView }) {
   const styles = useStyles();
   const { name, value, source, about, isSecret } = setting;
@@ -98,7 +109,9 @@ function Setting({ setting }: { readonly setting: SettingView }) {
           {words}
         </Badge>
       </span>
-      <span className={styles.about}>{about}</span>
+      <span className={styles.about}>
+        <Marked>{about}</Marked>
+      </span>
     </li>
   );
 }

@@ -1,32 +1,19 @@
 // All subscriptions of the broker, those with problems first.
 
-import { useMemo, useState } from "react";
 import type { SubscriptionView } from "../../src/core/api/views.ts";
 import { useSparks } from "../figures/figures.ts";
 import { useRange } from "../figures/range.ts";
 import { FigureStrip } from "../figures/strip.tsx";
-import { Button, Input, makeStyles, tokens } from "../fluent.ts";
-import { AddRegular, SearchRegular } from "../icons/drawings.tsx";
+import { Button } from "../fluent.ts";
+import { AddRegular } from "../icons/drawings.tsx";
 import { useChanging } from "../lists.ts";
 import { useTick } from "../live.ts";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
-import { SubscriptionRows } from "../parts/subscriptions.tsx";
+import { Sought } from "../parts/sought.tsx";
+import { SubscriptionRows, wordsOf } from "../parts/subscriptions.tsx";
 import { ProblemCards } from "../problems/cards.tsx";
 import type { ProblemKind } from "../problems/problems.ts";
 import { go } from "../route.ts";
-
-const useStyles = makeStyles({ search: { marginBottom: tokens.spacingVerticalM } });
-
-const none: readonly SubscriptionView[] = [];
-
-/** The same array where nothing is wanted. */
-function like(all: readonly SubscriptionView[], wanted: string): readonly SubscriptionView[] {
-  const word = wanted.trim().toLowerCase();
-  if (word === "") return all;
-  return all.filter(({ name, topic, destination }) =>
-    `${name} ${topic} ${destination.endpoint}`.toLowerCase().includes(word),
-  );
-}
 
 /** Of subscriptions and of what they go to. */
 const ownProblems: readonly ProblemKind[] = [
@@ -35,16 +22,15 @@ const ownProblems: readonly ProblemKind[] = [
   "paused",
   "handshake",
   "dropping",
+  "deadLetterStore",
   "deadLetters",
+  "closed",
 ];
 
 export function SubscriptionsPage() {
-  const styles = useStyles();
   const tick = useTick(["catalog", "overview", "endpoint"], 2_000);
   const asked = useChanging<SubscriptionView>(["subscriptions"], ({ armId }) => armId, tick);
   const sparks = useSparks("subscription", useRange());
-  const [wanted, setWanted] = useState("");
-  const found = useMemo(() => like(asked.value ?? none, wanted), [asked.value, wanted]);
   const create = (
     <Button
       appearance="primary"
@@ -71,20 +57,9 @@ export function SubscriptionsPage() {
                 A subscription names your endpoint and says which events of a topic go there.
               </Empty>
             ) : (
-              <>
-                {value.length > 8 && (
-                  <Input
-                    className={styles.search}
-                    data-search
-                    aria-label="Search by name, topic or endpoint"
-                    placeholder="Name, topic or endpoint"
-                    contentBefore={<SearchRegular />}
-                    value={wanted}
-                    onChange={(_, given) => setWanted(given.value)}
-                  />
-                )}
-                <SubscriptionRows subscriptions={found} showsTopic sparks={sparks} />
-              </>
+              <Sought rows={value} by="name, topic or endpoint" textOf={wordsOf}>
+                {(found) => <SubscriptionRows subscriptions={found} showsTopic sparks={sparks} />}
+              </Sought>
             )
           }
         </Answer>

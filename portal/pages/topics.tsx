@@ -1,6 +1,6 @@
 // The list of topics and domains, and creating one.
 
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import type { FigureSeries, Page, TopicView } from "../../src/core/api/views.ts";
 import { apiPath, useAsked } from "../api.ts";
 import type { PageProps } from "../app.tsx";
@@ -8,31 +8,21 @@ import { sparkKey, useSparks } from "../figures/figures.ts";
 import { useRange } from "../figures/range.ts";
 import { sparkColumns } from "../figures/sparkline.tsx";
 import { FigureStrip } from "../figures/strip.tsx";
-import { Badge, Button, Input, makeStyles, tokens } from "../fluent.ts";
+import { Badge, Button } from "../fluent.ts";
 import { NewTopic } from "../forms/topic.tsx";
-import { AddRegular, SearchRegular } from "../icons/drawings.tsx";
+import { AddRegular } from "../icons/drawings.tsx";
 import { useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { Sought } from "../parts/sought.tsx";
 import { type Column, Rows } from "../parts/table.tsx";
 import { Long } from "../parts/texts.tsx";
 import { go, topicPath } from "../route.ts";
-import { sayShort } from "../words.ts";
-
-const useStyles = makeStyles({ search: { marginBottom: tokens.spacingVerticalM } });
-
-const kindWords = {
-  topic: "topic",
-  domain: "domain",
-  storage: "storage account",
-  namespaceTopic: "namespace topic",
-} as const;
+import { kindWords, saySchema, sayShort } from "../words.ts";
 
 export function TopicsPage({ query }: PageProps) {
-  const styles = useStyles();
   const tick = useTick(["catalog", "overview"], 2_000);
   const asked = useAsked<Page<TopicView>>(apiPath(["topics"]), tick);
-  const [wanted, setWanted] = useState("");
   const isNew = query.has("new");
   const create = (
     <Button
@@ -60,24 +50,9 @@ export function TopicsPage({ query }: PageProps) {
                 endpoint, and publish a test event: all of it takes a minute.
               </Empty>
             ) : (
-              <>
-                {value.length > 8 && (
-                  <Input
-                    className={styles.search}
-                    data-search
-                    aria-label="Search by name"
-                    placeholder="Search by name"
-                    contentBefore={<SearchRegular />}
-                    value={wanted}
-                    onChange={(_, given) => setWanted(given.value)}
-                  />
-                )}
-                <TopicRows
-                  topics={value.filter(({ name }) =>
-                    name.toLowerCase().includes(wanted.trim().toLowerCase()),
-                  )}
-                />
-              </>
+              <Sought rows={value} by="name" textOf={nameOf}>
+                {(found) => <TopicRows topics={found} />}
+              </Sought>
             )
           }
         </Answer>
@@ -90,6 +65,10 @@ export function TopicsPage({ query }: PageProps) {
       )}
     </>
   );
+}
+
+function nameOf({ name }: TopicView): string {
+  return name;
 }
 
 function TopicRows({ topics }: { readonly topics: readonly TopicView[] }) {
@@ -116,16 +95,21 @@ function columnsWith(
     },
     {
       title: "Kind",
-      width: "120px",
+      width: "140px",
       isWideOnly: true,
       show: ({ kind }) => <Badge appearance="outline">{kindWords[kind]}</Badge>,
     },
-    { title: "Takes", width: "150px", isExtra: true, show: ({ inputSchema }) => inputSchema },
+    {
+      title: "Takes",
+      width: "150px",
+      isExtra: true,
+      show: ({ inputSchema }) => <Long>{saySchema(inputSchema)}</Long>,
+    },
     {
       title: "Profile",
-      width: "130px",
+      width: "95px",
       isExtra: true,
-      show: ({ profile, isOwnProfile }) => (isOwnProfile ? profile : `${profile} (broker's)`),
+      show: ({ profile }) => <Long>{profile}</Long>,
     },
     ...sparkColumns(own),
     {

@@ -47,7 +47,7 @@ const useStyles = makeStyles({
     flexWrap: "wrap",
     flexGrow: 1,
     alignContent: "flex-start",
-    columnGap: tokens.spacingHorizontalM,
+    columnGap: tokens.spacingHorizontalS,
     minHeight: tokens.lineHeightBase200,
     margin: `2px 0 ${tokens.spacingVerticalXS}`,
     padding: 0,
@@ -55,7 +55,7 @@ const useStyles = makeStyles({
     fontSize: tokens.fontSizeBase200,
     lineHeight: tokens.lineHeightBase200,
   },
-  entry: { display: "flex", alignItems: "center", gap: "5px", whiteSpace: "nowrap" },
+  entry: { display: "flex", alignItems: "center", gap: "4px", whiteSpace: "nowrap" },
   value: { fontVariantNumeric: "tabular-nums", fontWeight: tokens.fontWeightSemibold },
   svg: {
     display: "block",

@@ -107,10 +107,26 @@ function isAbout(refused: Refused | null, path: string): boolean {
   return field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`);
 }
 
-function useFault(path: string | undefined): string | undefined {
+/** Only until the value is another one: what has been changed is not judged yet. */
+function useFault(path: string | undefined, value?: unknown): string | undefined {
   const { refused, claim } = useContext(FaultsContext);
   useEffect(() => (path === undefined ? undefined : claim(path)), [path, claim]);
-  return path !== undefined && isAbout(refused, path) ? refused?.message : undefined;
+  const judged = useRef({ refused, value });
+  if (judged.current.refused !== refused) judged.current = { refused, value };
+  if (path === undefined || refused === null || !isAbout(refused, path)) return undefined;
+  return judged.current.value === value ? sayFault(refused.message, path) : undefined;
+}
+
+/** Beside a field, its path says nothing: `Must be a whole number`, `Entry 2: key must be …`. */
+function sayFault(message: string, path: string): string {
+  if (!message.startsWith(path)) return message;
+  const words = message
+    .slice(path.length)
+    .replace(/^\[(\d+)\]\.?\s*/, (_, index) => `Entry ${Number(index) + 1}: `)
+    .replace(/^(\.\w+)+/, "")
+    .replace(/, and is "\s*"$/, "")
+    .trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 export function Form({
@@ -119,6 +135,7 @@ export function Form({
   onSubmit,
   onCancel,
   cancelWords = "Cancel",
+  others,
   children,
 }: {
   readonly refused: Refused | null;
@@ -126,6 +143,8 @@ export function Form({
   readonly onSubmit: () => void;
   readonly onCancel?: (() => void) | undefined;
   readonly cancelWords?: string | undefined;
+  /** Buttons beside it. */
+  readonly others?: ReactNode;
   readonly children: ReactNode;
 }) {
   const styles = useStyles();
@@ -154,6 +173,7 @@ export function Form({
           <Button type="submit" appearance="primary">
             {submitWords}
           </Button>
+          {others}
           {onCancel !== undefined && <Button onClick={onCancel}>{cancelWords}</Button>}
         </div>
       </form>
@@ -213,7 +233,7 @@ export function TextField({
   onChange,
   placeholder,
 }: TextProps) {
-  const fault = useFault(path);
+  const fault = useFault(path, value);
   return (
     <Field
       label={label}
@@ -245,7 +265,7 @@ export function AreaField({
   isCode = false,
 }: TextProps & { readonly rows?: number; readonly isCode?: boolean }) {
   const styles = useStyles();
-  const fault = useFault(path);
+  const fault = useFault(path, value);
   return (
     <Field
       label={label}
@@ -279,7 +299,7 @@ export function ChoiceField({
   readonly choices: readonly (readonly [value: string, words: string])[];
 }) {
   const styles = useStyles();
-  const fault = useFault(path);
+  const fault = useFault(path, value);
   return (
     <Field
       label={label}
@@ -310,7 +330,7 @@ export function SwitchField({
   value,
   onChange,
 }: FieldProps & { readonly value: boolean; readonly onChange: (value: boolean) => void }) {
-  const fault = useFault(path);
+  const fault = useFault(path, value);
   return (
     <Field
       validationMessage={fault}

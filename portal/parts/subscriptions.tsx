@@ -9,7 +9,12 @@ import { subscriptionPath, topicPath } from "../route.ts";
 import { sayShort } from "../words.ts";
 import { To } from "./link.tsx";
 import { type Column, Rows } from "./table.tsx";
-import { Age, HealthBadge, Long } from "./texts.tsx";
+import { Address, Age, HealthBadge, Long } from "./texts.tsx";
+
+/** What it is searched by. */
+export function wordsOf({ name, topic, destination }: SubscriptionView): string {
+  return `${name} ${topic} ${destination.endpoint}`;
+}
 
 /** The problem, in one word; null: none. */
 export function troubleOf({
@@ -70,7 +75,6 @@ export function SubscriptionRows({
 function columnsWith(sparks: Sparks, showsTopic: boolean): readonly Column<SubscriptionView>[] {
   const topic: Column<SubscriptionView> = {
     title: "Topic",
-    isWideOnly: true,
     show: (each) => (
       <To to={topicPath(each.topic)}>
         <Long>{each.domainTopic === null ? each.topic : `${each.topic}/${each.domainTopic}`}</Long>
@@ -90,22 +94,22 @@ function columnsWith(sparks: Sparks, showsTopic: boolean): readonly Column<Subsc
     {
       title: "Goes to",
       isExtra: true,
-      show: ({ destination }) => <Long>{destination.endpoint}</Long>,
+      show: ({ destination }) => <Address>{destination.endpoint}</Address>,
     },
     { title: "State", width: "150px", show: (each) => <FlowBadge subscription={each} /> },
     ...sparkColumns((each: SubscriptionView) => sparks?.get(sparkKey(each))),
     {
       title: "Waiting",
-      width: "75px",
+      width: "60px",
       align: "right",
       show: ({ waiting }) => sayShort(waiting),
     },
     {
       title: "Oldest",
-      width: "100px",
+      width: "70px",
       align: "right",
       isWideOnly: true,
-      show: ({ oldestAt }) => <Age at={oldestAt} />,
+      show: ({ oldestAt }) => <Age at={oldestAt} isShort />,
     },
   ];
 }

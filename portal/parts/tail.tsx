@@ -1,6 +1,6 @@
 // The live tail: attempts as they are made, filtered and paused at will.
 
-import { useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import type { LiveAttempt } from "../../src/core/api/views.ts";
 import { Input, makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { SearchRegular } from "../icons/drawings.tsx";
@@ -11,7 +11,7 @@ import { HeldRows, PauseButton } from "./held.tsx";
 import { To } from "./link.tsx";
 import { Card, Empty } from "./page.tsx";
 import type { Column } from "./table.tsx";
-import { Long, When } from "./texts.tsx";
+import { Long, LongWords, When } from "./texts.tsx";
 
 const useStyles = makeStyles({
   tools: {
@@ -25,6 +25,9 @@ const useStyles = makeStyles({
   bad: { color: tokens.colorPaletteRedForeground1 },
   missed: { color: tokens.colorNeutralForeground2, marginBottom: 0 },
 });
+
+/** Not needed for the first look at a page. */
+const Before = lazy(async () => ({ default: (await import("./events.tsx")).LatestEvents }));
 
 export function Tail({
   shownMax,
@@ -56,7 +59,7 @@ export function Tail({
             className={styles.filter}
             size="small"
             aria-label="Filter the live tail"
-            placeholder="Filter: type:… topic:… or a word"
+            placeholder="type:…, topic:… or a word"
             contentBefore={<SearchRegular />}
             value={wanted}
             onChange={(_, { value }) => setWanted(value)}
@@ -67,9 +70,9 @@ export function Tail({
       }
     >
       {attempts.length === 0 ? (
-        <Empty title="No attempt since this page was opened">
-          Attempts appear here as they are made.
-        </Empty>
+        <Suspense>
+          <Before shownMax={shownMax} />
+        </Suspense>
       ) : rows.length === 0 ? (
         <Empty title="No attempt is like that">
           {`None of the latest ${sayCount(attempts.length)} has “${wanted.trim()}” in it.`}
@@ -138,7 +141,7 @@ const columns: readonly Column<LiveAttempt>[] = [
     ),
   },
   { title: "Attempt", width: "70px", align: "right", show: ({ number }) => number },
-  { title: "Outcome", width: "150px", show: (attempt) => <Outcome attempt={attempt} /> },
+  { title: "Outcome", width: "120px", show: (attempt) => <Outcome attempt={attempt} /> },
   {
     title: "Took",
     width: "80px",
@@ -146,5 +149,11 @@ const columns: readonly Column<LiveAttempt>[] = [
     isExtra: true,
     show: ({ durationMs }) => sayLength(durationMs),
   },
-  { title: "In words", isWideOnly: true, show: ({ words }) => <Long>{words}</Long> },
+  {
+    title: "In words",
+    isWideOnly: true,
+    // Of a success the outcome has said all.
+    show: ({ words, decision }) =>
+      decision === "delivered" ? "–" : <LongWords>{words}</LongWords>,
+  },
 ];

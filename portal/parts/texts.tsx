@@ -1,6 +1,6 @@
 // Small texts: long names, times, states, and code to copy.
 
-import { type ReactNode, useEffect, useState } from "react";
+import { Fragment, type ReactNode, useEffect, useState } from "react";
 import type { DeliveryState, HealthView } from "../../src/core/api/views.ts";
 import { Badge, Button, makeStyles, mergeClasses, Tooltip, tokens } from "../fluent.ts";
 import { CheckmarkRegular, CopyRegular } from "../icons/drawings.tsx";
@@ -19,6 +19,20 @@ const useStyles = makeStyles({
     // On touch screens it is wrapped and not cut.
     "@media (max-width: 640px)": { whiteSpace: "normal", overflowWrap: "anywhere" },
   },
+  humps: { whiteSpace: "normal" },
+  address: {
+    display: "inline-flex",
+    maxWidth: "100%",
+    verticalAlign: "bottom",
+    whiteSpace: "nowrap",
+    "@media (max-width: 640px)": {
+      whiteSpace: "normal",
+      overflowWrap: "anywhere",
+      flexWrap: "wrap",
+    },
+  },
+  start: { flexShrink: 1, minWidth: "3ch", overflow: "hidden", textOverflow: "ellipsis" },
+  end: { flexShrink: 0, maxWidth: "75%", overflow: "hidden", textOverflow: "ellipsis" },
   mono: { fontFamily: tokens.fontFamilyMonospace, fontSize: tokens.fontSizeBase200 },
   when: { whiteSpace: "nowrap", fontVariantNumeric: "tabular-nums" },
   codeBox: {
@@ -38,7 +52,12 @@ const useStyles = makeStyles({
     color: tokens.colorNeutralForeground1,
   },
   wraps: { whiteSpace: "pre-wrap", overflowWrap: "anywhere" },
-  copy: { position: "absolute", top: "4px", right: "4px" },
+  copy: {
+    position: "absolute",
+    top: "4px",
+    right: "4px",
+    backgroundColor: tokens.colorNeutralBackground3,
+  },
   facts: {
     display: "grid",
     gridTemplateColumns: "max-content minmax(0, 1fr)",
@@ -70,6 +89,36 @@ export function Long({
   );
 }
 
+/** A long name of Azure's, whole: broken between its words, because alike ones begin alike. */
+export function Humps({ children }: { readonly children: string }) {
+  const styles = useStyles();
+  return (
+    <span className={styles.humps}>
+      {children.split(/(?=[A-Z])/).map((hump, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text stay in their places.
+        <Fragment key={index}>
+          <wbr />
+          {hump}
+        </Fragment>
+      ))}
+    </span>
+  );
+}
+
+/** A URL, of which the end says most: where there is no room, its beginning is cut. */
+export function Address({ children }: { readonly children: string }) {
+  const styles = useStyles();
+  const [, start, end] =
+    /^(https?:\/\/[^/]+.*?)(\/[^/]{1,12}\/[^/]{1,12}\/?|\/[^/]+\/?)$/.exec(children) ?? [];
+  if (start === undefined || end === undefined) return <Long>{children}</Long>;
+  return (
+    <span className={styles.address} title={children}>
+      <span className={styles.start}>{start}</span>
+      <span className={styles.end}>{end}</span>
+    </span>
+  );
+}
+
 export function Mono({ children }: { readonly children: ReactNode }) {
   return <span className={useStyles().mono}>{children}</span>;
 }
@@ -91,6 +140,13 @@ export function Words({ children }: { readonly children: string }) {
   const now = useNow(60_000);
   useZone();
   return withInstants(children, now);
+}
+
+/** The same in one line of a table. */
+export function LongWords({ children }: { readonly children: string }) {
+  const now = useNow(60_000);
+  useZone();
+  return <Long>{withInstants(children, now)}</Long>;
 }
 
 /** An age that grows. */
@@ -159,6 +215,11 @@ export function HealthBadge({ health }: { readonly health: HealthView }) {
       {isFailing ? "failing" : health.kind}
     </Badge>
   );
+}
+
+/** What the badge does not say yet: it is healthy by the rules, but nobody would call it that. */
+export function sayHealth({ kind, words }: HealthView): string {
+  return words.replace(kind === "healthy" ? "healthy; " : `${kind}: `, "");
 }
 
 export function CopyButton({

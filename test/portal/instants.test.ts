@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readInstant } from "../../portal/instants.ts";
+import { readInstant, writeInstant } from "../../portal/instants.ts";
 import { hasWord, withWord, wordsIn } from "../../portal/search.ts";
 
 const now = Date.parse("2026-11-17T12:30:00Z");
@@ -33,6 +33,12 @@ test("times are read as people write them", () => {
     ["", null],
   ];
   for (const [text, wanted] of cases) assert.equal(iso(text), wanted, text);
+});
+
+test("an instant is written as it can be typed again", () => {
+  assert.equal(writeInstant(now, true), "2026-11-17 12:30:00");
+  for (const isUtc of [true, false])
+    assert.equal(readInstant(writeInstant(now, isUtc), now + 5, isUtc), now);
 });
 
 test("words of a search are added, found and taken away", () => {

@@ -18,6 +18,12 @@ const group = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroup
 export const account = `${group}/providers/Microsoft.Storage/storageAccounts/letters`;
 const provider = `${group}/providers/Microsoft.EventGrid`;
 
+export const api = "api-version=2025-02-15";
+
+export function topicId(name: string): string {
+  return `${provider}/topics/${name}`;
+}
+
 /** On a machine that has much else to do. */
 const patienceMs = 60_000;
 
@@ -30,8 +36,11 @@ export interface Stage {
   makeTopic(name: string, properties?: object): Promise<void>;
   subscribe(topic: string, name: string, properties?: object): Promise<void>;
   publish(topic: string, events: readonly object[]): Promise<void>;
+  /** An event subscription of a namespace topic, that clients fetch from. */
+  makeQueue(namespace: string, topic: string, name: string): Promise<void>;
+  publishTo(namespace: string, topic: string, events: readonly object[]): Promise<void>;
   advance(target: object): Promise<void>;
-  /** A new tab, signed in, at that address. */
+  /** A new tab, signed in, at that address, which gets live updates. */
   visit(browser: Browser, path: string, options?: BrowserContextOptions): Promise<Page>;
 }
 
@@ -66,8 +75,7 @@ export async function openStage(
     assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
     return (text === "" ? null : JSON.parse(text)) as T;
   };
-  const arm = (method: string, id: string, body?: unknown) =>
-    ask(method, `${id}?api-version=2025-02-15`, body);
+  const arm = (method: string, id: string, body?: unknown) => ask(method, `${id}?${api}`, body);
   return {
     url,
     program,
@@ -75,7 +83,7 @@ export async function openStage(
     ask,
     async makeTopic(name, properties = {}) {
       const keyed = { key1: adminKey, ...properties };
-      await arm("PUT", `${provider}/topics/${name}`, { location: "local", properties: keyed });
+      await arm("PUT", topicId(name), { location: "local", properties: keyed });
     },
     async subscribe(topic, name, properties = {}) {
       const id = `${provider}/topics/${topic}/providers/Microsoft.EventGrid`;
@@ -92,6 +100,29 @@ export async function openStage(
       });
       assert.equal(answer.status, 200, await answer.text());
     },
+    async makeQueue(namespace, topic, name) {
+      const own = `${provider}/namespaces/${namespace}`;
+      await arm("PUT", own, { location: "local" });
+      await arm("PUT", `${own}/topics/${topic}`, { properties: {} });
+      const deliveryConfiguration = { deliveryMode: "Queue" };
+      await arm("PUT", `${own}/topics/${topic}/eventSubscriptions/${name}`, {
+        properties: { deliveryConfiguration },
+      });
+    },
+    async publishTo(namespace, topic, events) {
+      const own = `${provider}/namespaces/${namespace}`;
+      const { key1 } = (await arm("POST", `${own}/listKeys`)) as { readonly key1: string };
+      const path = `/namespaces/${namespace}/topics/${topic}:publish?api-version=2024-06-01`;
+      const answer = await fetch(url + path, {
+        method: "POST",
+        headers: {
+          authorization: `SharedAccessKey ${key1}`,
+          "content-type": "application/cloudevents-batch+json; charset=utf-8",
+        },
+        body: JSON.stringify(events),
+      });
+      assert.equal(answer.status, 200, await answer.text());
+    },
     async advance(target) {
       await ask("POST", "/clock", target);
     },
@@ -104,9 +135,16 @@ export async function openStage(
       const page = await context.newPage();
       page.setDefaultTimeout(patienceMs);
       const { url: link } = await ask<{ url: string }>("POST", "/api/v1/links");
-      await page.goto(link);
-      await page.waitForURL(`${url}/`);
-      if (path !== "/") await page.goto(url + path);
+      // What happens before the page listens is not in its live tail.
+      const live = page.waitForResponse(/\/api\/v1\/live/);
+      if (path === "/") {
+        await page.goto(link);
+        await page.waitForURL(`${url}/`);
+      } else {
+        await context.request.get(link);
+        await page.goto(url + path);
+      }
+      await live;
       return page;
     },
   };
@@ -131,6 +169,10 @@ export function eventWith(over: object = {}): object {
     data: { amount: 40 + count },
     ...over,
   };
+}
+
+export function cloudEventWith(id: string): object {
+  return { id, specversion: "1.0", source: "/shop", type: "Shop.Ordered", data: { amount: 7 } };
 }
 
 /** Waits in the page until this is true; the page's own policy forbids Playwright's way to. */
