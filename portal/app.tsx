@@ -1,5 +1,6 @@
 // The portal as a whole: light or dark, the frame, and the page that the address names. Each page
-// is loaded when it is first opened.
+// is loaded when it is first opened, but the overview: it comes with the frame, because fewer and
+// larger files are smaller when they are compressed.
 
 import { type ComponentType, lazy, Suspense, useEffect } from "react";
 import { FluentProvider, webDarkTheme, webLightTheme } from "./fluent.ts";
@@ -7,6 +8,7 @@ import { Frame } from "./frame/frame.tsx";
 import { useLook } from "./frame/look.ts";
 import { SayProvider } from "./frame/toasts.tsx";
 import { startLive } from "./live.ts";
+import { OverviewPage } from "./pages/overview.tsx";
 import { Guard, NotLoaded } from "./parts/guard.tsx";
 import { To } from "./parts/link.tsx";
 import { Empty, PageHead, Wait } from "./parts/page.tsx";
@@ -30,11 +32,9 @@ function page<Name extends string>(
   });
 }
 
-const Overview = page(() => import("./pages/overview.tsx"), "OverviewPage");
-
 const pages: readonly (readonly [pattern: string, page: ComponentType<PageProps>])[] = [
-  ["/", Overview],
-  ["/portal", Overview],
+  ["/", OverviewPage],
+  ["/portal", OverviewPage],
   ["/portal/topics", page(() => import("./pages/topics.tsx"), "TopicsPage")],
   ["/portal/topics/:topic", page(() => import("./pages/topic.tsx"), "TopicPage")],
   [
@@ -46,6 +46,7 @@ const pages: readonly (readonly [pattern: string, page: ComponentType<PageProps>
     "/portal/subscriptions/new",
     page(() => import("./pages/newsubscription.tsx"), "NewSubscriptionPage"),
   ],
+  ["/portal/queues", page(() => import("./pages/queues.tsx"), "QueuesPage")],
   ["/portal/deliveries", page(() => import("./pages/deliveries.tsx"), "DeliveriesPage")],
   ["/portal/deliveries/:event", page(() => import("./pages/story.tsx"), "StoryPage")],
   ["/portal/dead-letters", page(() => import("./pages/deadletters.tsx"), "DeadLettersPage")],

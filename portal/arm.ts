@@ -19,10 +19,18 @@ export function armPath(id: string): string {
 export type TopicKind = "topic" | "domain";
 
 /** The resource group for what the portal creates: here names alone are unique. */
-export function newTopicId(kind: TopicKind, name: string): string {
+function ownId(type: string, name: string): string {
   const { subscriptionId, resourceGroup } = localGroup;
   const group = `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}`;
-  return `${group}/providers/Microsoft.EventGrid/${kind}s/${name}`;
+  return `${group}/providers/Microsoft.EventGrid/${type}/${name}`;
+}
+
+export function newTopicId(kind: TopicKind, name: string): string {
+  return ownId(`${kind}s`, name);
+}
+
+export function namespaceId(name: string): string {
+  return ownId("namespaces", name);
 }
 
 export interface ArmTopic {
@@ -129,6 +137,22 @@ export interface ArmSubscription {
       readonly deadLetterDestination: ArmDeadLetter;
     };
     readonly posthorn?: { readonly splitOnFailure?: boolean; readonly signing?: unknown };
+  };
+}
+
+/** How a namespace hands out events; what is not a number is sent as written. */
+export interface ArmHandover {
+  readonly receiveLockDurationInSeconds?: number | string | null;
+  readonly maxDeliveryCount?: number | string | null;
+  readonly eventTimeToLive?: string | null;
+}
+
+/** An event subscription of a namespace topic. */
+export interface ArmQueue {
+  readonly id: string;
+  readonly properties: {
+    readonly deliveryConfiguration: { readonly queue?: ArmHandover; readonly push?: ArmHandover };
+    readonly filtersConfiguration?: { readonly includedEventTypes?: readonly string[] | null };
   };
 }
 

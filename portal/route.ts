@@ -181,8 +181,12 @@ export function pathTo(
   return `/portal/${segments.map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`;
 }
 
-export function topicPath(topic: string, tab: string | null = null): string {
-  return pathTo(["topics", topic], { tab });
+export function topicPath(
+  topic: string,
+  tab: string | null = null,
+  more: Readonly<Record<string, string | null>> = {},
+): string {
+  return pathTo(["topics", topic], { tab, ...more });
 }
 
 export interface SubscriptionName {

@@ -47,13 +47,22 @@ export function exampleEvent(
   };
 }
 
+/** Where one posts to: namespaces want to be told the version of their API. */
+export function publishUrl({ endpoint, kind }: Pick<SnippetTopic, "endpoint" | "kind">): string {
+  return kind === "namespaceTopic" ? `${endpoint}?api-version=2024-06-01` : endpoint;
+}
+
 export function snippetsOf(topic: SnippetTopic, key: string | null): readonly Snippet[] {
   const { endpoint } = topic;
   const isCloud = topic.inputSchema === "CloudEventSchemaV1_0";
   const shown = key ?? keyPlace;
   const event = exampleEvent(topic, { id: "1", now: "2030-01-01T00:00:00Z" });
+  const curl = { title: "curl", text: curlOf({ topic, key: shown, event, isCloud }) };
+  if (topic.kind === "namespaceTopic") {
+    return [curl, { title: "JavaScript", text: senderOf({ endpoint, key: shown, event }) }];
+  }
   return [
-    { title: "curl", text: curlOf({ endpoint, key: shown, event, isCloud }) },
+    curl,
     { title: "JavaScript", text: javascriptOf({ endpoint, key: shown, event, topic }) },
     { title: "C#", text: csharpOf({ endpoint, key: shown, isCloud }) },
     { title: "Python", text: pythonOf({ endpoint, key: shown, isCloud }) },
@@ -69,16 +78,40 @@ interface Written {
 
 /** Publishes one event. */
 export function curlOf({
-  endpoint,
+  topic,
   key,
   event,
   isCloud,
-}: Written & { readonly event: object }): string {
+}: Omit<Written, "endpoint"> & {
+  readonly topic: Pick<SnippetTopic, "endpoint" | "kind">;
+  readonly event: object;
+}): string {
   const type = isCloud ? "application/cloudevents+json" : "application/json";
   const body = JSON.stringify(isCloud ? event : [event], null, 2).replaceAll("'", "'\\''");
-  return `curl -X POST '${endpoint}' \\
+  return `curl -X POST '${publishUrl(topic)}' \\
   -H 'aeg-sas-key: ${key}' -H 'content-type: ${type}' \\
   -d '${body}'`;
+}
+
+/** The client of namespaces wants the address of the namespace, and the topic's name beside it. */
+function senderOf({
+  endpoint,
+  key,
+  event,
+}: {
+  readonly endpoint: string;
+  readonly key: string;
+  readonly event: object;
+}): string {
+  const [, base = endpoint, name = ""] = /^(.*)\/topics\/(.*):publish$/.exec(endpoint) ?? [];
+  const plain = endpoint.startsWith("http:") ? ", { allowInsecureConnection: true }" : "";
+  const { specversion, time, ...rest } = event as Record<string, unknown>;
+  void [specversion, time];
+  return `import { AzureKeyCredential, EventGridSenderClient } from "@azure/eventgrid-namespaces";
+
+const key = new AzureKeyCredential("${key}");
+const client = new EventGridSenderClient("${base}", key, "${name}"${plain});
+await client.sendEvents(${JSON.stringify(rest, null, 2)});`;
 }
 
 const modelNames: Readonly<Record<string, string>> = {

@@ -14,15 +14,15 @@ import { AreaField, Form, useOrder } from "../parts/form.tsx";
 import { To } from "../parts/link.tsx";
 import { Card, Empty, Note } from "../parts/page.tsx";
 import { Rows } from "../parts/table.tsx";
-import { Long, StateBadge } from "../parts/texts.tsx";
+import { Long, LongWords, StateBadge } from "../parts/texts.tsx";
 import { Verdicts } from "../parts/verdicts.tsx";
 import { eventPath, pathTo } from "../route.ts";
-import { exampleEvent } from "../snippets.ts";
+import { exampleEvent, publishUrl } from "../snippets.ts";
+import { saySchema } from "../words.ts";
 
 const useStyles = makeStyles({
   verdict: { color: tokens.colorNeutralForeground2 },
   wrong: { color: tokens.colorPaletteRedForeground1 },
-  buttons: { display: "flex", gap: tokens.spacingHorizontalS, flexWrap: "wrap" },
 });
 
 interface Sent {
@@ -73,9 +73,19 @@ export function Publish({
   return (
     <>
       <Card title="Test event">
-        <Form refused={order.refused} submitWords="Publish" onSubmit={publish}>
+        <Form
+          refused={order.refused}
+          submitWords="Publish"
+          onSubmit={publish}
+          others={
+            <>
+              <Button onClick={dryRun}>Who would get it?</Button>
+              <Button onClick={beginAnew}>Start over</Button>
+            </>
+          }
+        >
           <AreaField
-            label={`An event, or a list of them (${topic.inputSchema})`}
+            label={`An event, or a list of them (${saySchema(topic.inputSchema)})`}
             rows={14}
             isCode
             value={text}
@@ -84,10 +94,6 @@ export function Publish({
           <Text className={wrong === null ? styles.verdict : styles.wrong} aria-live="polite">
             {wrong ?? "The topic accepts this event."}
           </Text>
-          <div className={styles.buttons}>
-            <Button onClick={beginAnew}>Start over</Button>
-            <Button onClick={dryRun}>Who would get it?</Button>
-          </div>
         </Form>
       </Card>
       {verdicts !== null && (
@@ -151,7 +157,9 @@ function Deliveries({ id }: { readonly id: string }) {
         {
           title: "In words",
           isWideOnly: true,
-          show: ({ attempts, held }) => <Long>{attempts.at(-1)?.words ?? held ?? ""}</Long>,
+          show: ({ attempts, held }) => (
+            <LongWords>{attempts.at(-1)?.words ?? held ?? ""}</LongWords>
+          ),
         },
       ]}
     />
@@ -233,7 +241,8 @@ async function post(topic: TopicView, text: string): Promise<void> {
   const type = isCloud
     ? `application/cloudevents${isList ? "-batch" : ""}+json`
     : "application/json";
-  await send(new URL(topic.endpoint).pathname, {
+  const { pathname, search } = new URL(publishUrl(topic));
+  await send(pathname + search, {
     method: "POST",
     headers: { "content-type": type, "aeg-sas-key": key1 },
     body: isCloud || isList ? text : `[${text}]`,

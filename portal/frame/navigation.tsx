@@ -2,6 +2,7 @@
 
 import type { ReactNode } from "react";
 import {
+  ArrowDownloadRegular,
   BeakerRegular,
   ChannelRegular,
   HeartPulseRegular,
@@ -25,6 +26,7 @@ export const ways: readonly Way[] = [
   { title: "Deliveries", to: "/portal/deliveries", icon: <PulseRegular /> },
   { title: "Topics and domains", to: "/portal/topics", icon: <ChannelRegular /> },
   { title: "Subscriptions", to: "/portal/subscriptions", icon: <SendRegular /> },
+  { title: "Pull queues", to: "/portal/queues", icon: <ArrowDownloadRegular /> },
   { title: "Endpoints", to: "/portal/endpoints", icon: <HeartPulseRegular /> },
   { title: "Dead letters", to: "/portal/dead-letters", icon: <MailAlertRegular /> },
   { title: "Test inboxes", to: "/portal/inboxes", icon: <InboxRegular /> },

@@ -44,6 +44,9 @@ const crossInDiamond =
 // The portal's own.
 export const AddRegular = lines("M10 3.5v13M3.5 10h13");
 export const ArrowClockwiseRegular = lines("M16.5 10a6.5 6.5 0 1 1-2-4.7L16.5 7M16.5 3v4h-4");
+export const ArrowDownloadRegular = lines(
+  "M10 3v9M6.5 8.5 10 12l3.5-3.5M3.5 13v2A1.5 1.5 0 0 0 5 16.5h10a1.5 1.5 0 0 0 1.5-1.5v-2",
+);
 export const BeakerRegular = lines(
   "M7.5 3h5M8.5 3v5L4.3 15.2A1.2 1.2 0 0 0 5.4 17h9.2a1.2 1.2 0 0 0 1.1-1.8L11.5 8V3M6.2 12h7.6",
 );

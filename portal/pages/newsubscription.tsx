@@ -20,6 +20,9 @@ const useStyles = makeStyles({ form: { maxWidth: "960px" } });
 export function NewSubscriptionPage({ query }: PageProps) {
   const styles = useStyles();
   const asked = useAsked<Page<TopicView>>(apiPath(["topics"]));
+  // Namespaces have event subscriptions of another kind, with a form of their own.
+  const usable = (topics: readonly TopicView[]) =>
+    topics.filter(({ kind }) => kind !== "namespaceTopic");
   return (
     <>
       <PageHead
@@ -29,7 +32,7 @@ export function NewSubscriptionPage({ query }: PageProps) {
       <Card className={styles.form}>
         <Answer asked={asked} what="its topics">
           {({ value }) =>
-            value.length === 0 ? (
+            usable(value).length === 0 ? (
               <Empty
                 title="There is no topic to subscribe to yet"
                 actions={
@@ -40,7 +43,7 @@ export function NewSubscriptionPage({ query }: PageProps) {
               />
             ) : (
               <NewSubscription
-                topics={value}
+                topics={usable(value)}
                 wanted={query.get("topic")}
                 inbox={query.get("inbox")}
               />

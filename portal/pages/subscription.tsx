@@ -8,18 +8,20 @@ import { FigureStrip } from "../figures/strip.tsx";
 import { makeStyles, Tab, TabList, tokens } from "../fluent.ts";
 import { DryRun } from "../forms/events.tsx";
 import { Schedule } from "../forms/policy.tsx";
+import { EditQueue } from "../forms/queue.tsx";
 import { useNow, useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, Note, PageHead } from "../parts/page.tsx";
 import { FlowBadge, OwnHealth } from "../parts/subscriptions.tsx";
-import { Age, Facts, Mono, When, Words } from "../parts/texts.tsx";
+import { Age, Facts, Mono, sayHealth, When, Words } from "../parts/texts.tsx";
 import { ProblemCards } from "../problems/cards.tsx";
 import { go, pathTo, type SubscriptionName, subscriptionPath, topicPath } from "../route.ts";
 import { EditSubscription } from "../subscription/edit.tsx";
 import { FlowControls } from "../subscription/flow.tsx";
 import { HandshakeCard } from "../subscription/handshake.tsx";
+import { ReceiveCards } from "../subscription/receive.tsx";
 import { SigningCard } from "../subscription/signing.tsx";
-import { sayCount, sayLength } from "../words.ts";
+import { sayCount, sayLength, sayMany, saySchema } from "../words.ts";
 
 const useStyles = makeStyles({
   tabs: { marginBottom: tokens.spacingVerticalL, flexWrap: "wrap" },
@@ -34,11 +36,19 @@ const useStyles = makeStyles({
 
 const tabs = [
   ["state", "State"],
+  ["receive", "Receive"],
   ["settings", "Settings"],
   ["handshake", "Handshake"],
   ["filter", "Filter dry run"],
   ["signing", "Signing"],
 ] as const;
+
+/** A queue is received from, and an endpoint is sent to. */
+function tabsOf(subscription: SubscriptionView | undefined) {
+  const isQueue = subscription !== undefined && subscription.queue !== null;
+  const foreign = isQueue ? ["handshake", "signing"] : ["receive"];
+  return tabs.filter(([value]) => !foreign.includes(value));
+}
 
 export function SubscriptionPage({ names, query }: PageProps) {
   const styles = useStyles();
@@ -77,7 +87,7 @@ export function SubscriptionPage({ names, query }: PageProps) {
           go(subscriptionPath(named, String(value)), { replace: true })
         }
       >
-        {tabs.map(([value, words]) => (
+        {tabsOf(asked.value).map(([value, words]) => (
           <Tab key={value} value={value}>
             {words}
           </Tab>
@@ -109,9 +119,16 @@ export function SubscriptionPage({ names, query }: PageProps) {
                 <State subscription={subscription} />
               </>
             )}
-            {tab === "settings" && topic !== undefined && (
-              <EditSubscription subscription={subscription} topic={topic} onSaved={asked.again} />
+            {tab === "receive" && subscription.queue !== null && (
+              <ReceiveCards subscription={subscription} onDone={asked.again} />
             )}
+            {tab === "settings" &&
+              topic !== undefined &&
+              (topic.kind === "namespaceTopic" ? (
+                <EditQueue subscription={subscription} onSaved={asked.again} />
+              ) : (
+                <EditSubscription subscription={subscription} topic={topic} onSaved={asked.again} />
+              ))}
             {tab === "handshake" && <HandshakeCard named={named} tick={tick} />}
             {tab === "filter" && (
               <Card title="Would this event match?">
@@ -143,7 +160,7 @@ function NextAttempt({ subscription }: { readonly subscription: SubscriptionView
 
 function State({ subscription }: { readonly subscription: SubscriptionView }) {
   const styles = useStyles();
-  const { policy, health, topic, name, queue } = subscription;
+  const { health, topic, name, queue } = subscription;
   const isAwaited = subscription.provisioningState === "AwaitingManualAction";
   return (
     <>
@@ -164,15 +181,19 @@ function State({ subscription }: { readonly subscription: SubscriptionView }) {
             facts={[
               ["State", <FlowBadge key="state" subscription={subscription} />],
               ["Goes to", <Mono key="to">{subscription.destination.endpoint}</Mono>],
-              [
-                "Endpoint",
-                <span key="health">
-                  <OwnHealth subscription={subscription} />{" "}
-                  {subscription.isActive && health.words !== health.kind && (
-                    <Words>{health.words.replace(`${health.kind}: `, "")}</Words>
-                  )}
-                </span>,
-              ],
+              ...(queue === null
+                ? [
+                    [
+                      "Endpoint",
+                      <span key="health">
+                        <OwnHealth subscription={subscription} />{" "}
+                        {subscription.isActive && health.words !== health.kind && (
+                          <Words>{sayHealth(health)}</Words>
+                        )}
+                      </span>,
+                    ] as const,
+                  ]
+                : []),
               [
                 "Waiting",
                 <To
@@ -188,37 +209,76 @@ function State({ subscription }: { readonly subscription: SubscriptionView }) {
                     [
                       "Queue",
                       `${sayCount(queue.locked)} locked, ${sayCount(queue.available)} available, ` +
-                        `${sayCount(queue.receivers)} requests wait`,
+                        `${sayMany(queue.receivers, "receiver")} waiting`,
                     ],
                   ] as const)),
               ["Oldest", <Age key="oldest" at={subscription.oldestAt} none="nothing waits" />],
-              ["Next attempt", <NextAttempt key="next" subscription={subscription} />],
+              ...(queue === null
+                ? [
+                    [
+                      "Next attempt",
+                      <NextAttempt key="next" subscription={subscription} />,
+                    ] as const,
+                  ]
+                : []),
               ["Dead letters to be written", sayCount(subscription.waitingDeadLetters)],
             ]}
           />
         </Card>
-        <Card title="Retry policy">
-          <Facts
-            facts={[
-              ["Profile", subscription.profile],
-              ["Maximum attempts", policy.maxDeliveryAttempts?.toString() ?? "without limit"],
-              ["Time to live", sayLength(policy.ttlMs)],
-              ["Timeout", sayLength(policy.waitMs)],
-              ["Undeliverable events", policy.deadLetters ? "dead-lettered" : "dropped"],
-              ["Delivered as", subscription.deliverySchema],
-            ]}
-          />
-          <Schedule
-            profile={subscription.profile}
-            draft={{
-              maxAttempts: policy.maxDeliveryAttempts?.toString() ?? "",
-              ttlMinutes: (policy.ttlMs / 60_000).toString(),
-              deadLetterId: policy.deadLetters ? "yes" : "",
-              endpointType: subscription.destination.kind,
-            }}
-          />
-        </Card>
+        {subscription.profile === "namespace" ? (
+          <Handover subscription={subscription} />
+        ) : (
+          <Policy subscription={subscription} />
+        )}
       </div>
     </>
+  );
+}
+
+function Policy({ subscription }: { readonly subscription: SubscriptionView }) {
+  const { policy } = subscription;
+  return (
+    <Card title="Retry policy">
+      <Facts
+        facts={[
+          ["Profile", subscription.profile],
+          ["Maximum attempts", policy.maxDeliveryAttempts?.toString() ?? "without limit"],
+          ["Time to live", sayLength(policy.ttlMs)],
+          ["Timeout", sayLength(policy.waitMs)],
+          ["Undeliverable events", policy.deadLetters ? "dead-lettered" : "dropped"],
+          ["Delivered as", saySchema(subscription.deliverySchema)],
+        ]}
+      />
+      <Schedule
+        profile={subscription.profile}
+        draft={{
+          maxAttempts: policy.maxDeliveryAttempts?.toString() ?? "",
+          ttlMinutes: (policy.ttlMs / 60_000).toString(),
+          deadLetterId: policy.deadLetters ? "yes" : "",
+          endpointType: subscription.destination.kind,
+        }}
+      />
+    </Card>
+  );
+}
+
+/** Namespaces have a schedule of their own, and queues none. */
+function Handover({ subscription }: { readonly subscription: SubscriptionView }) {
+  const { policy, queue } = subscription;
+  return (
+    <Card title={queue === null ? "Retry policy" : "Delivery"}>
+      <Facts
+        facts={[
+          ...(queue === null ? [] : [["A lock lasts", sayLength(queue.lockMs)] as const]),
+          ["Maximum delivery count", policy.maxDeliveryAttempts?.toString() ?? "without limit"],
+          ["Time to live", sayLength(policy.ttlMs)],
+          ...(queue === null
+            ? [["Schedule", `${policy.scheduleMs.map(sayLength).join(", ")}, and so on`] as const]
+            : []),
+          ["Undeliverable events", policy.deadLetters ? "dead-lettered" : "dropped"],
+          ["Delivered as", saySchema(subscription.deliverySchema)],
+        ]}
+      />
+    </Card>
   );
 }

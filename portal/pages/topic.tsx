@@ -11,6 +11,7 @@ import { useRange } from "../figures/range.ts";
 import { FigureStrip } from "../figures/strip.tsx";
 import { Button, makeStyles, Tab, TabList, tokens } from "../fluent.ts";
 import { Publish } from "../forms/publish.tsx";
+import { NewQueue } from "../forms/queue.tsx";
 import { TopicForm } from "../forms/topic.tsx";
 import { useSay } from "../frame/toasts.tsx";
 import { DeleteRegular } from "../icons/drawings.tsx";
@@ -19,10 +20,11 @@ import { Confirm } from "../parts/dialogs.tsx";
 import { DomainTopics } from "../parts/domaintopics.tsx";
 import { KeysCard } from "../parts/keys.tsx";
 import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
-import { SubscriptionRows } from "../parts/subscriptions.tsx";
+import { Sought } from "../parts/sought.tsx";
+import { SubscriptionRows, wordsOf } from "../parts/subscriptions.tsx";
 import { CopyButton, Facts, Mono } from "../parts/texts.tsx";
 import { go, pathTo, topicPath } from "../route.ts";
-import { sayMany } from "../words.ts";
+import { kindWords, sayMany, saySchema } from "../words.ts";
 
 const useStyles = makeStyles({ tabs: { marginBottom: tokens.spacingVerticalL, flexWrap: "wrap" } });
 
@@ -56,6 +58,12 @@ export function TopicPage({ names, query }: PageProps) {
       (topic.kind !== "storage" || value === "subscriptions") &&
       (topic.kind === "domain" || value !== "topics"),
   );
+  const subscribe = () =>
+    go(
+      topic.kind === "namespaceTopic"
+        ? topicPath(name, "subscriptions", { new: "queue" })
+        : pathTo(["subscriptions", "new"], { topic: topic.name }),
+    );
   return (
     <>
       <PageHead
@@ -72,11 +80,8 @@ export function TopicPage({ names, query }: PageProps) {
         }
         actions={
           <>
-            <Button
-              appearance="primary"
-              onClick={() => go(pathTo(["subscriptions", "new"], { topic: topic.name }))}
-            >
-              Subscribe
+            <Button appearance="primary" onClick={subscribe}>
+              {topic.kind === "namespaceTopic" ? "New queue" : "Subscribe"}
             </Button>
             {topic.kind !== "storage" && <DeleteTopic topic={topic} />}
           </>
@@ -96,18 +101,29 @@ export function TopicPage({ names, query }: PageProps) {
       {tab === "subscriptions" && (
         <>
           <FigureStrip scope={{ kind: "topic", name: topic.name }} />
-          <Subscribers topic={topic} tick={tick} />
+          <Subscribers topic={topic} tick={tick} subscribe={subscribe} />
         </>
       )}
       {tab === "topics" && <DomainTopics domain={topic} />}
       {tab === "publish" && <Publish topic={topic} copy={query.get("copy")} />}
       {tab === "keys" && <KeysCard topic={topic} />}
       {tab === "settings" && <Settings topic={topic} />}
+      {query.get("new") === "queue" && (
+        <NewQueue topic={topic} onClose={() => go(topicPath(name), { replace: true })} />
+      )}
     </>
   );
 }
 
-function Subscribers({ topic, tick }: { readonly topic: TopicView; readonly tick: number }) {
+function Subscribers({
+  topic,
+  tick,
+  subscribe,
+}: {
+  readonly topic: TopicView;
+  readonly tick: number;
+  readonly subscribe: () => void;
+}) {
   const path = apiPath(["topics", topic.name, "subscriptions"]);
   const asked = useAsked<Page<SubscriptionView>>(path, tick);
   const sparks = useSparks("subscription", useRange());
@@ -119,11 +135,8 @@ function Subscribers({ topic, tick }: { readonly topic: TopicView; readonly tick
             <Empty
               title="No subscriptions yet"
               actions={
-                <Button
-                  appearance="primary"
-                  onClick={() => go(pathTo(["subscriptions", "new"], { topic: topic.name }))}
-                >
-                  Subscribe an endpoint
+                <Button appearance="primary" onClick={subscribe}>
+                  {topic.kind === "namespaceTopic" ? "Create a queue" : "Subscribe an endpoint"}
                 </Button>
               }
             >
@@ -131,7 +144,11 @@ function Subscribers({ topic, tick }: { readonly topic: TopicView; readonly tick
               go where.
             </Empty>
           ) : (
-            <SubscriptionRows subscriptions={value} showsTopic={false} sparks={sparks} />
+            <Sought rows={value} by="name or endpoint" textOf={wordsOf}>
+              {(found) => (
+                <SubscriptionRows subscriptions={found} showsTopic={false} sparks={sparks} />
+              )}
+            </Sought>
           )
         }
       </Answer>
@@ -140,25 +157,28 @@ function Subscribers({ topic, tick }: { readonly topic: TopicView; readonly tick
 }
 
 function Settings({ topic }: { readonly topic: TopicView }) {
-  const asked = useAsked<ArmTopic>(armPath(topic.armId));
+  const isOfNamespace = topic.kind === "namespaceTopic";
+  const asked = useAsked<ArmTopic>(isOfNamespace ? null : armPath(topic.armId));
   const kind = topic.kind === "domain" ? "domain" : "topic";
   return (
     <>
       <Card title="Chosen when it was created">
         <Facts
           facts={[
-            ["Kind", topic.kind],
-            ["Events are published as", topic.inputSchema],
+            ["Kind", kindWords[topic.kind]],
+            ["Events are published as", saySchema(topic.inputSchema)],
             ["Managed by", topic.origin === "file" ? "the configuration file" : "the API"],
             ["Resource id", <Mono key="id">{topic.armId}</Mono>],
           ]}
         />
       </Card>
-      <Card title="Settings">
-        <Answer asked={asked} what="settings of a topic">
-          {(value) => <TopicForm topic={value} kind={kind} onSaved={asked.again} />}
-        </Answer>
-      </Card>
+      {!isOfNamespace && (
+        <Card title="Settings">
+          <Answer asked={asked} what="settings of a topic">
+            {(value) => <TopicForm topic={value} kind={kind} onSaved={asked.again} />}
+          </Answer>
+        </Card>
+      )}
     </>
   );
 }
@@ -169,7 +189,7 @@ function DeleteTopic({ topic }: { readonly topic: TopicView }) {
   const remove = async () => {
     await askArm("DELETE", topic.armId);
     await refreshOverview();
-    say.done(`The ${topic.kind} ${topic.name} has been deleted`);
+    say.done(`The ${kindWords[topic.kind]} ${topic.name} has been deleted`);
     go("/portal/topics");
   };
   return (

@@ -89,5 +89,5 @@ async function curlFor(story: Story): Promise<string> {
   const { key1 } = await listKeys(topic.armId);
   const isCloud = topic.inputSchema === "CloudEventSchemaV1_0";
   const event = JSON.parse(story.body ?? "{}") as object;
-  return curlOf({ endpoint: topic.endpoint, key: key1, event, isCloud });
+  return curlOf({ topic, key: key1, event, isCloud });
 }

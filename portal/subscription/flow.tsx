@@ -54,25 +54,29 @@ export function FlowControls({
           Resume
         </Button>
       )}
-      <Button
-        disabled={subscription.waiting === 0}
-        onClick={() =>
-          void order<{ hastened: number }>("hasten", ({ hastened }) =>
-            hastened === 0
-              ? "Nothing waits"
-              : `${sayMany(hastened, "delivery", "deliveries")} are sent now`,
-          )
-        }
-      >
-        Try now
-      </Button>
+      {subscription.queue === null && (
+        <Button
+          disabled={subscription.waiting === 0}
+          onClick={() =>
+            void order<{ hastened: number }>("hasten", ({ hastened }) =>
+              hastened === 0
+                ? "Nothing waits"
+                : `${sayMany(hastened, "delivery is", "deliveries are")} sent now`,
+            )
+          }
+        >
+          Try now
+        </Button>
+      )}
       <Menu>
         <MenuTrigger disableButtonEnhancement>
           <Button icon={<MoreVerticalRegular />} aria-label="More" />
         </MenuTrigger>
         <MenuPopover>
           <MenuList>
-            <MenuItem onClick={() => setDialog("drain")}>Drain slowly…</MenuItem>
+            {subscription.queue === null && (
+              <MenuItem onClick={() => setDialog("drain")}>Drain slowly…</MenuItem>
+            )}
             <MenuItem onClick={() => setDialog("skip")}>Skip waiting events…</MenuItem>
             <MenuItem onClick={() => setDialog("delete")}>Delete…</MenuItem>
           </MenuList>
@@ -92,8 +96,8 @@ export function FlowControls({
         }}
       >
         <p>
-          {sayMany(subscription.waiting, "delivery", "deliveries")} that wait are dropped at once.
-          They are not dead-lettered.
+          {sayMany(subscription.waiting, "delivery that waits is", "deliveries that wait are")}{" "}
+          dropped at once, and not dead-lettered.
         </p>
       </Confirm>
       <Confirm
@@ -109,8 +113,8 @@ export function FlowControls({
         }}
       >
         <p>
-          {sayMany(subscription.waiting, "delivery", "deliveries")} that wait are deleted with it.
-          This cannot be undone.
+          {sayMany(subscription.waiting, "delivery that waits is", "deliveries that wait are")}{" "}
+          deleted with it. This cannot be undone.
         </p>
       </Confirm>
     </>

@@ -55,13 +55,15 @@ export function HandshakeCard({
             <Facts
               facts={[
                 ["State", state],
-                ["Until", <When key="until" at={until} none="no handshake needed" />],
+                ...(until === null
+                  ? []
+                  : [["Answer awaited until", <When key="until" at={until} />] as const]),
               ]}
             />
             <br />
             {exchanges.length === 0 && (
-              <Empty title="Nothing has been exchanged">
-                There is no handshake with --handshake off, and never for Azure resources.
+              <Empty title="No handshake was needed">
+                Azure resources need none, and no endpoint does while the setting handshake is off.
               </Empty>
             )}
             {exchanges.toReversed().map(({ at, request, answer, verdict }) => (
