@@ -17,6 +17,7 @@ import { Answer } from "../parts/page.tsx";
 import { Code, Facts, Mono, When } from "../parts/texts.tsx";
 import { pathTo } from "../route.ts";
 import { pretty } from "../story/exchange.ts";
+import { sayMany } from "../words.ts";
 
 const useStyles = makeStyles({ surface: { maxWidth: "820px" } });
 
@@ -53,8 +54,8 @@ export function Reading({ id, onClose }: { readonly id: string; readonly onClose
                       ["Attempts", `${letter.attempts}`],
                       ["Published", <When key="published" at={letter.publishedAt} />],
                       ["Last attempt", <When key="last" at={letter.lastAttemptAt} />],
-                      ["Written in the hour of", <When key="written" at={letter.writtenAt} />],
-                      ["Sent again", `${letter.redriven} times`],
+                      ["Written", <When key="written" at={letter.writtenAt} />],
+                      ["Sent again", sayMany(letter.redriven, "time")],
                       [
                         "In",
                         <Mono key="blob">{`${letter.account}/${letter.container}/${letter.blob}`}</Mono>,

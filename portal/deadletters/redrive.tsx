@@ -85,11 +85,11 @@ export function RedriveDialog({
   ];
   return (
     <FormDialog
-      title="Send dead letters again"
+      title="Redrive dead letters"
       isOpen
       onClose={onClose}
       refused={refused}
-      submitWords={count === null ? "Send them" : `Send ${sayMany(count, "letter")}`}
+      submitWords={count === null ? "Redrive them" : `Redrive ${sayMany(count, "letter")}`}
       onSubmit={start}
     >
       <p className={styles.what} aria-live="polite">

@@ -16,11 +16,11 @@ import { RedriveDialog } from "../deadletters/redrive.tsx";
 import { boundsOf, rangeIn } from "../figures/range.ts";
 import { FigureStrip } from "../figures/strip.tsx";
 import { Button, Checkbox, makeStyles, tokens } from "../fluent.ts";
-import { useTick } from "../live.ts";
+import { useLive, useTick } from "../live.ts";
 import { To } from "../parts/link.tsx";
-import { Answer, Card, Empty, PageHead } from "../parts/page.tsx";
+import { Answer, Card, Empty, Note, PageHead } from "../parts/page.tsx";
 import { Rows } from "../parts/table.tsx";
-import { Long, When } from "../parts/texts.tsx";
+import { Address, Humps, Long, When } from "../parts/texts.tsx";
 import { go, pathTo, subscriptionPath } from "../route.ts";
 import { sayCount, sayMany } from "../words.ts";
 
@@ -81,6 +81,7 @@ export function DeadLettersPage({ query }: PageProps) {
   useEffect(() => setMany(count > fewMax), [count]);
   const follow = useRedriveEnd(redrives.value?.value ?? []);
   const isFiltered = Object.keys(filter).length > 0;
+  const onTheWay = useLive("overview")?.waitingDeadLetters ?? 0;
   return (
     <>
       <PageHead
@@ -92,6 +93,12 @@ export function DeadLettersPage({ query }: PageProps) {
       )}
       <FigureStrip />
       <Card title="By reason and subscription">
+        {onTheWay > 0 && (
+          <Note>
+            {sayMany(onTheWay, "event is", "events are")} on the way here: dead letters are gathered
+            for some minutes before they are written.
+          </Note>
+        )}
         <Answer asked={groups} what="its dead letters">
           {(value) =>
             value.length === 0 ? (
@@ -120,8 +127,7 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   ) : (
     <Empty title="No dead letters">
       Events that could not be delivered are written to the dead-letter destination of their
-      subscription, if it has one, and appear here. A storage account must be in the configuration
-      file (storageAccounts) first.
+      subscription, and appear here. A subscription without one drops them: its settings say so.
     </Empty>
   );
 }
@@ -136,6 +142,11 @@ function useOwnNames(): (shown: string, topic: string | null) => SubscriptionVie
       return own.find((each) => each.topic === topic) ?? own[0] ?? null;
     };
   }, [value]);
+}
+
+/** The letters of a group: other topics may have a subscription of the same name. */
+function queryOf({ reason, outcome, subscription, topic }: DeadLetterGroup) {
+  return { reason, outcome, subscription, ...(topic !== null && { topic }) };
 }
 
 function Groups({
@@ -158,23 +169,23 @@ function Groups({
       <Rows
         label="Dead letters by reason and endpoint"
         rows={rows}
-        keyOf={({ reason, outcome, subscription, endpoint }) =>
-          `${reason} ${outcome} ${subscription} ${endpoint}`
+        keyOf={({ reason, outcome, subscription, topic, endpoint }) =>
+          `${reason} ${outcome} ${subscription} ${topic} ${endpoint}`
         }
         columns={[
           {
             title: "Reason",
-            show: ({ reason, outcome, subscription }) => (
-              <To to={pathTo(["dead-letters"], { reason, outcome, subscription })}>
-                <Long>{reason}</Long>
+            show: (group) => (
+              <To to={pathTo(["dead-letters"], queryOf(group))}>
+                <Humps>{group.reason}</Humps>
               </To>
             ),
           },
           {
             title: "Last outcome",
-            width: "120px",
+            width: "130px",
             isWideOnly: true,
-            show: ({ outcome }) => <Long>{outcome}</Long>,
+            show: ({ outcome }) => <Humps>{outcome}</Humps>,
           },
           {
             title: "Subscription",
@@ -192,7 +203,7 @@ function Groups({
           {
             title: "Endpoint",
             isExtra: true,
-            show: ({ endpoint }) => <Long>{endpoint ?? "gone"}</Long>,
+            show: ({ endpoint }) => <Address>{endpoint ?? "gone"}</Address>,
           },
           {
             title: "Newest",
@@ -219,13 +230,7 @@ function Groups({
       />
       {redriven !== null && (
         <RedriveDialog
-          order={{
-            query: {
-              reason: redriven.reason,
-              outcome: redriven.outcome,
-              subscription: redriven.subscription,
-            },
-          }}
+          order={{ query: queryOf(redriven) }}
           what={`${redriven.outcome}, ${nameOf(redriven)}`}
           hours="1"
           onClose={() => setRedriven(null)}
@@ -237,6 +242,11 @@ function Groups({
       )}
     </>
   );
+}
+
+/** `BadRequest, legacy-erp`; the time is said beside it. */
+function wordsOf({ from: _from, to: _to, ...named }: LetterFilter): string {
+  return Object.values(named).join(", ");
 }
 
 function Letters({
@@ -274,10 +284,10 @@ function Letters({
           )}
           <Button appearance="primary" onClick={() => setRedriving(true)}>
             {chosen.size > 0
-              ? `Send ${sayMany(chosen.size, "letter")} again…`
+              ? `Redrive ${sayMany(chosen.size, "letter")}…`
               : isFiltered
-                ? "Send these again…"
-                : "Send all again…"}
+                ? "Redrive these…"
+                : "Redrive all…"}
           </Button>
         </div>
       }
@@ -321,11 +331,15 @@ function Letters({
                   title: "Reason",
                   width: "22%",
                   isWideOnly: true,
-                  show: ({ reason }) => <Long>{reason}</Long>,
+                  show: ({ reason }) => <Humps>{reason}</Humps>,
                 },
-                { title: "Outcome", width: "110px", show: ({ outcome }) => <Long>{outcome}</Long> },
                 {
-                  title: "In the hour of",
+                  title: "Outcome",
+                  width: "130px",
+                  show: ({ outcome }) => <Humps>{outcome}</Humps>,
+                },
+                {
+                  title: "Written",
                   width: "130px",
                   isWideOnly: true,
                   show: ({ writtenAt }) => <When at={writtenAt} />,
@@ -365,7 +379,7 @@ function Letters({
       {isRedriving && (
         <RedriveDialog
           order={chosen.size > 0 ? { ids: [...chosen] } : { query: filter }}
-          what={chosen.size > 0 ? null : Object.values(filter).join(", ")}
+          what={chosen.size > 0 ? null : wordsOf(filter)}
           onClose={() => setRedriving(false)}
           onStarted={({ id }) => {
             follow(id);

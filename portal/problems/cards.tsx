@@ -255,6 +255,8 @@ function Remedies({
     </Button>
   );
   const named = first?.subscriptions[0];
+  const letters: Record<string, string> =
+    named === undefined || count > 1 ? {} : { topic: named.topic, subscription: named.name };
   return (
     <div className={styles.buttons}>
       {remedies[kind].map((remedy, index) => (
@@ -267,8 +269,7 @@ function Remedies({
           {count > 1 ? `${remedy.words} (${sayCount(members.length)})` : remedy.words}
         </Button>
       ))}
-      {(kind === "deadLetters" || kind === "deadLetterStore") &&
-        open(pathTo(["dead-letters"], { subscription: named?.name ?? null }), "Redrive")}
+      {kind === "deadLetters" && open(pathTo(["dead-letters"], letters), "Redrive")}
       {kind === "handshake" &&
         named !== undefined &&
         open(subscriptionPath(named, "handshake"), "See it")}

@@ -93,21 +93,20 @@ export function operator(browser: () => Browser): void {
   test("charts have units, ticks and a range, and lead to the deliveries of a span", async (t) => {
     const stage = await openStage(t);
     await fill(stage);
-    const page = await stage.visit(browser(), "/portal/topics/orders");
+    const page = await stage.visit(browser(), "/portal/topics/orders", { timezoneId: "UTC" });
     for (const name of ["Success, % of attempts", "Backlog, events"]) {
       await page.getByRole("img", { name }).waitFor();
     }
     const chart = page.getByRole("img", { name: /^Rate, a (second|minute)$/ });
     await page.getByRole("img", { name: /^Latency, m?s$/ }).waitFor();
-    const ticks = await chart.locator("text").allTextContents();
-    assert.ok(
-      ticks.some((words) => /^\d\d:\d\d$/.test(words)),
-      `times below it: ${ticks}`,
-    );
+    const below = (times: RegExp) => chart.locator("text").filter({ hasText: times }).first();
+    await below(/^07:\d\d$/).waitFor();
     await page.getByRole("button", { name: "Time range: Last hour" }).click();
     await page.getByRole("button", { name: "6 h", exact: true }).click();
     await page.waitForURL(/range=6h/);
     await page.getByRole("button", { name: "Time range: Last 6 h" }).waitFor();
+    // Until they are there the chart is that of the hour.
+    await below(/^0[345]:\d\d$/).waitFor();
     await chart.scrollIntoViewIfNeeded();
     const box = await chart.boundingBox();
     assert.ok(box !== null);
@@ -132,6 +131,7 @@ export function operator(browser: () => Browser): void {
     const page = await stage.visit(browser(), "/portal/deliveries/told");
     await page.getByRole("heading", { name: /^1 of 3 delivered/ }).waitFor();
     const lanes = page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
+    await lanes.nth(2).waitFor();
     const names = await lanes.allTextContents();
     assert.match(names.at(-1) ?? "", /billing/, "what is fine comes last");
     await page.getByRole("button", { name: /^attempt 1 to warehouse/ }).click();
@@ -147,6 +147,29 @@ export function operator(browser: () => Browser): void {
       .filter({ hasText: /^503\n.*the database is full/s })
       .waitFor();
     await open.getByRole("button", { name: "Copy the request as curl" }).waitFor();
+  });
+
+  test("an attempt that succeeded opens, too, recorded or said to be made again", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    stage.receiver.body = "thanks";
+    for (const id of ["first-of-a-minute", "second"]) {
+      await stage.publish("orders", [eventWith({ id })]);
+      await stage.advance({ advance: "PT1S" });
+    }
+    const page = await stage.visit(browser(), "/portal/deliveries/first-of-a-minute");
+    const open = page.getByRole("listitem").filter({ hasText: "Attempt 1" });
+    const codes = open.locator("pre");
+    await page.getByRole("button", { name: "Attempt 1", exact: true }).click();
+    await open.getByText(/^Request, \d+ B/).waitFor();
+    await codes.filter({ hasText: /^200\ndate: .*thanks/s }).waitFor();
+    await page.goto(`${stage.url}/portal/deliveries/second`);
+    await page.getByRole("button", { name: "Attempt 1", exact: true }).click();
+    await open.getByText(/^Request, made again, \d+ B/).waitFor();
+    await open.getByText(/made again from the event and the subscription as it is now/).waitFor();
+    await open.getByText("Answer, of which the headers were not recorded").waitFor();
+    await codes.filter({ hasText: /^POST http.*aeg-delivery-count: 0.*"id": "second"/s }).waitFor();
   });
 
   test("an event is sent again after success, copied as curl, and published edited", async (t) => {
@@ -165,6 +188,8 @@ export function operator(browser: () => Browser): void {
     assert.match(copied, /"id": "once-more"/);
     await page.getByRole("button", { name: "Send again" }).first().click();
     await sees(page, "Sent again");
+    // The words of the first story may still be there.
+    await stage.receiver.came(2);
     await sees(page, "200: delivered with attempt 1");
     assert.equal(stage.receiver.received.length, 2);
     await page.getByRole("button", { name: "Publish an edited copy" }).click();
@@ -176,6 +201,7 @@ export function operator(browser: () => Browser): void {
     await page.getByRole("button", { name: "Publish", exact: true }).click();
     await sees(page, "Accepted.");
     await sees(page, "200: delivered with attempt 1");
+    await stage.receiver.came(3);
     assert.match(stage.receiver.received.at(-1)?.body ?? "", /"amount": ?8/);
   });
 
@@ -222,12 +248,41 @@ export function operator(browser: () => Browser): void {
     await clicks.click(page.getByRole("link", { name: "Dead letters", exact: true }).first());
     await clicks.click(page.getByRole("button", { name: /^Redrive BadRequest of legacy-erp/ }));
     await sees(page, "15 letters, BadRequest, legacy-erp, last hour");
-    await clicks.click(page.getByRole("button", { name: "Send 15 letters" }));
+    await clicks.click(page.getByRole("button", { name: "Redrive 15 letters" }));
     await sees(page, "The dead letters are being sent again");
     // Ten a second, by the broker's clock.
     await stage.advance({ advance: "PT5S" });
     await sees(page, "15 dead letters sent again");
     assert.ok(clicks.count() <= 3, `${clicks.count()} clicks`);
+  });
+
+  test("a group of dead letters is that of one topic, whole in its words", async (t) => {
+    const stage = await openStage(t);
+    stage.receiver.answer = () => 400;
+    for (const [topic, count] of [
+      ["orders", 2],
+      ["returns", 3],
+    ] as const) {
+      await stage.makeTopic(topic);
+      await stage.subscribe(topic, "legacy-erp", {
+        ...webhook(stage, topic),
+        deadLetterDestination,
+      });
+      await stage.publish(topic, Array.from({ length: count }, eventWith));
+    }
+    await stage.advance({ advance: "PT1S" });
+    const page = await stage.visit(browser(), "/portal/dead-letters");
+    await sees(page, "5 events are on the way here");
+    await stage.advance({ advance: "PT10M" });
+    const groups = page.getByRole("table", { name: "Dead letters by reason and endpoint" });
+    const group = groups.getByRole("row").filter({ hasText: "/orders" });
+    await group.getByText("UndeliverableDueToHttpBadRequest").waitFor();
+    const cut: number = await page.evaluate(`[...document.querySelectorAll("td span")].filter(
+      (text) => /^Undeliverable/.test(text.textContent) && text.scrollWidth > text.clientWidth,
+    ).length`);
+    assert.equal(cut, 0, "no reason is cut");
+    await group.getByRole("button", { name: /^Redrive/ }).click();
+    await sees(page, "2 letters, BadRequest, legacy-erp, last hour");
   });
 
   test("two subscriptions' success over a day is compared: at most 3 clicks", async (t) => {
