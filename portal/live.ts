@@ -150,7 +150,11 @@ function connect(): void {
   const query = liveWords === "" ? "" : `?q=${encodeURIComponent(liveWords)}`;
   const opened = new EventSource(`/api/v1/live${query}`);
   source = opened;
-  opened.addEventListener("open", () => change({ connection: "open" }));
+  opened.addEventListener("open", () => {
+    change({ connection: "open" });
+    // What happened since a page was loaded, or since the last connection, was told to nobody.
+    tellAll(kinds);
+  });
   opened.addEventListener("error", () => {
     change({ connection: "lost" });
     // A browser reconnects by itself, except after an answer that it takes as final.
@@ -173,7 +177,7 @@ async function poll(): Promise<void> {
   if (!document.hidden && (next.connection !== "open" || isSilent)) {
     try {
       take({ kind: "overview", overview: await ask<Overview>("GET", "/api/v1/overview") });
-      if (next.connection !== "open") for (const listener of kindListeners) listener("attempt");
+      if (next.connection !== "open") tellAll(["attempt"]);
     } catch (error) {
       change({ refused: asRefused(error) });
     }
@@ -217,9 +221,11 @@ export function useTick(wanted: readonly LiveKind[], everyMs = 1_000): number {
 /** Requests a fresh overview at once: for example after the clock was moved. */
 export async function refreshOverview(): Promise<void> {
   take({ kind: "overview", overview: await ask<Overview>("GET", "/api/v1/overview") });
-  for (const listener of kindListeners) {
-    for (const kind of ["attempt", "catalog", "endpoint", "ended"] as const) listener(kind);
-  }
+  tellAll(["attempt", "catalog", "endpoint", "ended"]);
+}
+
+function tellAll(happened: readonly LiveKind[]): void {
+  for (const listener of kindListeners) for (const kind of happened) listener(kind);
 }
 
 interface Ticker {

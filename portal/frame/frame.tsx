@@ -1,7 +1,7 @@
 // The frame around every page: the bar at the top, the navigation at the side (on a phone in a
 // menu), and notices about the whole broker.
 
-import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import {
   Badge,
   Button,
@@ -109,7 +109,8 @@ const useStyles = makeStyles({
   side: {
     position: "sticky",
     top: barHeight,
-    width: "208px",
+    // As wide on every page: the one in bold is wider than the others.
+    width: "228px",
     flexShrink: 0,
     padding: tokens.spacingHorizontalS,
     boxSizing: "border-box",
@@ -125,6 +126,7 @@ const useStyles = makeStyles({
     color: tokens.colorNeutralForeground2,
     textDecorationLine: "none",
     fontSize: tokens.fontSizeBase300,
+    whiteSpace: "nowrap",
     ":hover": {
       backgroundColor: tokens.colorSubtleBackgroundHover,
       color: tokens.colorNeutralForeground1,
@@ -165,7 +167,12 @@ export function Frame({
   const connection = useLive("connection");
   const refused = useLive("refused");
   const [isFinding, setFinding] = useState(false);
+  const begun = useRef("");
   useKeys(() => setFinding(true));
+  const endFinding = () => {
+    begun.current = "";
+    setFinding(false);
+  };
   return (
     <div className={styles.frame}>
       <a href="#main" className={styles.skip}>
@@ -240,8 +247,19 @@ export function Frame({
         </main>
       </div>
       {isFinding && (
-        <Suspense fallback={null}>
-          <Palette onClose={() => setFinding(false)} />
+        <Suspense
+          fallback={
+            <input
+              className={styles.skip}
+              aria-label="Go to or search"
+              ref={(box) => box?.focus()}
+              onChange={({ target }) => {
+                begun.current = target.value;
+              }}
+            />
+          }
+        >
+          <Palette begun={begun} onClose={endFinding} />
         </Suspense>
       )}
     </div>

@@ -2,7 +2,7 @@
 // opened. What matches is found here, but for events, which the broker looks up by the beginning of
 // their id.
 
-import { type KeyboardEvent, useEffect, useId, useMemo, useState } from "react";
+import { type KeyboardEvent, type RefObject, useEffect, useId, useMemo, useState } from "react";
 import type {
   EventSummary,
   Page,
@@ -85,10 +85,17 @@ const useStyles = makeStyles({
   },
 });
 
-export function Palette({ onClose }: { readonly onClose: () => void }) {
+export function Palette({
+  begun,
+  onClose,
+}: {
+  /** What was typed while this was loaded. */
+  readonly begun: RefObject<string>;
+  readonly onClose: () => void;
+}) {
   const styles = useStyles();
   const id = useId();
-  const [text, setText] = useState("");
+  const [text, setText] = useState(begun.current);
   const [place, setPlace] = useState(0);
   const found = useFound(text);
   const chosen = Math.min(place, found.length - 1);

@@ -79,9 +79,9 @@ export function journeys(browser: () => Browser): void {
     stage.receiver.answer = () => 200;
     await page.getByRole("link", { name: "Dead letters" }).click();
     await page.getByRole("checkbox", { name: "Choose unlucky" }).check();
-    await clickButton(page, /^Send 1 letter again/);
+    await clickButton(page, /^Redrive 1 letter…/);
     await sees(page, "1 letter");
-    await clickButton(page, "Send 1 letter");
+    await clickButton(page, "Redrive 1 letter");
     await sees(page, "1 of 1 sent");
     await sees(page, "1 dead letter sent again");
     await stage.ask("POST", "/clock", { advance: "PT1S" });
@@ -240,13 +240,15 @@ export function journeys(browser: () => Browser): void {
     await sees(page, /^Delivered after 2 h/);
     await page.getByText("at most 5,000", { exact: false }).first().waitFor();
     const axis = page.getByRole("img", { name: /^Requests per / }).locator("text");
+    await axis.nth(1).waitFor();
     const labels = await axis.allTextContents();
     assert.notEqual(labels.at(-1), labels.at(-2), "the axis says where it begins and ends");
     const outage = page.getByRole("textbox", { name: "Outage, in minutes" });
     await outage.fill("abc");
     await sees(page, "The outage must be a number of minutes, or empty");
     assert.equal(await outage.getAttribute("aria-invalid"), "true");
-    assert.equal(await page.getByText(/^Delivered after/).count(), 0, "no answer to another order");
+    // There is no answer to another order.
+    await page.getByText(/^Delivered after/).waitFor({ state: "detached" });
     await outage.fill("");
     await sees(page, /^Dead-lettered after 1 d/);
     await page.getByRole("textbox", { name: "Dead-letter store fails" }).fill("10000");
@@ -331,6 +333,22 @@ export function journeys(browser: () => Browser): void {
       .getByText(/creating|failed/)
       .waitFor();
     assert.equal(await page.getByText("healthy", { exact: true }).count(), 0);
+  });
+
+  test("what happens while a page opens is seen in it, too", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    const page = await stage.visit(browser(), "/portal/settings");
+    const published = Promise.withResolvers<void>();
+    await page.route("**/api/v1/live*", async (route) => {
+      await published.promise;
+      await route.continue();
+    });
+    await page.goto(`${stage.url}/portal/deliveries`);
+    await sees(page, "No event");
+    await stage.publish("orders", [eventWith({ id: "meanwhile" })]);
+    published.resolve();
+    await page.getByRole("link", { name: "meanwhile" }).waitFor();
   });
 
   test("an unhealthy endpoint is seen on a phone, and tells of its failures", async (t) => {
