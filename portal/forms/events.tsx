@@ -13,7 +13,7 @@ import { Fold } from "../parts/steps.tsx";
 import { Verdicts } from "../parts/verdicts.tsx";
 import { eventPath } from "../route.ts";
 import { exampleEvent } from "../snippets.ts";
-import { sayCount } from "../words.ts";
+import { sayCount, sayMany } from "../words.ts";
 import { type FieldsProps, filterOf, linesOf } from "./draft.ts";
 import { ClauseFields } from "./lists.tsx";
 
@@ -133,6 +133,12 @@ function SeenTypes({ draft, change, topic }: FieldsProps & { readonly topic: Top
 /** After the last key. */
 const restMs = 300;
 
+function sayTried({ matched, looked }: TriedFilter): string {
+  if (looked === 1) return `The only event so far ${matched === 1 ? "matches" : "does not match"}.`;
+  const which = `${sayCount(matched)} of the last ${sayMany(looked, "event")}`;
+  return `${which} ${matched === 1 ? "matches" : "match"}.`;
+}
+
 /** The filter on the latest events, as it is typed. A filter that is not finished is not tried. */
 function Tried({ topic, filter }: { readonly topic: TopicView; readonly filter: object }) {
   const styles = useStyles();
@@ -154,9 +160,7 @@ function Tried({ topic, filter }: { readonly topic: TopicView; readonly filter: 
   if (tried === null || tried.looked === 0) return null;
   return (
     <div className={styles.tried} aria-live="polite">
-      <span className={styles.said}>
-        {`${sayCount(tried.matched)} of the last ${sayCount(tried.looked)} events match.`}
-      </span>
+      <span className={styles.said}>{sayTried(tried)}</span>
       <ul className={styles.list}>
         {tried.events.map(({ event, id, type, matches, clause, because }) => (
           <li key={event} className={styles.event}>
@@ -209,7 +213,7 @@ export function DryRun({
     });
   return (
     <div className={styles.verdict}>
-      <AreaField label="Try it on an event" rows={6} isCode value={text} onChange={setText} />
+      <AreaField label="Try it on an event" rows={12} isCode value={text} onChange={setText} />
       <div>
         <Button onClick={explain}>Would it match?</Button>
       </div>

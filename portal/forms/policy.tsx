@@ -18,15 +18,12 @@ const useStyles = makeStyles({
   words: { color: tokens.colorNeutralForeground2 },
   // As high before it is drawn as after: what is below must not move under the pointer.
   schedule: { marginTop: tokens.spacingVerticalS, minHeight: "120px" },
-  wrong: { color: tokens.colorPaletteRedForeground1 },
 });
 
 export function RetryPolicy({ draft, change, topic }: FieldsProps & { readonly topic: TopicView }) {
   const { maxAttempts, ttlMinutes } = draft;
-  const attempts = maxAttempts.trim() === "" ? "the profile's attempts" : `${maxAttempts} attempts`;
-  const life = ttlMinutes.trim() === "" ? "the profile's time to live" : `${ttlMinutes} minutes`;
   return (
-    <Fold title="Retry policy" summary={`${attempts}, ${life}`}>
+    <Fold title="Retry policy" summary={policyWords(maxAttempts.trim(), ttlMinutes.trim())}>
       <FieldRow>
         <TextField
           label="Maximum attempts"
@@ -46,6 +43,22 @@ export function RetryPolicy({ draft, change, topic }: FieldsProps & { readonly t
       <Schedule draft={draft} profile={topic.profile} />
     </Fold>
   );
+}
+
+/** `30 attempts, 1 d`; what is not a number is shown as written. */
+function policyWords(attempts: string, minutes: string): string {
+  if (attempts === "" && minutes === "") return "as the profile says";
+  const lengthMs = Number(minutes) * 60_000;
+  return [
+    attempts === ""
+      ? "the profile's attempts"
+      : `${attempts} ${attempts === "1" ? "attempt" : "attempts"}`,
+    minutes === ""
+      ? "the profile's time to live"
+      : Number.isFinite(lengthMs) && lengthMs > 0
+        ? sayLength(lengthMs)
+        : `${minutes} minutes`,
+  ].join(", ");
 }
 
 /** The attempts of an event if its endpoint always answered 503. */
@@ -72,8 +85,10 @@ export function Schedule({
   if (refused !== null || played === null) {
     return (
       <div className={styles.schedule}>
-        <Text className={refused === null ? styles.words : styles.wrong}>
-          {refused?.message ?? "The schedule is being drawn …"}
+        <Text className={styles.words}>
+          {refused === null
+            ? "The schedule is being drawn …"
+            : "With these numbers there is no schedule to draw."}
         </Text>
       </div>
     );

@@ -7,7 +7,7 @@ import { deliverySchemasOf } from "../../src/core/schema/convert.ts";
 import type { Refused } from "../api.ts";
 import { AreaField, ChoiceField, FieldRow, Form, SwitchField, TextField } from "../parts/form.tsx";
 import { Fold, Step } from "../parts/steps.tsx";
-import { sayMany } from "../words.ts";
+import { sayMany, saySchema } from "../words.ts";
 import { Destination } from "./destination.tsx";
 import type { FieldsProps } from "./draft.ts";
 import { Filters } from "./events.tsx";
@@ -121,7 +121,7 @@ function AdditionalFeatures({ draft, change, topic }: FieldsProps & { readonly t
   const schemas = deliverySchemasOf[topic.inputSchema as keyof typeof deliverySchemasOf] ?? [];
   const labels = draft.labels.split("\n").filter((each) => each.trim() !== "").length;
   const summary = [
-    draft.deliverySchema || "the topic's schema",
+    draft.deliverySchema === "" ? "the topic's schema" : saySchema(draft.deliverySchema),
     draft.signs ? "signed" : "not signed",
     draft.expires.trim() === "" ? "never expires" : `expires ${draft.expires}`,
     ...(labels === 0 ? [] : [sayMany(labels, "label")]),
@@ -132,7 +132,10 @@ function AdditionalFeatures({ draft, change, topic }: FieldsProps & { readonly t
         label="Delivered as"
         path="properties.eventDeliverySchema"
         value={draft.deliverySchema}
-        choices={[["", "the topic's default"], ...schemas.map((name) => [name, name] as const)]}
+        choices={[
+          ["", "the topic's default"],
+          ...schemas.map((name) => [name, saySchema(name)] as const),
+        ]}
         onChange={(deliverySchema) => change({ deliverySchema })}
       />
       <SwitchField

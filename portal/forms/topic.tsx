@@ -16,13 +16,12 @@ import {
   useOrder,
 } from "../parts/form.tsx";
 import { go, topicPath } from "../route.ts";
+import { saySchema } from "../words.ts";
 import { numberOr } from "./draft.ts";
 
-const schemas = [
-  ["EventGridSchema", "Event Grid schema"],
-  ["CloudEventSchemaV1_0", "CloudEvents 1.0"],
-  ["CustomEventSchema", "a custom schema"],
-] as const;
+const schemas = ["EventGridSchema", "CloudEventSchemaV1_0", "CustomEventSchema"].map(
+  (name) => [name, saySchema(name)] as const,
+);
 
 const profileChoices = [
   ["", "the broker's default"],

@@ -5,7 +5,13 @@ import type { Overview } from "../../src/core/api/views.ts";
 import { apiPath, ask, asRefused, type Refused } from "../api.ts";
 import { FigureStrip } from "../figures/strip.tsx";
 import { Button, makeStyles, mergeClasses, Spinner, tokens } from "../fluent.ts";
-import { CheckmarkCircleFilled, PlayRegular } from "../icons/drawings.tsx";
+import {
+  ChannelRegular,
+  CheckmarkCircleFilled,
+  PlayRegular,
+  PulseRegular,
+  SendRegular,
+} from "../icons/drawings.tsx";
 import { refreshOverview, useLive } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Card, PageHead, Refusal, Wait } from "../parts/page.tsx";
@@ -68,11 +74,30 @@ const useStyles = makeStyles({
   words: { color: tokens.colorNeutralForeground2, maxWidth: "56ch" },
   buttons: { display: "flex", flexWrap: "wrap", gap: tokens.spacingHorizontalM },
   steps: {
+    display: "grid",
+    rowGap: tokens.spacingVerticalL,
     margin: 0,
-    paddingLeft: tokens.spacingHorizontalXL,
-    lineHeight: tokens.lineHeightBase500,
+    padding: 0,
+    listStyleType: "none",
     alignSelf: "center",
   },
+  step: {
+    display: "grid",
+    gridTemplateColumns: "40px minmax(0, 1fr)",
+    columnGap: tokens.spacingHorizontalM,
+    alignItems: "center",
+  },
+  icon: {
+    display: "grid",
+    placeItems: "center",
+    width: "40px",
+    height: "40px",
+    borderRadius: tokens.borderRadiusCircular,
+    fontSize: "20px",
+    color: tokens.colorBrandForeground1,
+    backgroundColor: tokens.colorBrandBackground2,
+  },
+  about: { display: "block", color: tokens.colorNeutralForeground2 },
 });
 
 export function OverviewPage() {
@@ -90,11 +115,13 @@ export function OverviewPage() {
         }
       />
       {overview.subscriptions === 0 && <Welcome />}
-      <ProblemCards none={overview.subscriptions > 0 && <NothingWrong />} />
+      <ProblemCards
+        none={overview.subscriptions > 0 && <NothingWrong isFailing={overview.rates.failed > 0} />}
+      />
       {(overview.subscriptions > 0 || overview.counts.published > 0) && (
         <>
           <Now overview={overview} />
-          <FigureStrip />
+          <FigureStrip isNamed={false} />
           <Tail shownMax={12} more={<To to="/portal/deliveries">All deliveries</To>} />
         </>
       )}
@@ -105,6 +132,20 @@ export function OverviewPage() {
 interface Shown {
   readonly event: string;
 }
+
+const steps = [
+  ["A topic", "has an address and keys for publishers.", <ChannelRegular key="topic" />],
+  [
+    "A subscription",
+    "says which of its events go to which endpoint.",
+    <SendRegular key="subscription" />,
+  ],
+  [
+    "A story",
+    "tells of every event: each attempt, and what comes next.",
+    <PulseRegular key="story" />,
+  ],
+] as const;
 
 /** One button makes a topic, an inbox and an event, and leads to its story. */
 function Welcome() {
@@ -148,20 +189,28 @@ function Welcome() {
           {refused !== null && <Refusal refused={refused} />}
         </div>
         <ol className={styles.steps}>
-          <li>A topic has an address and keys for publishers.</li>
-          <li>A subscription says which of its events go to which endpoint.</li>
-          <li>Every event has a story: each attempt, and what comes next.</li>
+          {steps.map(([title, words, icon]) => (
+            <li key={title} className={styles.step}>
+              <span className={styles.icon}>{icon}</span>
+              <span>
+                <strong>{title}</strong>
+                <span className={styles.about}>{words}</span>
+              </span>
+            </li>
+          ))}
         </ol>
       </div>
     </Card>
   );
 }
 
-function NothingWrong() {
+/** Single failures are no problem yet, but nobody would believe that there are none. */
+function NothingWrong({ isFailing }: { readonly isFailing: boolean }) {
   const styles = useStyles();
   return (
     <div className={styles.fine} role="status">
-      <CheckmarkCircleFilled className={styles.tick} /> Nothing is wrong.
+      <CheckmarkCircleFilled className={styles.tick} />{" "}
+      {isFailing ? "Nothing is wrong but single failures, which are retried." : "Nothing is wrong."}
     </div>
   );
 }

@@ -16,7 +16,7 @@ import { StoryActions } from "../story/actions.tsx";
 import { DeliveryCard } from "../story/delivery.tsx";
 import { pretty } from "../story/exchange.ts";
 import { byTrouble, type Chosen, deliveryKey, headline, Lanes } from "../story/lanes.tsx";
-import { sayBytes } from "../words.ts";
+import { sayBytes, saySchema } from "../words.ts";
 
 const useStyles = makeStyles({
   facts: {
@@ -65,6 +65,7 @@ function Told({ story, again }: { readonly story: Story; readonly again: () => v
   return (
     <>
       {story.cut !== null && <Note>{story.cut}</Note>}
+      {story.type === "Posthorn.ShowMe" && <WhatNext />}
       {story.deliveryStories.length === 0 && (
         <Card>
           <Empty title="It matched no subscription">
@@ -110,7 +111,7 @@ function Told({ story, again }: { readonly story: Story; readonly again: () => v
                 </To>,
               ],
               ["Subject", story.subject || "–"],
-              ["As", `${story.schema}, ${sayBytes(story.bytes)}`],
+              ["As", `${saySchema(story.schema)}, ${sayBytes(story.bytes)}`],
               ...(story.traceparent === null
                 ? []
                 : [["Trace", <Mono key="trace">{story.traceparent}</Mono>] as const]),
@@ -126,6 +127,17 @@ function Told({ story, again }: { readonly story: Story; readonly again: () => v
         </Card>
       </div>
     </>
+  );
+}
+
+/** After *Show me*: what a newcomer may try next. */
+function WhatNext() {
+  return (
+    <Note intent="success" title="This is the story of a real event.">
+      A click on its mark opens the request and the answer. Next, let{" "}
+      <To to={pathTo(["inboxes", "show-me"])}>its test inbox</To> answer 500, send it again, and see
+      the retry counted down; or <To to="/portal/topics?new=topic">create a topic</To> of your own.
+    </Note>
   );
 }
 
@@ -152,7 +164,10 @@ const withWords: Readonly<Record<string, string>> = {
   bearer: "a bearer token",
   none: "no key: authentication is off",
   notice: "nothing: the broker itself published it",
+  own: "nothing: the broker itself published it",
   unknown: "a key that was not recorded",
+  resend: "Send again, by an operator",
+  redrive: "a redrive of its dead letter",
 };
 
 function acceptedWords(given: string): string {
@@ -182,10 +197,16 @@ function Unmatched({ story }: { readonly story: Story }) {
               ),
           },
           {
-            title: "The clause that failed",
+            title: "Why",
             show: ({ clause, because }) => (
               <span className={styles.reason}>
-                <code>{clause}</code>: {because}
+                {/* What is not active has no clause that could fail. */}
+                {clause !== "provisioningState" && (
+                  <>
+                    <code>{clause}</code>:{" "}
+                  </>
+                )}
+                {because}
               </span>
             ),
           },

@@ -174,7 +174,7 @@ export function WhatIfPage() {
                 onChange={(attempts) => change({ attempts })}
               />
               <TextField
-                label="Time to live, min"
+                label="Time to live, in minutes"
                 path="eventTimeToLiveInMinutes"
                 hint="Empty: the profile's."
                 value={draft.ttl}

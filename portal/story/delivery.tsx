@@ -72,7 +72,7 @@ export function DeliveryCard({
       />
       {delivery.held !== null && (
         <div className={styles.held}>
-          <Note intent="warning">
+          <Note intent="warning" title="Why it waits:">
             <Words>{delivery.held}</Words>
           </Note>
         </div>

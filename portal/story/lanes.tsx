@@ -78,7 +78,11 @@ const useStyles = makeStyles({
     borderRadius: tokens.borderRadiusMedium,
     "@media (max-width: 640px)": { gridTemplateColumns: "minmax(0, 1fr)" },
   },
-  chosen: { backgroundColor: tokens.colorNeutralBackground1Selected },
+  // Badges are grey, too: they would not be seen on grey.
+  chosen: {
+    backgroundColor: tokens.colorBrandBackground2,
+    boxShadow: `inset 3px 0 0 ${tokens.colorBrandStroke1}`,
+  },
   name: {
     display: "flex",
     alignItems: "center",

@@ -6,7 +6,15 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { adminKey, deadLetterDestination, eventWith, openStage, type Stage } from "./stage.ts";
+import {
+  adminKey,
+  becomes,
+  cloudEventWith,
+  deadLetterDestination,
+  eventWith,
+  openStage,
+  type Stage,
+} from "./stage.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -38,6 +46,8 @@ async function faultsOf(page: Page, runOnly: readonly string[]): Promise<string[
 /** With something of everything. */
 export async function fill(stage: Stage): Promise<void> {
   await stage.ask("POST", "/api/v1/show-me", {});
+  await stage.makeQueue("shop", "parcels", "desk");
+  await stage.publishTo("shop", "parcels", [cloudEventWith("parcel")]);
   await stage.makeTopic("orders");
   await stage.makeTopic("a-topic-with-a-name-that-is-long-for-any-table");
   stage.receiver.answer = ({ path }) => (path.includes("bad") ? 503 : 200);
@@ -75,6 +85,8 @@ export const everyPage = [
   "/portal/deliveries",
   "/portal/deliveries?tail=on",
   "/portal/deliveries/first",
+  "/portal/queues",
+  "/portal/topics/shop%2Fparcels/subscriptions/desk?tab=receive",
   "/portal/dead-letters",
   "/portal/endpoints",
   "/portal/brokers",
@@ -131,8 +143,8 @@ export function access(browser: () => Browser): void {
         await page.evaluate(whenStill);
         assert.deepEqual(await faultsOf(page, ["color-contrast"]), [], "dark");
         await page.setViewportSize({ width: 360, height: 740 });
-        const width: number = await page.evaluate("document.documentElement.scrollWidth");
-        assert.ok(width <= 360, `${width} wide on a phone of 360`);
+        // Charts are drawn again for a phone when they know of it.
+        await becomes(page, "document.documentElement.scrollWidth <= 360");
         assert.deepEqual(complaints.splice(0), [], "nothing breaks the page's own policy");
       });
     }
@@ -201,6 +213,28 @@ export function access(browser: () => Browser): void {
     await signedIn.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor();
   });
 
+  test("a session that ended leads to the sign-in page, and back to where one was", async (t) => {
+    const stage = await openStage(t);
+    await fill(stage);
+    const page = await stage.visit(browser(), "/portal/subscriptions");
+    await page.getByRole("link", { name: "billing" }).waitFor();
+    const left = Promise.withResolvers<void>();
+    // Else the page may find out by itself, before anybody leaves it.
+    await page.route("**/api/v1/**", async (route) => {
+      await left.promise;
+      await route.continue();
+    });
+    await page.context().clearCookies();
+    await page.getByRole("link", { name: "broken" }).first().click();
+    await page.waitForURL(/\/subscriptions\/broken$/);
+    left.resolve();
+    await page.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor();
+    await page.getByLabel("Admin key").fill(adminKey);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "broken", level: 1 }).waitFor();
+    assert.match(page.url(), /\/portal\/topics\/orders\/subscriptions\/broken$/);
+  });
+
   test("a broker that has gone is told in words", async (t) => {
     const stage = await openStage(t);
     const page = await stage.visit(browser(), "/");
@@ -239,7 +273,8 @@ export function access(browser: () => Browser): void {
       const events = Array.from({ length: 60 }, () => eventWith());
       await stage.publish("orders", [...events, eventWith({ id: name })]);
       await page.getByRole("link", { name, exact: true }).waitFor();
-      await session.send("HeapProfiler.collectGarbage");
+      // What one collection lets go of, only the next one may free.
+      for (let time = 0; time < 3; time++) await session.send("HeapProfiler.collectGarbage");
       const { usedSize } = await session.send("Runtime.getHeapUsage");
       return usedSize;
     };

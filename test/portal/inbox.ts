@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { eventWith, openStage } from "./stage.ts";
+import { api, eventWith, openStage, startAt, topicId } from "./stage.ts";
 
 async function sees(page: Page, words: string | RegExp): Promise<void> {
   await page.getByText(words).first().waitFor();
@@ -16,6 +16,10 @@ export function inbox(browser: () => Browser): void {
     await page.getByRole("button", { name: "Show me" }).click();
     await page.getByRole("heading", { name: "1 of 1 delivered" }).waitFor();
     await sees(page, "200: delivered with attempt 1");
+    await page.getByRole("button", { name: /^attempt 1 to show-me/ }).click();
+    await page.getByText(/^Request, \d+ B/).waitFor();
+    await page.getByRole("link", { name: "its test inbox" }).click();
+    await page.getByRole("button", { name: "500", exact: true }).waitFor();
   });
 
   test("an inbox shows requests as they come, and answers as it is told", async (t) => {
@@ -50,5 +54,53 @@ export function inbox(browser: () => Browser): void {
     await page.getByRole("button", { name: "Delete it" }).click();
     await sees(page, "No test inbox yet");
     assert.match(page.url(), /\/portal\/inboxes$/);
+  });
+
+  test("slow, flapping and too large: each answer is seen in the inbox and in the story", async (t) => {
+    // The clock waits for endpoints, and a slow inbox for the clock.
+    const clock = ["--clock", "virtual", "--clock-start", startAt, "--clock-patience", "PT5S"];
+    const stage = await openStage(t, { handshake: "on", options: [...clock, "--seed", "1"] });
+    await stage.ask("POST", "/api/v1/show-me", {});
+    await stage.advance({ advance: "PT0S" });
+    const page = await stage.visit(browser(), "/portal/inboxes/show-me");
+    const requests = page.getByRole("list", { name: "Requests, the latest first" });
+    await requests.getByText("1 event").waitFor();
+    const key = await stage.ask<{ key1: string }>("POST", `${topicId("show-me")}/listKeys?${api}`);
+    const publish = async (id: string, advance: string) => {
+      const answer = await fetch(`${stage.url}/topics/show-me/api/events`, {
+        method: "POST",
+        headers: { "aeg-sas-key": key.key1 },
+        body: JSON.stringify([eventWith({ id })]),
+      });
+      assert.equal(answer.status, 200);
+      await stage.advance({ advance });
+    };
+    const answers = async (name: string, words: RegExp) => {
+      await page.goto(`${stage.url}/portal/inboxes/show-me`);
+      await page.getByRole("button", { name, exact: true }).click();
+      await sees(page, words);
+    };
+    const story = (id: string) => page.goto(`${stage.url}/portal/deliveries/${id}`);
+
+    await answers("Slow", /after a while \(5 s\)/);
+    await publish("slowly", "PT6S");
+    await story("slowly");
+    await page.getByRole("heading", { name: "1 of 1 delivered" }).waitFor();
+    await sees(page, /after 5 s/);
+
+    await answers("Flapping", /by turns|every other/);
+    await publish("by-turns", "PT2M");
+    await story("by-turns");
+    await page.getByRole("heading", { name: "1 of 1 delivered" }).waitFor();
+    await sees(page, "told to fail every other time");
+    await sees(page, "200: delivered with attempt 2");
+
+    await answers("413", /too large/);
+    await publish("too-much", "PT1S");
+    await story("too-much");
+    await sees(page, /^413 /);
+    await sees(page, "told to find everything too large");
+    await page.goto(`${stage.url}/portal/inboxes/show-me`);
+    await requests.getByText("413").first().waitFor();
   });
 }

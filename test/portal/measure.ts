@@ -24,6 +24,8 @@ const pages = [
   "/portal/endpoints",
   "/portal/deliveries",
   "/portal/topics",
+  "/portal/brokers",
+  "/portal/inboxes",
 ] as const;
 
 /** Every event goes to one subscription of its topic; one endpoint in ten fails. */

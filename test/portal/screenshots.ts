@@ -1,7 +1,7 @@
 // Pictures of every page, light, dark and narrow, with little in the broker, with much (10,000
 // deliveries and names as long as they may be), and with trouble of every kind.
-// `npm run screenshots [folder]`; without a folder they go to `screenshots/`, and what looks ugly
-// in them should be fixed.
+// `npm run screenshots [folder] [pages]`; without a folder they go to `screenshots/`; what looks
+// ugly in them should be fixed. Pages are named by commas: `overview,story`.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,9 +9,17 @@ import { setTimeout } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { openChromium } from "../fixtures/chromium.ts";
 import type { Scope } from "../fixtures/webhook.ts";
-import { deadLetterDestination, eventWith, openStage, type Stage } from "./stage.ts";
+import {
+  cloudEventWith,
+  deadLetterDestination,
+  eventWith,
+  openStage,
+  type Stage,
+} from "./stage.ts";
 
 const folder = process.argv[2] ?? "screenshots";
+/** Only these pages, by their names. */
+const only = process.argv[3]?.split(",") ?? null;
 
 const looks = [
   { name: "light", colorScheme: "light", width: 1280 },
@@ -32,7 +40,8 @@ function shotsOf({
   topic,
   subscription,
   event,
-}: Record<"topic" | "subscription" | "event", string>) {
+  first,
+}: Record<"topic" | "subscription" | "event" | "first", string>) {
   const own = `/portal/topics/${topic}/subscriptions/${subscription}`;
   const shots: readonly Shot[] = [
     { name: "overview", path: "/" },
@@ -52,6 +61,9 @@ function shotsOf({
     { name: "deliveries", path: "/portal/deliveries" },
     { name: "tail", path: "/portal/deliveries?tail=on" },
     { name: "story", path: `/portal/deliveries/${event}` },
+    { name: "firststory", path: `/portal/deliveries/${first}` },
+    { name: "queues", path: "/portal/queues" },
+    { name: "receive", path: "/portal/topics/shop%2Forders/subscriptions/billing?tab=receive" },
     { name: "deadletters", path: "/portal/dead-letters" },
     { name: "endpoints", path: "/portal/endpoints" },
     { name: "brokers", path: "/portal/brokers" },
@@ -84,7 +96,7 @@ async function takeAll(
       viewport: { width, height: 800 },
       reducedMotion: "reduce",
     });
-    for (const shot of shots) {
+    for (const shot of shots.filter(({ name: own }) => only?.includes(own) ?? true)) {
       await take(page, stage, shot, join(folder, `${prefix}-${shot.name}-${name}.png`));
     }
     await page.context().close();
@@ -99,20 +111,34 @@ async function withLittle(t: Scope, browser: Browser): Promise<void> {
     shots: [
       { name: "overview", path: "/" },
       { name: "inboxes", path: "/portal/inboxes" },
+      { name: "queues", path: "/portal/queues" },
       { name: "subscriptions", path: "/portal/subscriptions" },
       { name: "deliveries", path: "/portal/deliveries" },
       { name: "deadletters", path: "/portal/dead-letters" },
     ],
   });
   await takeSignin(stage, browser);
-  await stage.ask("POST", "/api/v1/show-me", {});
+  const { event: first } = await stage.ask<ShowMe>("POST", "/api/v1/show-me", {});
+  await openQueue(stage);
   await stage.makeTopic("orders");
   await stage.subscribe("orders", "billing");
   stage.receiver.answer = (_, count) => (count <= 2 ? 503 : 200);
   await stage.publish("orders", [eventWith({ id: "the-first" })]);
   await stage.advance({ to: "next" });
-  const names = { topic: "orders", subscription: "billing", event: "the-first" };
+  const names = { topic: "orders", subscription: "billing", event: "the-first", first };
   await takeAll(stage, browser, { prefix: "little", shots: shotsOf(names) });
+}
+
+interface ShowMe {
+  readonly event: string;
+}
+
+/** A queue with a little in it, of which something is locked. */
+async function openQueue(stage: Stage): Promise<void> {
+  await stage.makeQueue("shop", "orders", "billing");
+  await stage.publishTo("shop", "orders", ["one", "two", "three"].map(cloudEventWith));
+  const path = "/api/v1/topics/shop%2Forders/subscriptions/billing/receive";
+  await stage.ask("POST", path, { max: 1 });
 }
 
 /** As whoever has not signed in sees it. */
@@ -146,7 +172,8 @@ async function withMuch(t: Scope, browser: Browser): Promise<void> {
     },
     ...over,
   });
-  await stage.ask("POST", "/api/v1/show-me", {});
+  const { event: first } = await stage.ask<ShowMe>("POST", "/api/v1/show-me", {});
+  await openQueue(stage);
   await stage.makeTopic("orders");
   await stage.makeTopic("a-topic-with-the-fifty-letters-that-a-name-can-be");
   for (const name of ["payments", "shipping", "returns", "audit", "metering", "sensors", "users"]) {
@@ -179,7 +206,7 @@ async function withMuch(t: Scope, browser: Browser): Promise<void> {
     await setTimeout(1_000);
   }
   await takeLive(stage, browser);
-  const names = { topic: "orders", subscription: "warehouse", event: "told" };
+  const names = { topic: "orders", subscription: "warehouse", event: "told", first };
   await takeAll(stage, browser, { prefix: "much", shots: shotsOf(names) });
 }
 
