@@ -39,11 +39,18 @@ async function measureBeside(count: number, options: CatalogOptions): Promise<Re
   await first[Symbol.asyncDispose]();
   await using broker = await start();
   let made = 0;
+  const paths: string[] = [];
   const put = async () => {
     made += 1;
     const name = `another-${made}`;
-    const path = `${GROUP}${PROVIDER}/topics/orders${PROVIDER}/eventSubscriptions/${name}`;
-    await ask(broker, "PUT", `${path}?api-version=2022-06-15`, { properties: draft(name) });
+    const place = `${GROUP}${PROVIDER}/topics/orders${PROVIDER}/eventSubscriptions/${name}`;
+    const path = `${place}?api-version=2022-06-15`;
+    paths.push(path);
+    await ask(broker, "PUT", path, { properties: draft(name) });
+  };
+  /** Those that were put would soon be more than were there. */
+  const removePut = async () => {
+    for (const path of paths.splice(0)) await ask(broker, "DELETE", path);
   };
   const ways = {
     putCpuMs: { puts: 1, act: put },
@@ -65,6 +72,7 @@ async function measureBeside(count: number, options: CatalogOptions): Promise<Re
     const rounds: number[] = [];
     for (let round = 0; round < options.rounds; round += 1) {
       rounds.push(await cpuMsPerPut(broker, way, options.roundMs));
+      await removePut();
     }
     figures[name] = median(rounds);
   }
@@ -97,7 +105,7 @@ async function ask(
   { target }: BrokerServer,
   method: string,
   path: string,
-  body: unknown,
+  body?: unknown,
 ): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${target.port}${path}`, {
     method,

@@ -76,7 +76,7 @@ function buildEvent(): string {
     eventType: "Bench.OrderPlaced",
     eventTime: "2024-01-01T00:00:00Z",
     dataVersion: "1.0",
-    data: { sentAt: "0".repeat(TIME_DIGITS), pad: "" },
+    data: { customer: "bench", total: -1, sentAt: "0".repeat(TIME_DIGITS), pad: "" },
   };
   event.data.pad = "x".repeat(EVENT_BYTES - JSON.stringify(event).length);
   return JSON.stringify(event);

@@ -7,7 +7,7 @@ import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { runCatalog } from "./catalog.ts";
-import { runCluster } from "./cluster.ts";
+import { clusterParts, runCluster } from "./cluster.ts";
 import { runBatches, runFanOut, runSteady } from "./flow.ts";
 import { runMatching } from "./matching.ts";
 import { median } from "./measure.ts";
@@ -50,6 +50,7 @@ const HELP = `npm run bench -- [options]
   --rate N               events per second under the fixed load (1000)
   --waiting N            deliveries behind the dead endpoint (1000000)
   --copies N             in fan-out: subscriptions that get each event (20 and 100)
+  --part NAME            in cluster: one part alone: ${clusterParts.join(", ")}
   --minutes N            in soak: how long (10)
   --subscriptions N      in catalog: beside so many alone (10, 1000 and 5000)`;
 
@@ -76,6 +77,7 @@ function readOptions(args: readonly string[]) {
       "no-peers": { type: "boolean", default: false },
       waiting: { type: "string" },
       copies: { type: "string", multiple: true },
+      part: { type: "string" },
       minutes: { type: "string", default: "10" },
       subscriptions: { type: "string", multiple: true },
     },
@@ -94,6 +96,7 @@ function readOptions(args: readonly string[]) {
     connections: wholeNumber("--connections", values.connections),
     sends: wholeNumber("--sends", values.sends),
     perSecond: wholeNumber("--rate", values.rate),
+    part: oneOf("--part", values.part, clusterParts),
     minutes: wholeNumber("--minutes", values.minutes),
     copies: (values.copies ?? (quick ? ["20"] : ["20", "100"])).map((text) =>
       wholeNumber("--copies", text),
@@ -149,7 +152,7 @@ function measureFsync(): number {
 type Options = ReturnType<typeof readOptions>;
 
 /** A text, or results that become a table. */
-const runs: Readonly<Record<Scenario, (options: Options) => Promise<readonly Result[]> | string>> =
+const runs: Readonly<Record<Scenario, (options: Options) => Promise<readonly Result[] | string>>> =
   {
     steady: runSteady,
     batch: runBatches,
@@ -157,7 +160,7 @@ const runs: Readonly<Record<Scenario, (options: Options) => Promise<readonly Res
     sick: runSick,
     waiting: runWaiting,
     pull: runPull,
-    matching: () => runMatching(),
+    matching: runMatching,
     catalog: runCatalog,
     cluster: runCluster,
     soak: runSoak,

@@ -20,12 +20,26 @@ const FLOW: readonly Column[] = [
   ["CPU ratio of each round, or share of each thread", "cpuRatios", 0],
 ];
 
+const SICK: readonly Column[] = [
+  ["load", "load", 0],
+  ["system", "system", 0],
+  ["CPU µs/delivery", "cpuMicros", 0],
+  ["publish p50 ms", "p50Ms", 2],
+  ["p99", "p99Ms", 2],
+  ["arrival p50 ms", "arrivalP50Ms", 2],
+  ["p99 ", "arrivalP99Ms", 2],
+  ["publish p99 ratio of each round", "p99Ratios", 0],
+  ["arrival p99 ratio of each round", "arrivalP99Ratios", 0],
+];
+
 const WAITING: readonly Column[] = [
   ["waiting", "waiting", 0],
   ["system", "system", 0],
   ["filled/s", "fillPerSecond", 0],
   ["published/s", "publishedPerSecond", 0],
+  ["CPU µs/publish", "cpuMicros", 0],
   ["memory MiB", "memoryMiB", 0],
+  ["when quiet", "quietMemoryMiB", 0],
   ["peak MiB", "peakMemoryMiB", 0],
   ["ready ms", "readyMs", 0],
   ["ready ms after kill", "readyAfterKillMs", 0],
@@ -65,6 +79,7 @@ const CLUSTER: readonly Column[] = [
   ["system", "system", 0],
   ["brokers' CPU µs/delivery", "cpuMicros", 0],
   ["database's", "databaseMicros", 0],
+  ["delivered/s", "deliveredPerSecond", 0],
   ["longest arrival ms", "pauseMs", 0],
   ["memory MiB", "memoryMiB", 0],
   ["publish rate, full / empty", "publishRatio", 2],
@@ -74,6 +89,7 @@ const CLUSTER: readonly Column[] = [
 ];
 
 const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
+  sick: SICK,
   soak: SOAK,
   waiting: WAITING,
   catalog: CATALOG,

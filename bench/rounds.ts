@@ -25,6 +25,8 @@ export interface RoundOptions {
   readonly connections: number;
   /** Connections to the receiver that every system may open. */
   readonly sends: number;
+  /** A system that is never quiet: what it does after a round is not waited for, nor counted. */
+  readonly isRestless?: boolean;
 }
 
 /** What is asked of a system. */
@@ -102,6 +104,7 @@ export class Course implements AsyncDisposable {
   async run(
     server: Server,
     order: Pick<PublishOrder, "connections" | "perSecond" | "eventsPerRequest"> & {
+      readonly isRestless?: boolean;
       readonly events: number;
       readonly ms: number;
       readonly copies: number;
@@ -120,7 +123,7 @@ export class Course implements AsyncDisposable {
     });
     const received = await this.#untilDelivered(published.accepted * order.copies);
     // What the server does afterwards, such as cleaning up, is part of the price of these events.
-    await untilQuiet(server.pids);
+    if (!order.isRestless) await untilQuiet(server.pids);
     const cpu = cpuSeconds(...server.pids) - cpuBefore;
     const shares = threadShares(threadsBefore, threadSeconds(server.pids[0] as number));
     return {
@@ -205,11 +208,22 @@ export function resultsOf(
 function ratios(ours: readonly Round[], others: readonly Round[]): Record<string, number | string> {
   const each = (name: (typeof figures)[number]): number[] =>
     ours.map((round, i) => round[name] / (others[i] as Round)[name]);
-  const shown = ["deliveredPerSecond", "cpuMicros", "p50Ms", "p99Ms", "arrivalP50Ms"] as const;
+  const shown = [
+    "deliveredPerSecond",
+    "cpuMicros",
+    "p50Ms",
+    "p99Ms",
+    "arrivalP50Ms",
+    "arrivalP99Ms",
+  ] as const;
+  const listed = (name: (typeof figures)[number]) =>
+    each(name)
+      .map((ratio) => ratio.toFixed(2))
+      .join(" ");
   return {
     ...Object.fromEntries(shown.map((name) => [name, median(each(name))])),
-    cpuRatios: each("cpuMicros")
-      .map((ratio) => ratio.toFixed(2))
-      .join(" "),
+    cpuRatios: listed("cpuMicros"),
+    p99Ratios: listed("p99Ms"),
+    arrivalP99Ratios: listed("arrivalP99Ms"),
   };
 }

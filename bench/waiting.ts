@@ -3,7 +3,7 @@
 // second broker with an empty store and the same dead endpoint takes turns with the full one.
 
 import { startPartner } from "./intercom.ts";
-import { folderBytes, median, residentBytes, untilQuiet } from "./measure.ts";
+import { cpuSeconds, folderBytes, median, residentBytes, sleep, untilQuiet } from "./measure.ts";
 import type { Receiver } from "./peers/doors.ts";
 import { findClosedPort } from "./ports.ts";
 import type { Published, PublishOrder } from "./publisher.ts";
@@ -11,6 +11,7 @@ import type { Result } from "./report.ts";
 import { type BrokerServer, makeDataFolder, startBroker } from "./servers.ts";
 
 export interface WaitingOptions {
+  readonly quick: boolean;
   readonly waiting: number;
   readonly rounds: number;
   readonly roundMs: number;
@@ -21,6 +22,8 @@ export interface WaitingOptions {
 const FILL_EVENTS_PER_REQUEST = 500;
 const FILL_CONNECTIONS = 4;
 const FILL_MS_MAX = 900_000;
+/** After it a broker that has nothing to do has given back what it can (runtime/give-back.ts). */
+const QUIET_MS = 75_000;
 const MEBIBYTE = 1024 * 1024;
 
 type Publish = (order: Omit<PublishOrder, "first">) => Promise<Published>;
@@ -46,6 +49,9 @@ export async function runWaiting(options: WaitingOptions): Promise<Result[]> {
   const publishing = await comparePublishing(brokers, options, publish);
   const memory = residentBytes(brokers.full.pids[0] as number);
   const emptyMemory = residentBytes(brokers.empty.pids[0] as number);
+  if (!options.quick) await sleep(QUIET_MS);
+  const quietMemory = residentBytes(brokers.full.pids[0] as number);
+  const emptyQuietMemory = residentBytes(brokers.empty.pids[0] as number);
 
   const clean = await restart(brokers, [emptyFolder.path, fullFolder.path], to, "stop");
   const killed = await restart(brokers, [emptyFolder.path, fullFolder.path], to, "kill");
@@ -54,8 +60,9 @@ export async function runWaiting(options: WaitingOptions): Promise<Result[]> {
     {
       ...base,
       system: "empty store",
-      publishedPerSecond: publishing.empty,
+      ...publishing.empty,
       memoryMiB: emptyMemory.now / MEBIBYTE,
+      quietMemoryMiB: emptyQuietMemory.now / MEBIBYTE,
       peakMemoryMiB: emptyMemory.peak / MEBIBYTE,
       readyMs: clean.emptyMs,
       readyAfterKillMs: killed.emptyMs,
@@ -64,16 +71,23 @@ export async function runWaiting(options: WaitingOptions): Promise<Result[]> {
       ...base,
       system: "full store",
       fillPerSecond: (filled.accepted * 1000) / filled.ms,
-      publishedPerSecond: publishing.full,
+      ...publishing.full,
       memoryMiB: memory.now / MEBIBYTE,
+      quietMemoryMiB: quietMemory.now / MEBIBYTE,
       peakMemoryMiB: memory.peak / MEBIBYTE,
       readyMs: clean.fullMs,
       readyAfterKillMs: killed.fullMs,
       memoryAfterRestartMiB: residentBytes(brokers.full.pids[0] as number).now / MEBIBYTE,
       diskMiB: folderBytes(fullFolder.path) / MEBIBYTE,
     },
-    { ...base, system: "full / empty", publishedPerSecond: publishing.ratio },
+    { ...base, system: "full / empty", ...publishing.ratio },
   ];
+}
+
+/** One by one, as fast as it goes. */
+interface Publishing {
+  readonly publishedPerSecond: number;
+  readonly cpuMicros: number;
 }
 
 interface Brokers {
@@ -102,30 +116,37 @@ async function comparePublishing(
   brokers: Brokers,
   options: WaitingOptions,
   publish: Publish,
-): Promise<{ empty: number; full: number; ratio: number }> {
-  const measure = async (broker: BrokerServer): Promise<number> => {
-    await untilQuiet(broker.pids);
+): Promise<Record<"empty" | "full" | "ratio", Publishing>> {
+  const measure = async ({ target, pids }: BrokerServer): Promise<Publishing> => {
+    await untilQuiet(pids);
+    const cpuBefore = cpuSeconds(...pids);
     const { accepted, ms } = await publish({
-      target: broker.target,
+      target,
       connections: options.connections,
       eventsPerRequest: 1,
       eventsMax: Number.MAX_SAFE_INTEGER,
       msMax: options.roundMs,
       perSecond: null,
     });
-    return (accepted * 1000) / ms;
+    await untilQuiet(pids);
+    const cpuMicros = ((cpuSeconds(...pids) - cpuBefore) * 1e6) / accepted;
+    return { publishedPerSecond: (accepted * 1000) / ms, cpuMicros };
   };
   // The first round warms both up and is not counted.
   await measure(brokers.empty);
   await measure(brokers.full);
-  const pairs: { empty: number; full: number }[] = [];
+  const pairs: { empty: Publishing; full: Publishing }[] = [];
   for (let round = 0; round < options.rounds; round += 1) {
     pairs.push({ empty: await measure(brokers.empty), full: await measure(brokers.full) });
   }
+  const medians = (of: (pair: (typeof pairs)[number], name: keyof Publishing) => number) => {
+    const ofAll = (name: keyof Publishing) => median(pairs.map((pair) => of(pair, name)));
+    return { publishedPerSecond: ofAll("publishedPerSecond"), cpuMicros: ofAll("cpuMicros") };
+  };
   return {
-    empty: median(pairs.map(({ empty }) => empty)),
-    full: median(pairs.map(({ full }) => full)),
-    ratio: median(pairs.map(({ empty, full }) => full / empty)),
+    empty: medians(({ empty }, name) => empty[name]),
+    full: medians(({ full }, name) => full[name]),
+    ratio: medians(({ empty, full }, name) => full[name] / empty[name]),
   };
 }
 
