@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Refusal } from "./core/refusal.ts";
 import { describeApi, takeForm } from "./offline-commands.ts";
 
-test("a terminal gets a table and a program JSON, unless it is said", () => {
+test("a terminal gets a table and a program JSON by default", () => {
   const rest = ["--data", "d"];
   assert.deepEqual(takeForm(rest, true), { form: "table", rest });
   assert.deepEqual(takeForm(rest, false), { form: "json", rest });

@@ -178,7 +178,7 @@ test("a backup is brought here, and restored into another folder", async (t) => 
   );
 });
 
-test("what cannot be restored is said in one line", async (t) => {
+test("what cannot be restored is refused in one line", async (t) => {
   const folder = makeFolder(t);
   const wrong: readonly (readonly [args: readonly string[], said: RegExp])[] = [
     [[], /a file must be named; use posthorn restore FILE/],

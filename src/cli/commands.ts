@@ -84,7 +84,7 @@ const processCommands: readonly Command[] = [
       "and the target must be empty. The password of the database is given as for serve.",
     options: {
       from: { takes: "PLACE", about: "A data folder, or postgres://user@host/database." },
-      to: { takes: "PLACE", about: "The other one." },
+      to: { takes: "PLACE", about: "The other of the two." },
     },
     examples: [
       "posthorn migrate --from ./posthorn-data --to postgres://posthorn@db/posthorn",
@@ -97,18 +97,25 @@ const processCommands: readonly Command[] = [
   },
   {
     words: "torture",
-    about: "Kill, freeze and overload a broker of its own, and count what is lost.",
+    about: "Start a broker, kill, freeze and overload it, and count what is lost.",
     more:
       "A broker in a temporary folder is killed, frozen, left without disk, given broken files, " +
       "hanging endpoints, overload and requests that make no sense. At the end every accepted " +
-      "event must have arrived. It needs Linux, and is not in the single executable.",
+      "event must have arrived. With --store postgres it is three brokers on a throw-away server " +
+      "of this machine's binaries, which is killed, cut off and filled, too; with the address of a " +
+      "database they use a schema of their own in it, which is removed at the end. " +
+      "It needs Linux, and is not in the single executable.",
     options: {
-      minutes: { takes: "N", about: "How long. Default: 1." },
-      seed: { takes: "N", about: "The same acts and requests again." },
+      minutes: { takes: "N", about: "How long to run. Default: 1." },
+      seed: { takes: "N", about: "Repeat the acts and requests of the run with this seed." },
       mutated: { takes: "N", about: "Mutated requests a second. Default: 400." },
-      memory: { takes: "MIB", about: "What the broker may take. Default: 1024." },
+      memory: { takes: "MIB", about: "The most memory a broker may use. Default: 1024." },
+      store: { takes: "STORE", about: "sqlite, postgres or postgres://…; default: sqlite." },
     },
-    examples: ["posthorn torture --minutes 60"],
+    examples: [
+      "posthorn torture --minutes 60",
+      "posthorn torture --store postgres --minutes 10 --seed 4711",
+    ],
     prints: "text",
     isLocal: true,
     isOfProcess: true,
@@ -151,7 +158,7 @@ const processCommands: readonly Command[] = [
 const moveCommands: readonly Command[] = [
   {
     words: "import",
-    about: "Apply templates or lists of the Azure CLI to a running broker.",
+    about: "Apply ARM templates, or lists that the Azure CLI printed, to a running broker.",
     more:
       "A file is an ARM template (what `az bicep build` makes of Bicep is one), or what the Azure " +
       "CLI lists. One line is printed for each resource: created, updated, unchanged, failed or " +
@@ -169,7 +176,7 @@ const moveCommands: readonly Command[] = [
   },
   {
     words: "export",
-    about: "Print what a running broker has, for import or for Azure.",
+    about: "Print the resources of a running broker, for import or for Azure.",
     options: exportOptions,
     examples: ["posthorn export > template.json"],
     prints: "text",

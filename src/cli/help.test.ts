@@ -73,6 +73,6 @@ test("no two commands have the same words, and none is a noun with verbs of its 
 test("the reference in docs/cli.md is what the table of commands says", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/cli.md"), "utf8");
   const [, made = ""] = page.split("<!-- Made by `posthorn help --reference`. -->\n\n");
-  const how = "write it anew: what `posthorn help --reference` prints goes below its mark";
+  const how = "write it again: what `posthorn help --reference` prints goes below its mark";
   assert.ok(made.trimEnd() === reference(commands).trimEnd(), how);
 });

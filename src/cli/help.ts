@@ -71,7 +71,7 @@ Usage:
 Commands:
 ${table([...rows, ["help", "Show this."]])}
 
-Commands and options are those of \`az eventgrid\`: a script needs only its first word changed.
+Commands and options are those of \`az eventgrid\`: in a script, write \`posthorn\` instead.
 Shorter words: ${shortNames.map(([short, long]) => `${short} (${long})`).join(", ")}.
 On the broker's own machine its address and admin key are found in its data folder;
 elsewhere give --server and --key, or POSTHORN_SERVER and POSTHORN_KEY.

@@ -48,7 +48,7 @@ export const outputOptions = {
 
 /** For commands that show how things are. */
 export const watchOptions = {
-  watch: { takes: null, aliases: ["-w"], about: "Show it again every two seconds, until Ctrl-C." },
+  watch: { takes: null, aliases: ["-w"], about: "Repeat it every two seconds, until Ctrl-C." },
 } as const satisfies Options;
 
 /** As in az. */
@@ -331,7 +331,7 @@ export const importOptions = {
   },
   "use-base-urls": {
     takes: null,
-    about: "Take exported URLs, which lack their query, as complete.",
+    about: "Use the exported URLs as they are, although they lack their query.",
   },
   omit: {
     takes: "PROPERTY",

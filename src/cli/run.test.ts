@@ -213,7 +213,7 @@ test("a broker that is not there is one line and code 1", async () => {
   );
 });
 
-test("a certificate that is not trusted, or is for another name, is said with what to do", async () => {
+test("a certificate that is not trusted, or is for another name, is reported with what to do", async () => {
   const table: [string, RegExp][] = [
     [
       "UNABLE_TO_VERIFY_LEAF_SIGNATURE",

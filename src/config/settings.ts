@@ -90,8 +90,8 @@ export const settings = {
     default: null,
     example: "correct-horse",
     about:
-      "The password of the database's user, unless it is in `store`. Without it that of " +
-      "`store-password-file`, or of the environment (`PGPASSWORD`). As an option it can be seen " +
+      "The password of the database's user, if it is not in `store`. Default: what is in " +
+      "`store-password-file`, else `PGPASSWORD` in the environment. As an option it can be seen " +
       "in the list of processes.",
     isSecret: true,
   }),
@@ -117,8 +117,9 @@ export const settings = {
     default: "on",
     example: "off",
     about:
-      "Whether brokers of a cluster tell each other of new events with LISTEN and NOTIFY. `off`, for " +
-      "databases without them: they look twice a second.",
+      "Whether brokers of a cluster tell each other of new events with LISTEN and NOTIFY. With " +
+      "`off`, for databases without these, they look for events twice a second, and less often with " +
+      "more than 2,500 subscriptions each.",
   }),
   storeLeaseMs: setting({
     name: "store-lease",
@@ -126,8 +127,8 @@ export const settings = {
     default: "PT6S",
     example: "PT10S",
     about:
-      "How long a broker of a cluster counts as alive after its last heartbeat, of which there are " +
-      "four in that time. The same for all brokers.",
+      "How long a broker of a cluster counts as alive after its last heartbeat; it sends four in " +
+      "that time. Must be the same for all brokers.",
   }),
   storeUnsafe: setting({
     name: "store-unsafe",
@@ -242,8 +243,9 @@ export const settings = {
     default: "local",
     example: "all",
     about:
-      "Who sees the names of topics and subscriptions in `/metrics`: programs on this machine, " +
-      "everybody, or nobody; requests with the admin key always do. Others get the sums.",
+      "Who sees the names of topics and subscriptions in `/metrics`: programs on this machine " +
+      "(`local`), everybody (`all`), or only requests with the admin key (`admin`), which always " +
+      "see them. Others get sums.",
   }),
   failureLog: setting({
     name: "failure-log",
@@ -260,8 +262,8 @@ export const settings = {
     default: "1000",
     example: "200",
     about:
-      "Requests that may be under way to all endpoints together; a fifth of the files that the " +
-      "system allows to be open, if that is less. A quarter is kept for endpoints that answer.",
+      "How many requests to all endpoints together may be in flight; never more than a fifth of the " +
+      "files that the system lets the broker open. A quarter is kept for endpoints that answer.",
   }),
   endpointSendsMax: setting({
     name: "endpoint-concurrency",
@@ -312,7 +314,7 @@ export const settings = {
     kind: onOrOff(),
     default: "on",
     example: "off",
-    about: "Whether webhooks must agree before they get events. Not for those in the file.",
+    about: "Whether webhooks must agree before they get events. Those in the file never need to.",
   }),
   handshakePersistMs: setting({
     name: "handshake-persist",
@@ -337,7 +339,7 @@ export const settings = {
     example: "25",
     about:
       "Events per batch for subscriptions that only give a preferred size. Default: 100, and 10 " +
-      "in the module's API.",
+      "in the API of the IoT Edge module.",
   }),
   defaultPreferredBatchKilobytes: setting({
     name: "default-preferred-batch-size",
@@ -346,7 +348,7 @@ export const settings = {
     example: "256",
     about:
       "Preferred kilobytes per batch for subscriptions that only give the events per batch. " +
-      "Default: 64, and 1,033.77 in the module's API.",
+      "Default: 64, and 1,033.77 in the API of the IoT Edge module.",
   }),
   handshakeWindowMs: setting({
     name: "handshake-window",
@@ -367,7 +369,7 @@ export const settings = {
     kind: duration("P30D"),
     default: "PT4H",
     example: "P2D",
-    about: "How long writes of a dead letter are retried before it is dropped.",
+    about: "How long the write of a dead letter is retried before it is dropped.",
   }),
   bodiesBytesMax: setting({
     name: "request-bodies-bytes",
@@ -375,15 +377,15 @@ export const settings = {
     default: "134217728",
     example: "536870912",
     about:
-      "How much of request bodies may be in memory, over all connections, before requests are " +
-      "refused with 429. Requests that need no credential get an eighth of it.",
+      "How many bytes of request bodies may be in memory, over all connections, before requests " +
+      "are refused with 429. Requests that need no credential get an eighth of it.",
   }),
   publishQueueBytesMax: setting({
     name: "publish-queue-bytes",
     kind: wholeNumber({ min: 1_048_576, max: 17_179_869_184 }),
     default: "67108864",
     example: "268435456",
-    about: "How much may wait for the disk before publishes are refused with 429.",
+    about: "How many bytes may wait for the disk before publishes are refused with 429.",
   }),
   publishWaitMaxMs: setting({
     name: "publish-wait-max",
@@ -408,7 +410,7 @@ export const settings = {
     example: "unmatched",
     about:
       "Which events are kept whole with their story, so that they can be read and sent again: all, " +
-      "or only those that some subscription did not want, to explain its filter.",
+      "or only those that some subscription did not match, to explain its filter.",
   }),
   storyKeptMs: setting({
     name: "story-keep",
@@ -425,7 +427,7 @@ export const settings = {
     default: "1073741824",
     example: "268435456",
     about:
-      "How much space all stories may take: the oldest delivered ones are removed first, then " +
+      "How many bytes all stories may take: the oldest delivered ones are removed first, then " +
       "undeliverable ones, never waiting ones. With `--store memory` at most 64 MB.",
   }),
   stopGraceMs: setting({

@@ -63,5 +63,5 @@ test("a container that cannot be reached is logged once while it is named", asyn
   put({ ...three, deadLetter: one.deadLetter });
   put(two);
   await settle();
-  assert.equal(told.length, 3, "named anew, it is tried anew");
+  assert.equal(told.length, 3, "named again, it is tried again");
 });

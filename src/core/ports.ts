@@ -347,7 +347,7 @@ export interface Registry {
    */
   onChange(listener: (changed: RecordNames | null) => void): void;
   /**
-   * Resolves when every change made before the call, by whomever, has been reported. Absent: only
+   * Resolves when every change made before the call, by anyone, has been reported. Absent: only
    * this process writes.
    */
   catchUp?(): Promise<void>;

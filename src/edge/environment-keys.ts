@@ -49,14 +49,14 @@ export const moduleKeys = {
     kind: wholeNumber({ min: 1, max: 5_000 }),
     default: null,
     example: "25",
-    about: "In the module's API: comes before `default-max-events-per-batch`.",
+    about: "In the module's API: overrides `default-max-events-per-batch`.",
   }),
   moduleBatchBytes: moduleKey({
     name: "broker__defaultMaxBatchSizeInBytes",
     kind: wholeNumber({ min: 1_024, max: 1_058_576 }),
     default: null,
     example: "65536",
-    about: "In the module's API: comes before `default-preferred-batch-size`.",
+    about: "In the module's API: overrides `default-preferred-batch-size`.",
   }),
   moduleBatchEventsMax: moduleKey({
     name: "api__deliveryPolicyLimits__maxEventsPerBatch",
@@ -85,8 +85,8 @@ export const moduleKeys = {
     default: null,
     example: "strict",
     about:
-      "`strict` switches `http` off and `disabled` switches `https` off, unless that listener " +
-      "is set itself.",
+      "`strict` switches `http` off and `disabled` switches `https` off, unless the setting of " +
+      "that listener is given.",
   }),
   moduleKeysEnabled: moduleKey({
     name: "inbound__clientAuth__sasKeys__enabled",

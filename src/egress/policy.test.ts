@@ -35,7 +35,7 @@ test("what is allowed goes before what is blocked", () => {
   assert.notEqual(policy.whyBlocked("10.21.1.1"), null);
 });
 
-test("nothing is blocked where nothing is said", () => {
+test("nothing is blocked by default", () => {
   const policy = openEgressPolicy({ blocked: [], allowed: [] });
   assert.equal(policy.whyBlocked("127.0.0.1"), null);
 });

@@ -117,7 +117,7 @@ export interface Posthorn extends AsyncDisposable {
     template: Template,
     parameters?: Readonly<Record<string, unknown>>,
   ): Promise<Readonly<Record<string, unknown>>>;
-  /** Resolves with the first event that fits, published already or later, by whomever. */
+  /** Resolves with the first event that fits, published already or later, by anyone. */
   published(query?: PublishedQuery): Promise<PublishedEvent>;
   /**
    * Resolves when nothing goes on any more: every event has ended, or was tried and waits for a

@@ -43,9 +43,9 @@ const topicOptions: Options = {
   "input-schema": {
     takes: "SCHEMA",
     choices: ["cloudeventschemav1_0"],
-    about: "The only one there is.",
+    about: "This is the only value.",
   },
-  "publisher-type": { takes: "TYPE", choices: ["custom"], about: "The only one there is." },
+  "publisher-type": { takes: "TYPE", choices: ["custom"], about: "This is the only value." },
 };
 
 const subscriptionOptions: Options = {
@@ -60,7 +60,7 @@ const subscriptionOptions: Options = {
   "event-delivery-schema": {
     takes: "SCHEMA",
     choices: ["cloudeventschemav1_0"],
-    about: "The only one there is.",
+    about: "This is the only value.",
   },
   "expiration-time-utc": { takes: "TIME", about: "When it expires, such as 2030-01-01T00:00:00Z." },
   "receive-lock-duration": {
@@ -102,12 +102,19 @@ const nouns: readonly Noun[] = [
     ...{ example: "-n shop", options: namespaceOptions, extra: { location } },
   },
   {
-    ...{ noun: "namespace topic", what: "a topic of a namespace", some: "its topics" },
+    ...{
+      noun: "namespace topic",
+      what: "a topic of a namespace",
+      some: "the topics of a namespace",
+    },
     parents: { "namespace-name": namespaceName },
     ...{ example: "--namespace-name shop -n orders", options: topicOptions },
   },
   {
-    ...{ noun: "namespace topic event-subscription", what: "an event subscription of it" },
+    ...{
+      noun: "namespace topic event-subscription",
+      what: "an event subscription of a namespace topic",
+    },
     some: "event subscriptions of a topic",
     parents: { "namespace-name": namespaceName, "topic-name": topicName },
     example: "--namespace-name shop --topic-name orders -n billing",

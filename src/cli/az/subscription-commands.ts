@@ -161,7 +161,7 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
     },
     own(
       "status",
-      "Show its state: waiting events, its endpoint's health, the next due time.",
+      "Show the state of a subscription: waiting events, its endpoint's health, the next due time.",
       flow(({ statusOfSubscription }) => statusOfSubscription),
     ),
     own(
@@ -187,7 +187,7 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
     ),
     own(
       "skip",
-      "Drop its waiting events.",
+      "Drop the waiting events of a subscription.",
       flow(({ skipSubscription }) => skipSubscription),
     ),
     own(
@@ -229,7 +229,7 @@ function commandsIn({ noun, source, example, listSource = {} }: Scope): Command[
       ...value,
       words: `${noun} explain`,
       about: "Say whether an event would match, clause by clause. Nothing is stored or sent.",
-      more: "With filter options: try these instead of a subscription's filter.",
+      more: "With filter options it tries these instead of a subscription's filter.",
       operands: { name: "FILE", about: "a file with the event, or - for standard input" },
       options: {
         name: named("one subscription. Default: all", false),

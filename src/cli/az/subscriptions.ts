@@ -159,8 +159,8 @@ async function changedSending(
     shown,
   }: { readonly id: string; readonly given: ParsedOptions; readonly shown: Members },
 ): Promise<Members> {
-  const anew = given.one("delivery-identity-endpoint");
-  if (anew !== null) return identityIn(given, anew);
+  const withIdentityAt = given.one("delivery-identity-endpoint");
+  if (withIdentityAt !== null) return identityIn(given, withIdentityAt);
   const properties = isObject(shown.properties) ? shown.properties : {};
   const { deliveryWithResourceIdentity: withIdentity } = properties;
   const holder = isObject(withIdentity) ? withIdentity : properties;

@@ -167,7 +167,7 @@ const storyCommands: readonly Command[] = [
         takes: "NAME…",
         aliases: ["-n"],
         isMany: true,
-        about: "Only to these subscriptions, whatever their filters.",
+        about: "Only to these subscriptions, without applying their filters.",
       },
     },
     examples: ["posthorn event resend order-4711", "posthorn event resend order-4711 -n billing"],
@@ -184,7 +184,7 @@ const letterFilter: Options = {
   reason: { takes: "TEXT", about: "Dead-lettered for this reason, such as TimeToLiveExceeded." },
   outcome: { takes: "TEXT", about: "Only with this outcome of the last attempt, such as Busy." },
   type: { takes: "TEXT", about: "Only of this event type." },
-  redriven: { takes: null, about: "Redriven already; with false: not yet." },
+  redriven: { takes: null, about: "Only those redriven before; with false, only the others." },
   ...instants,
 };
 
@@ -222,7 +222,7 @@ const letterCommands: readonly Command[] = [
     words: "deadletter redrive",
     about: "Send dead letters again, to their subscription or elsewhere.",
     more: "Waits for the end; Ctrl-C stops it. Exit code 1 when some could not be sent.",
-    operands: { name: "ID", isMany: true, about: "their ids; or filters" },
+    operands: { name: "ID", isMany: true, about: "the ids of dead letters; or give filters" },
     options: {
       ...letterFilter,
       all: { takes: null, about: "All of them." },
@@ -333,7 +333,7 @@ const endpointCommands: readonly Command[] = [
         about: "A line for the broker, or for each of these. Default: broker.",
       },
       last: { takes: "TIME", about: "How far back: 30m, 6h, 7d. Default: 1h." },
-      name: { takes: "NAME", aliases: ["-n"], about: "Only of this one." },
+      name: { takes: "NAME", aliases: ["-n"], about: "Only the one with this name." },
       "topic-name": { ...topicName, about: "Of subscriptions: only of this topic." },
       "domain-topic-name": { takes: "NAME", about: "Of subscriptions: only of this domain topic." },
     },

@@ -51,7 +51,7 @@ test("an event that fails and is taken later is no duplicate; one that is taken 
   );
 });
 
-test("signatures are counted, and one is told of as one", () => {
+test("signatures are counted, and a single one is named in the singular", () => {
   const receivedIds = new ReceivedIds();
   receivedIds.note(["a"], true);
   receivedIds.noteSignature(true);

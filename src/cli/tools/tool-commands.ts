@@ -201,7 +201,10 @@ const contextCommands: readonly Command[] = [
     options: {
       server: { takes: "URL", about: "The broker's URL." },
       key: { takes: "KEY", about: "Its admin key." },
-      data: { takes: "FOLDER", about: "Or the data folder of a local broker." },
+      data: {
+        takes: "FOLDER",
+        about: "The data folder of a local broker, instead of --server and --key.",
+      },
       ca: { takes: "FILE", about: "The CA to trust over https, a PEM file." },
     },
     examples: ["posthorn context set staging --server https://broker.test:4438 --key KEY"],

@@ -72,7 +72,7 @@ test("a subscription is signed from when its first secret is asked for", async (
   assert.deepEqual((await broker.record())?.signing, [{ secret: made(1), expiresAt: null }]);
 });
 
-test("a new secret follows with an overlap, a day unless it is said, and is told without it", async () => {
+test("a new secret follows with an overlap, by default a day, and is logged without it", async () => {
   const broker = await open();
   await broker.ask("POST");
   assert.deepEqual(await broker.ask("POST", { secret: own }), [

@@ -18,17 +18,17 @@ const plain: SubscriptionTerms = {
 };
 const splitting: SubscriptionTerms = { ...plain, splitOnFailure: true };
 const field = "properties.posthorn";
-const anew = { profile: "azure", stored: null, keepsRest: false } as const;
+const created = { profile: "azure", stored: null, keepsRest: false } as const;
 
 test("a write without the member keeps what is in force, and null clears it", () => {
-  const put = { ...anew, stored: splitting };
+  const put = { ...created, stored: splitting };
   assert.equal(checkExtension(undefined, field, put).splitOnFailure, true);
   assert.equal(checkExtension(null, field, put).splitOnFailure, false);
-  assert.equal(checkExtension(undefined, field, anew).splitOnFailure, false);
+  assert.equal(checkExtension(undefined, field, created).splitOnFailure, false);
 });
 
 test("a PUT of the member replaces all of it, a PATCH only what it names", () => {
-  const put = { ...anew, stored: splitting };
+  const put = { ...created, stored: splitting };
   assert.equal(checkExtension({}, field, put).splitOnFailure, false);
   assert.equal(checkExtension({}, field, { ...put, keepsRest: true }).splitOnFailure, true);
 });
@@ -39,7 +39,7 @@ test("what was read may be written back", () => {
     splitOnFailure: true,
     flow: { kind: "paused", since: "1970-01-01T00:00:00.000Z" },
   });
-  const written = checkExtension(shown, field, anew);
+  const written = checkExtension(shown, field, created);
   assert.deepEqual(written, { splitOnFailure: true, signing: [] });
 });
 
@@ -51,7 +51,7 @@ test("what is unknown, mistyped or of no use under the profile is refused by its
   const refused = (value: unknown, profile: "azure" | "ga-2018" | "iot-edge") => {
     let words = "";
     try {
-      checkExtension(value, field, { ...anew, profile });
+      checkExtension(value, field, { ...created, profile });
     } catch (error) {
       assert.ok(error instanceof Refusal);
       words = error.message;

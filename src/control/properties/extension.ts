@@ -68,7 +68,7 @@ function checkSplit(value: unknown, field: string, profileName: ProfileName): bo
 
 /**
  * The batches of a subscription whose preferred size cannot be said in Azure's whole kilobytes, as
- * the module's default cannot. Where nothing is said of it, and all else is as it is shown, it
+ * the module's default cannot. Where it is left out, and all else is as it is shown, it
  * stays. Refusal: InvalidSetting.
  */
 export function withExactSize(

@@ -128,7 +128,7 @@ function checkMode(
   }
   if (before === null || before === mode) return mode;
   const words = `${target} must stay ${modeNames[before]}: delete the event subscription`;
-  throw new Refusal("InvalidSetting", `${words} and create it anew to change it`, { target });
+  throw new Refusal("InvalidSetting", `${words} and create it again to change it`, { target });
 }
 
 function checkQueue(

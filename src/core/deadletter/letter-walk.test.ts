@@ -149,7 +149,7 @@ test("letters in a namespace's layout and outside of any are found, other blobs 
   );
 });
 
-test("a folder that cannot be listed is told of, and the others are walked", async () => {
+test("a folder that cannot be listed is reported, and the others are walked", async () => {
   const at = Date.UTC(2030, 0, 2, 5);
   const blobs = new Map(
     ["one", "two"].map((subscription) => [

@@ -137,7 +137,7 @@ test("an object, an object to a line, a byte order mark: all are blobs", () => {
   }
 });
 
-test("names in another letter case are put right", () => {
+test("names in another letter case are corrected", () => {
   const [letter] = lettersIn(
     '[{"Id":"1","EventType":"x","Subject":"s","EventTime":"2021-07-01T12:00:00Z","Data":{"Id":2},' +
       '"DeadLetterReason":"TimeToLiveExceeded","DeliveryAttempts":"4"}]',

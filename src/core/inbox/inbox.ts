@@ -26,7 +26,7 @@ export const inboxLimits = {
   bytesMax: 1_048_576,
   bodyCharsMax: 65_536,
   delayMsMax: 600_000,
-  /** Of `slow`, when nothing is said. */
+  /** Of `slow`, by default. */
   slowMs: 5_000,
 } as const;
 

@@ -118,7 +118,7 @@ for (const [name, open] of Object.entries({ "a folder": inFolder, Azurite: inAzu
     assert.deepEqual([clock.alarms, activity.outside], [0, 0]);
   });
 
-  test(`${name}: a blob above the limit is told of, not read`, async (t) => {
+  test(`${name}: a blob above the limit is reported, not read`, async (t) => {
     const { section, write } = await open(t);
     const { reader } = openReader(t, section);
     await write("big.json", " ".repeat(blobBytesMax + 1));
@@ -129,7 +129,7 @@ for (const [name, open] of Object.entries({ "a folder": inFolder, Azurite: inAzu
   });
 }
 
-test("a container that is not there is told of in an account, and empty in a folder", async (t) => {
+test("a missing container is reported in an account, and empty in a folder", async (t) => {
   const { connectionString } = await startAzurite(t);
   const folder = makeFolder(t);
   const { reader } = openReader(t, { letters: { connectionString }, disk: { folder } });
@@ -158,7 +158,7 @@ test("a folder of many files is listed in pages", async (t) => {
   assert.deepEqual([second.blobs.length, second.next], [1, null]);
 });
 
-test("a folder that may not be written, or is a file, is told of before it is needed", async (t) => {
+test("a folder that may not be written, or is a file, is reported before it is needed", async (t) => {
   const folder = makeFolder(t);
   const file = join(folder, "file");
   writeFileSync(file, "");
@@ -168,7 +168,7 @@ test("a folder that may not be written, or is a file, is told of before it is ne
   assert.equal(why, "The disk answered ENOTDIR.");
 });
 
-test("a store that refuses, is away or never answers is told of without a secret", async (t) => {
+test("a store that refuses, is away or never answers is reported without a secret", async (t) => {
   const key = Buffer.from("not a secret").toString("base64");
   const at = (port: number) => ({
     connectionString:
