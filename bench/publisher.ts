@@ -92,7 +92,8 @@ async function publish(order: PublishOrder): Promise<Published> {
       inFlight += courier.request.events;
       const first = next;
       next += courier.request.events;
-      if (dueAt > nowMs()) await sleep(dueAt - nowMs());
+      const earlyMs = dueAt - nowMs();
+      if (earlyMs > 0) await sleep(earlyMs);
       const sentAt = nowMs();
       courier.request.number(first, sentAt);
       const status = await courier.send();
