@@ -27,7 +27,9 @@ function sign(namespace: Topic, text: string): Buffer {
 
 export function lockTokenOf(namespace: Topic, { id, lease }: Delivery): string {
   const text = [id.event, id.subscription, lease].map((part) => part.toString(36)).join(".");
-  return Buffer.concat([sign(namespace, text), Buffer.from(text)]).toString("base64url");
+  // The text comes first, so that a token begins with a letter: a command would take one that
+  // begins with a hyphen for an option.
+  return Buffer.concat([Buffer.from(text), sign(namespace, text)]).toString("base64url");
 }
 
 /** Null if it is not a token of this subscription. */
@@ -38,9 +40,9 @@ export function parseLockToken(
 ): Lock | null {
   if (!/^[\w-]{1,128}$/.test(token)) return null;
   const bytes = Buffer.from(token, "base64url");
-  const text = bytes.subarray(signatureBytes).toString("latin1");
+  const text = bytes.subarray(0, -signatureBytes).toString("latin1");
   const [, event = "", owner = "", lease = ""] = form.exec(text) ?? [];
   if (event === "" || Number.parseInt(owner, 36) !== subscription) return null;
-  if (!timingSafeEqual(bytes.subarray(0, signatureBytes), sign(namespace, text))) return null;
+  if (!timingSafeEqual(bytes.subarray(-signatureBytes), sign(namespace, text))) return null;
   return { event: Number.parseInt(event, 36), lease: Number.parseInt(lease, 36) };
 }
