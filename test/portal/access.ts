@@ -275,7 +275,7 @@ export function access(browser: () => Browser): void {
       );
       await stage.receiver.came(before + 60);
       // Sends overtake each other, only the latest attempts are shown, and a second holds no more
-      // than two hundred live events: the one that is waited for comes alone, in a second of its own.
+      // than two hundred live events: the one that is waited for comes alone, in the next second.
       await beat(stage);
       await stage.publish("orders", [eventWith({ id: name })]);
       await page.getByRole("link", { name, exact: true }).waitFor();
