@@ -32,6 +32,8 @@ const silencesMs: Readonly<Record<string, number>> = {
   "test/package.test.ts": 300_000, // npm packs and installs
   "test/cluster/": 300_000, // a whole fault, with what follows it, is one test
   "test/crash.test.ts": 180_000, // twenty lives of one broker are one test
+  "test/faults.test.ts": 180_000, // a day for every statement that can fail is one test
+  "test/sim/": 180_000, // fifty seeds are one test
   "test/differential": 180_000, // all runs on a PostgreSQL are one test
   "test/torture.test.ts": 180_000, // a run, with what is left at its end, is one test
   "test/portal/": 180_000, // a test waits a minute for what it wants to see, and says what it was
