@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RecordNames } from "./core/ports.ts";
+import type { RecordNames } from "./core/registry.ts";
 import { followCatalog } from "./follow-catalog.ts";
 import { VirtualClock } from "./runtime/clock/virtual.ts";
 

@@ -2,7 +2,8 @@
 // that come together share a read, and an older read never replaces a newer one. A failed read is
 // repeated: those changes are not announced a second time.
 
-import type { Clock, Log, RecordNames } from "./core/ports.ts";
+import type { Clock, Log } from "./core/ports.ts";
+import type { RecordNames } from "./core/registry.ts";
 
 export interface CatalogFollower {
   /** The port's notice that these records have changed, or, for null, that any may have. */

@@ -8,7 +8,7 @@ import { settingList } from "./config/settings.ts";
 import type { SettingView } from "./core/api/views.ts";
 import { type BatchPolicy, batchDefaults } from "./core/delivery/batch.ts";
 import { handshakeRules } from "./core/handshake/handshake.ts";
-import type { Catalog } from "./core/ports.ts";
+import type { Catalog } from "./core/registry.ts";
 import type { Retention } from "./core/story/chronicle.ts";
 import { isLoopback } from "./core/text/setting-kinds.ts";
 import { type ModuleRules, moduleBatchDefaults } from "./edge/topic.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RecordNames } from "../src/core/ports.ts";
+import type { RecordNames } from "../src/core/registry.ts";
 import { plainSubscription } from "../src/core/subscription.ts";
 import { MemoryStore } from "../src/store/memory.ts";
 import { openHandshakeBroker } from "./fixtures/handshake-broker.ts";

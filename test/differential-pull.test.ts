@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Delivery, Instant, WholeStore } from "../src/core/ports.ts";
+import type { Delivery } from "../src/core/delivery/delivery.ts";
+import type { Instant, WholeStore } from "../src/core/ports.ts";
 import { handOut, lastReason, settlementOf } from "../src/core/pull/pull-rules.ts";
 import { MemoryStore } from "../src/store/memory.ts";
 import { openInMemory } from "./contract/embedded.ts";

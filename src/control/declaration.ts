@@ -8,8 +8,9 @@ import type { AzureResources } from "../core/azure/resources.ts";
 import { placeOfAccount, type StorageAccount } from "../core/azure/storage.ts";
 import type { BatchPolicy } from "../core/delivery/batch.ts";
 import type { ProfileName } from "../core/delivery/profile.ts";
-import type { Log, Registry } from "../core/ports.ts";
+import type { Log } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Registry } from "../core/registry.ts";
 import { LiveCatalog, subscriptionKey } from "../core/routing/live-catalog.ts";
 import {
   plainSubscription,

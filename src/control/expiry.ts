@@ -3,8 +3,9 @@
 // an event. Among several brokers each deletes its own, and nobody serves the others.
 
 import { type Sifted, siftExpired } from "../core/delivery/expiry.ts";
-import type { Clock, Instant, Log, Registry } from "../core/ports.ts";
+import type { Clock, Instant, Log } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
+import type { Registry } from "../core/registry.ts";
 import type { Subscription, SubscriptionId } from "../core/subscription.ts";
 import { isoInstant } from "../core/text/time.ts";
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { subscriptionDraft } from "../../test/contract/fixture.ts";
 import type { EndpointView } from "../core/api/views.ts";
-import type { QueueCount, Sample } from "../core/ports.ts";
+import type { QueueCount } from "../core/ledger.ts";
+import type { Sample } from "../core/ports.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { type GaugeDeps, readGauges } from "./gauges.ts";
 

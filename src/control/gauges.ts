@@ -5,8 +5,11 @@
 // secret: the metrics are for everybody who reaches the port.
 
 import type { EndpointView } from "../core/api/views.ts";
-import type { Catalog, Clock, Instant, Ledger, Pull, QueueCount, Sample } from "../core/ports.ts";
+import type { Ledger, QueueCount } from "../core/ledger.ts";
+import type { Clock, Instant, Sample } from "../core/ports.ts";
+import type { Pull } from "../core/pull/pull-store.ts";
 import type { Receivers } from "../core/pull/receivers.ts";
+import type { Catalog } from "../core/registry.ts";
 import type { Subscription, SubscriptionId } from "../core/subscription.ts";
 
 export interface GaugeDeps {

@@ -10,9 +10,10 @@
 // whichever was asked: it has the dispatchers.
 
 import { servingSlot } from "../core/cluster/slot.ts";
+import type { Queue } from "../core/delivery/delivery.ts";
 import { type Flow, type FlowState, goOn, pause } from "../core/delivery/flow.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
-import type { Clock, Instant, Log, Meter, Queue, WholeStore } from "../core/ports.ts";
+import type { Clock, Instant, Log, Meter, WholeStore } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import type { LiveCatalog } from "../core/routing/live-catalog.ts";
 import type { OwnSwitchboard, SkipStep, Switchboard } from "../core/steering.ts";

@@ -6,7 +6,9 @@
 // again. What it cannot read is left out: a story is compared with the store whenever it is shown.
 
 import type { DeliveryState } from "../core/api/views.ts";
-import type { Catalog, Clock, Ledger, Log, Seen } from "../core/ports.ts";
+import type { Ledger, Seen } from "../core/ledger.ts";
+import type { Clock, Log } from "../core/ports.ts";
+import type { Catalog } from "../core/registry.ts";
 import { type Chronicle, isOpen } from "../core/story/chronicle.ts";
 
 export interface RecoverStoriesDeps {

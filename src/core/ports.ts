@@ -2,25 +2,22 @@
 // implement these or are given them by broker.ts; no room imports another. Read this after
 // ARCHITECTURE.md.
 //
-// Other ports are next to their subject: requests and replies in request.ts, what operators do in
-// steering.ts, stories in core/story/chronicle.ts, dead letters read back in
-// core/deadletter/letter-store.ts, questions to endpoints in core/handshake/question.ts, spans in
-// core/tracing/span.ts.
+// Other ports are next to their subject: topics and subscriptions in registry.ts, what waits in
+// ledger.ts, what operators do in steering.ts, queues to fetch from in core/pull/pull-store.ts,
+// deliveries and sending in core/delivery, requests and replies in request.ts, stories in
+// core/story/chronicle.ts, dead letters read back in core/deadletter/letter-store.ts, questions to
+// endpoints in core/handshake/question.ts, spans in core/tracing/span.ts.
 
 import type { Ownership } from "./cluster/ownership.ts";
 import type { Peers } from "./cluster/peers.ts";
 import type { Redriven } from "./deadletter/letter-store.ts";
-import type { Outcome } from "./delivery/outcome.ts";
+import type { Delivery, DeliveryId, LastAttempt, Queue, Stage } from "./delivery/delivery.ts";
 import type { Event } from "./event.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Pull } from "./pull/pull-store.ts";
+import type { Registry } from "./registry.ts";
 import type { Memos, Steering } from "./steering.ts";
-import type {
-  PushDestination,
-  Subscription,
-  SubscriptionDraft,
-  SubscriptionId,
-} from "./subscription.ts";
-import type { Topic, TopicDraft } from "./topic.ts";
-import type { Trace } from "./tracing/trace.ts";
+import type { SubscriptionId } from "./subscription.ts";
 
 // ── Time, randomness and names ────────────────────────────────────────────────────────────────
 
@@ -52,53 +49,6 @@ export interface Activity {
 }
 
 // ── Deliveries and the store ──────────────────────────────────────────────────────────────────
-
-/** First to the subscriber; when that fails for good, to the dead-letter destination. */
-export type Stage = "deliver" | "deadLetter";
-
-/** The waiting deliveries of one subscription in one stage. */
-export interface Queue {
-  readonly subscription: SubscriptionId;
-  readonly stage: Stage;
-}
-
-/** An event on its way to one subscription. There is at most one per event and subscription. */
-export interface DeliveryId {
-  /** The store's number for the event; never reused. Not always in the order of the appends. */
-  readonly event: number;
-  readonly subscription: SubscriptionId;
-}
-
-/** What is kept of the last send to the subscriber, for dead letters and stories. */
-export interface LastAttempt {
-  readonly at: Instant;
-  /** From one, and so the number of attempts. */
-  readonly number: number;
-  /** Event Grid's name for the outcome: `TimedOut`, `BadRequest`, … */
-  readonly outcome: string;
-  readonly status: number | null;
-}
-
-export interface Delivery {
-  readonly id: DeliveryId;
-  readonly stage: Stage;
-  /** The fence: a settlement counts only if it names the latest lease. Never given twice. */
-  readonly lease: number;
-  readonly leasedUntil: Instant;
-  /** When it was due; a settlement `back` does not change it. */
-  readonly dueAt: Instant;
-  /** Sends actually made in this stage. */
-  readonly attempts: number;
-  /** When this stage began: the publish, or the moment of giving up. */
-  readonly since: Instant;
-  readonly last: LastAttempt | null;
-  /**
-   * Why it is undeliverable; null in the first stage, except of what a receiver got for the last
-   * time.
-   */
-  readonly reason: string | null;
-  readonly event: Event;
-}
 
 /** An event and its subscriptions. */
 export interface Routed {
@@ -203,86 +153,6 @@ export interface Store {
   onWake(listener: (wake: Wake) => void): void;
 }
 
-/**
- * Queues from which clients fetch. The lock of a receiver is a lease that is written down: the
- * delivery is due again when the lock ends. So it outlives every process, and whoever else uses the
- * store sees it, too. It is settled like any other lease, and renewed by a settlement with a later
- * due time. Nothing of such a queue is ever claimed in its first stage.
- */
-export interface Pull {
-  /**
-   * Hands out what is available, the earliest due first, and counts it as an attempt: each with
-   * the new count, and with `dueAt` and `last` as they were before. What is handed out for the last
-   * time gets `lastReason`. What has expired, or was handed out as often
-   * as is allowed, is left to `takeEnded`.
-   */
-  receive(subscription: SubscriptionId, want: Receive): Promise<Received>;
-  /**
-   * Leases what is not locked and is to end, so that nobody else gets it, and counts nothing. To be
-   * repeated until there is none.
-   */
-  takeEnded(subscription: SubscriptionId, want: Ending): Promise<Ended>;
-  /** For each queue, how many are locked, or released until later. */
-  locked(subscriptions: readonly SubscriptionId[], now: Instant): Promise<readonly number[]>;
-}
-
-export interface Receive {
-  readonly max: number;
-  /** At most this many characters of event text, but always at least one event. */
-  readonly charsMax: number;
-  readonly now: Instant;
-  readonly lockMs: number;
-  readonly attemptsMax: number;
-  readonly lastReason: string;
-  /** What was published then or before has expired. */
-  readonly expiredSince: Instant;
-}
-
-export interface Received {
-  readonly deliveries: readonly Delivery[];
-  /** When something is available next, if nothing else happens; null: nothing waits. */
-  readonly nextDueAt: Instant | null;
-}
-
-export interface Ending extends Pick<Receive, "now" | "expiredSince"> {
-  readonly max: number;
-  readonly leaseMs: number;
-}
-
-export interface Ended {
-  readonly deliveries: readonly Delivery[];
-  /** When the next lock of one that is to end is over. */
-  readonly nextDueAt: Instant | null;
-  /** When the oldest of those that have not expired was published. */
-  readonly oldestAt: Instant | null;
-}
-
-/** Reading and counting, for people and tests. Never changes anything and never leases. */
-export interface Ledger {
-  counts(): Promise<readonly QueueCount[]>;
-  /**
-   * Waiting deliveries of a queue in the order of their numbers, `limit` at a time (at most 1,000).
-   * What is appended meanwhile may be missing from the pages.
-   */
-  waiting(
-    queue: Queue,
-    page: { readonly after: number; readonly limit: number },
-  ): Promise<readonly Seen[]>;
-  /** Deliveries by name, at most 1,000 at a time; null for those that do not wait. */
-  look(ids: readonly DeliveryId[]): Promise<readonly (Seen | null)[]>;
-}
-
-/** A delivery as readers see it. */
-export type Seen = Omit<Delivery, "lease" | "leasedUntil">;
-
-export interface QueueCount extends Queue {
-  readonly waiting: number;
-  /** When the stage of the oldest one began. */
-  readonly oldestAt: Instant;
-  /** Of the earliest; it may be leased, or long past. */
-  readonly nextDueAt: Instant;
-}
-
 /** Everything a store does. */
 export type WholeStore = Store &
   Pull &
@@ -291,94 +161,6 @@ export type WholeStore = Store &
   Registry &
   Memos &
   Redriven & { readonly ownership: Ownership; readonly peers: Peers };
-
-// ── Topics and subscriptions ──────────────────────────────────────────────────────────────────
-
-export interface Catalog {
-  readonly topics: readonly Topic[];
-  readonly subscriptions: readonly Subscription[];
-  /** Deleted ones whose dead letters are yet to be written (L-1), as a store reads them. */
-  readonly retired?: readonly Subscription[];
-}
-
-/** Records of the catalog by what each is found by. */
-export interface RecordNames {
-  readonly topics: readonly string[];
-  readonly subscriptions: readonly SubscriptionId[];
-}
-
-/**
- * Topics and subscriptions. Names are case-insensitive. A write with `revision` is refused
- * (PreconditionFailed) when the record has another one; with 0, when there is a record at all.
- */
-export interface Registry {
-  /**
-   * The whole catalog as it is at one moment, or only the records named: those that do not exist
-   * are left out of the answer.
-   */
-  catalog(only?: RecordNames): Promise<Catalog>;
-  putTopic(draft: TopicDraft, revision?: number): Promise<Topic>;
-  /**
-   * Refusal: NotFound, when its topic does not exist. Keeps the id of a subscription that exists:
-   * one of the same name on the same topic, or on the same topic of the same domain.
-   */
-  putSubscription(draft: SubscriptionDraft, revision?: number): Promise<Subscription>;
-  /**
-   * Deletes its subscriptions, too: the answer is which. Deleting what does not exist is no error.
-   */
-  removeTopic(name: string): Promise<readonly SubscriptionId[]>;
-  /**
-   * Its waiting deliveries are dropped in small steps, and counted. Its dead letters are kept until
-   * they are written or dropped, and so long its record is among those `retired`. The answer says
-   * whether this call has removed it: of several that try, one does.
-   */
-  removeSubscription(id: SubscriptionId, revision?: number): Promise<boolean>;
-  /**
-   * Called after every change, also one made by another process. A notice names the records that
-   * were written or removed; the removal of a topic names its subscriptions, too. It does not carry
-   * their content: the callee reads them with `catalog(only)`. So notices may be repeated, joined
-   * or come late, and the latest read is always right.
-   *
-   * Null: anything may have changed. A store says so when it cannot name the records, for example
-   * after it has lost the connection over which it hears of other processes.
-   *
-   * What a write has seen is reported before the write resolves: its own change, and when it is
-   * refused with PreconditionFailed, the change that it collided with.
-   */
-  onChange(listener: (changed: RecordNames | null) => void): void;
-  /**
-   * Resolves when every change made before the call, by anyone, has been reported. Absent: only
-   * this process writes.
-   */
-  catchUp?(): Promise<void>;
-  /**
-   * Called when the last of what waited for a removed subscription has been dropped: in the process
-   * that dropped it, and again if an append that was under way has brought more.
-   */
-  onDropped(listener: (subscription: SubscriptionId, count: number) => void): void;
-}
-
-// ── Sending ───────────────────────────────────────────────────────────────────────────────────
-
-export interface Parcel {
-  readonly subscription: Subscription;
-  readonly deliveries: readonly Delivery[];
-  /** The trace context to send along, where there is one. */
-  readonly trace?: Trace | null;
-}
-
-export interface Sink<D = PushDestination> {
-  /**
-   * Sends the events of one parcel in one request. Never rejects because of the endpoint, and
-   * resolves within `waitMs`: a request still open then may continue until `lateMs`, and its result
-   * comes by `late`.
-   */
-  send(
-    parcel: Parcel,
-    destination: D,
-    limits: { readonly waitMs: number; readonly lateMs: number; readonly signal: AbortSignal },
-  ): Promise<Outcome>;
-}
 
 // ── Logging and metrics ───────────────────────────────────────────────────────────────────────
 

@@ -2,10 +2,11 @@
 // the dispatchers and to their endpoints; and the notebook that stores it. control/operator.ts uses
 // them.
 
+import type { Queue } from "./delivery/delivery.ts";
 import type { Health, HealthRules } from "./delivery/health.ts";
 import type { Closure, HealthChange } from "./delivery/health-text.ts";
 import type { Outcome } from "./delivery/outcome.ts";
-import type { Instant, Queue } from "./ports.ts";
+import type { Instant } from "./ports.ts";
 import type { Subscription, SubscriptionId } from "./subscription.ts";
 
 /**

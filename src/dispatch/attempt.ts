@@ -1,10 +1,11 @@
 // The result of one send of a batch: the decision for each of its deliveries, and the settlement
 // for the store. The decision itself is made in core/delivery/retry.ts.
 
+import type { Delivery, LastAttempt } from "../core/delivery/delivery.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Policy } from "../core/delivery/policy.ts";
 import { type Decision, decide, isSuccess, outcomeName } from "../core/delivery/retry.ts";
-import type { Chance, Delivery, Instant, LastAttempt, Settlement } from "../core/ports.ts";
+import type { Chance, Instant, Settlement } from "../core/ports.ts";
 import type { Attempt } from "../core/story/note.ts";
 import type { Valve } from "./valve.ts";
 

@@ -4,8 +4,8 @@
 // others halving starts over.
 
 import { type BatchPolicy, formBatches } from "../core/delivery/batch.ts";
+import type { Delivery } from "../core/delivery/delivery.ts";
 import { halfOf, splitSizesMax, togetherMax } from "../core/delivery/split.ts";
-import type { Delivery } from "../core/ports.ts";
 
 export class BatchBuffer {
   readonly #batch: BatchPolicy | null;

@@ -20,26 +20,16 @@
 // it was halved.
 
 import type { BatchPolicy } from "../core/delivery/batch.ts";
+import type { Delivery, Queue } from "../core/delivery/delivery.ts";
 import type { FlowState } from "../core/delivery/flow.ts";
 import type { Gate } from "../core/delivery/health.ts";
 import { gatherLetter, type LetterWindow } from "../core/delivery/letter-window.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { Policy } from "../core/delivery/policy.ts";
 import { type Decision, expire, isSuccess, outcomeName } from "../core/delivery/retry.ts";
+import type { Parcel } from "../core/delivery/sink.ts";
 import { isSplit } from "../core/delivery/split.ts";
-import type {
-  Chance,
-  Claim,
-  Clock,
-  Delivery,
-  Instant,
-  Log,
-  Meter,
-  Parcel,
-  Queue,
-  Store,
-  Want,
-} from "../core/ports.ts";
+import type { Chance, Claim, Clock, Instant, Log, Meter, Store, Want } from "../core/ports.ts";
 import type { Chronicle } from "../core/story/chronicle.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { earlier } from "../core/text/time.ts";

@@ -2,8 +2,9 @@
 // ones are made once and kept: the meter recognises them by identity, and a successful attempt
 // costs a few additions.
 
+import type { Delivery } from "../core/delivery/delivery.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
-import type { Delivery, Instant, Meter } from "../core/ports.ts";
+import type { Instant, Meter } from "../core/ports.ts";
 import type { Attempt } from "../core/story/note.ts";
 import type { Subscription } from "../core/subscription.ts";
 

@@ -1,6 +1,8 @@
 // What is logged, counted and noted of deliveries that clients fetch. Nothing is decided here.
 
-import type { Delivery, Instant, Seen } from "../core/ports.ts";
+import type { Delivery } from "../core/delivery/delivery.ts";
+import type { Seen } from "../core/ledger.ts";
+import type { Instant } from "../core/ports.ts";
 import {
   acknowledgedOutcome,
   explainFate,

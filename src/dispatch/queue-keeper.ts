@@ -1,13 +1,14 @@
 // Keeps one pull queue for those who fetch from it: takes away what has expired and what was handed
 // out as often as is allowed, into the dead letters or nowhere (N-36, N-42). Receivers do not need
-// it: what is to end is never handed out (`Pull` in core/ports.ts).
+// it: what is to end is never handed out (`Pull` in core/pull/pull-store.ts).
 //
 // It sleeps until the next lock or life ends, and learns from the store's wakes when that is. After
 // a restart, and when the rules of the queue change, it begins with a look.
 
+import type { Delivery } from "../core/delivery/delivery.ts";
 import type { FlowState } from "../core/delivery/flow.ts";
 import { gatherLetter, type LetterWindow } from "../core/delivery/letter-window.ts";
-import type { Clock, Delivery, Instant, Pull, Store } from "../core/ports.ts";
+import type { Clock, Instant, Store } from "../core/ports.ts";
 import {
   afterLock,
   expiredSince,
@@ -16,6 +17,7 @@ import {
   type PullRules,
   settlementOf,
 } from "../core/pull/pull-rules.ts";
+import type { Pull } from "../core/pull/pull-store.ts";
 import type { Subscription } from "../core/subscription.ts";
 import { earlier } from "../core/text/time.ts";
 import { PullReport } from "./pull-report.ts";

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { openInMemory } from "../../test/contract/embedded.ts";
 import { makeEvent, startAt, subscriptionDraft, topicDraft } from "../../test/contract/fixture.ts";
 import { SimClock } from "../../test/sim/clock.ts";
-import type { Received, WholeStore } from "../core/ports.ts";
+import type { WholeStore } from "../core/ports.ts";
+import type { Received } from "../core/pull/pull-store.ts";
 import { PullReceivers } from "./receivers.ts";
 
 async function openSlowStore() {

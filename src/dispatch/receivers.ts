@@ -6,18 +6,10 @@
 // receiver. What was handed out here is remembered for a while only so that an acknowledgement need
 // not read it again.
 
+import type { Delivery } from "../core/delivery/delivery.ts";
 import type { PolicyDefaults } from "../core/delivery/policy.ts";
-import type {
-  Clock,
-  Delivery,
-  Instant,
-  Ledger,
-  Pull,
-  Received,
-  Seen,
-  Store,
-  Wake,
-} from "../core/ports.ts";
+import type { Ledger, Seen } from "../core/ledger.ts";
+import type { Clock, Instant, Store, Wake } from "../core/ports.ts";
 import {
   afterRejection,
   afterRelease,
@@ -31,6 +23,7 @@ import {
   pullRulesOf,
   settlementOf,
 } from "../core/pull/pull-rules.ts";
+import type { Pull, Received } from "../core/pull/pull-store.ts";
 import type {
   Lock,
   LockOrder,

@@ -1,8 +1,9 @@
 // What is logged, counted and noted of each decision. Nothing is decided here.
 
+import type { Delivery } from "../core/delivery/delivery.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
 import { type Decision, explain } from "../core/delivery/retry.ts";
-import type { Delivery, Instant, Log, Meter } from "../core/ports.ts";
+import type { Instant, Log, Meter } from "../core/ports.ts";
 import type { Chronicle } from "../core/story/chronicle.ts";
 import type { EndedNote } from "../core/story/note.ts";
 import type { Subscription } from "../core/subscription.ts";

@@ -10,13 +10,16 @@
 import type { Ownership, SlotListener } from "../core/cluster/ownership.ts";
 import { homeSlot, type Slot, servingSlot } from "../core/cluster/slot.ts";
 import type { BatchPolicy } from "../core/delivery/batch.ts";
+import type { Stage } from "../core/delivery/delivery.ts";
 import { runningFlow } from "../core/delivery/flow.ts";
 import type { HealthRules } from "../core/delivery/health.ts";
 import type { Closure } from "../core/delivery/health-text.ts";
 import { type PolicyDefaults, policyOf } from "../core/delivery/policy.ts";
 import { type Profile, type ProfileName, profiles } from "../core/delivery/profile.ts";
-import type { Instant, Pull, Sink, Stage, Wake } from "../core/ports.ts";
+import type { Sink } from "../core/delivery/sink.ts";
+import type { Instant, Wake } from "../core/ports.ts";
 import { defaultsUnder, pullRulesOf } from "../core/pull/pull-rules.ts";
+import type { Pull } from "../core/pull/pull-store.ts";
 import type { Memos, OwnSwitchboard } from "../core/steering.ts";
 import type { DeadLetterDestination, Subscription, SubscriptionId } from "../core/subscription.ts";
 import { sleep } from "../core/text/time.ts";

@@ -2,7 +2,8 @@
 // settlement that the disk refuses is retried until it is accepted; when the dispatcher is aborted,
 // it is dropped, and the leases end by themselves.
 
-import type { Clock, Delivery, Settlement, Store } from "../core/ports.ts";
+import type { Delivery } from "../core/delivery/delivery.ts";
+import type { Clock, Settlement, Store } from "../core/ports.ts";
 import { sleep } from "../core/text/time.ts";
 import type { Report } from "./report.ts";
 

@@ -7,7 +7,8 @@
 // timeout and the work may still succeed; then `over`. What is over is aborted.
 
 import type { Outcome } from "../core/delivery/outcome.ts";
-import type { Activity, Clock, Sink } from "../core/ports.ts";
+import type { Sink } from "../core/delivery/sink.ts";
+import type { Activity, Clock } from "../core/ports.ts";
 import { canceled, silent } from "./http/exchange.ts";
 import { type EgressPolicy, guard } from "./policy.ts";
 

@@ -11,7 +11,8 @@ import {
   resourceForms,
 } from "../core/azure/resources.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
-import type { Activity, Clock, Sink } from "../core/ports.ts";
+import type { Sink } from "../core/delivery/sink.ts";
+import type { Activity, Clock } from "../core/ports.ts";
 import type { PushDestination } from "../core/subscription.ts";
 import { openAmqpBroker } from "./amqp-broker.ts";
 import { openEventHubs } from "./azure/event-hub.ts";

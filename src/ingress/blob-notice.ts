@@ -10,7 +10,7 @@
 import { parseStorageId } from "../core/azure/storage.ts";
 import { noticeOf } from "../core/deadletter/blob-notice.ts";
 import type { Outcome, Written } from "../core/delivery/outcome.ts";
-import type { Parcel, Sink } from "../core/ports.ts";
+import type { Parcel, Sink } from "../core/delivery/sink.ts";
 import type { DeadLetterDestination } from "../core/subscription.ts";
 import { admit, type PublishDeps } from "./publish.ts";
 

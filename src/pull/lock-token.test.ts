@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Delivery } from "../core/ports.ts";
+import type { Delivery } from "../core/delivery/delivery.ts";
 import type { Topic } from "../core/topic.ts";
 import { lockTokenOf, parseLockToken } from "./lock-token.ts";
 

@@ -3,7 +3,7 @@
 // has the namespace's record can read a token, also after a restart.
 
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
-import type { Delivery } from "../core/ports.ts";
+import type { Delivery } from "../core/delivery/delivery.ts";
 import type { Lock } from "../core/pull/receivers.ts";
 import type { SubscriptionId } from "../core/subscription.ts";
 import type { Topic } from "../core/topic.ts";

@@ -9,27 +9,20 @@
 import { everythingIsMine, type Ownership } from "../core/cluster/ownership.ts";
 import { noPeers, type Peers } from "../core/cluster/peers.ts";
 import type { RedrivenNote } from "../core/deadletter/letter-store.ts";
+import type { Delivery, DeliveryId, Queue, Stage } from "../core/delivery/delivery.ts";
+import type { QueueCount } from "../core/ledger.ts";
 import type {
-  Catalog,
   Claim,
-  Delivery,
-  DeliveryId,
-  Ended,
-  Ending,
   Instant,
-  Queue,
-  QueueCount,
-  Receive,
-  Received,
-  RecordNames,
   Routed,
   RoutedBy,
   Settlement,
-  Stage,
   Wake,
   Want,
   WholeStore,
 } from "../core/ports.ts";
+import type { Ended, Ending, Receive, Received } from "../core/pull/pull-store.ts";
+import type { Catalog, RecordNames } from "../core/registry.ts";
 import type { Memo, SkipStep } from "../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../core/subscription.ts";
 import { earlier } from "../core/text/time.ts";

@@ -11,8 +11,9 @@ import type { Simulation } from "../core/api/views.ts";
 import type { HealthRules } from "../core/delivery/health.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { PolicyDefaults } from "../core/delivery/policy.ts";
+import type { Sink } from "../core/delivery/sink.ts";
 import type { Event } from "../core/event.ts";
-import type { Chance, Instant, Sink } from "../core/ports.ts";
+import type { Chance, Instant } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import {
   type DeadLetterDestination,

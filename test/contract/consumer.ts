@@ -2,7 +2,8 @@
 // claims or with the wakes of a standing claim, and it counts both. Also the waiting for facts
 // that tests of a store need.
 
-import type { Claim, Delivery, Queue, Store, Wake, Want } from "../../src/core/ports.ts";
+import type { Delivery, Queue } from "../../src/core/delivery/delivery.ts";
+import type { Claim, Store, Wake, Want } from "../../src/core/ports.ts";
 import { Looks } from "../fixtures/looks.ts";
 
 export class Consumer {

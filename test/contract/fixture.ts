@@ -2,19 +2,10 @@
 // every store: a test says only what it is about. The embedded store's front is opened here too,
 // with nothing around it.
 
+import type { Delivery, Queue } from "../../src/core/delivery/delivery.ts";
 import type { Event } from "../../src/core/event.ts";
-import type {
-  Clock,
-  Delivery,
-  Instant,
-  Ledger,
-  Queue,
-  QueueCount,
-  Routed,
-  Settlement,
-  Want,
-  WholeStore,
-} from "../../src/core/ports.ts";
+import type { Ledger, QueueCount } from "../../src/core/ledger.ts";
+import type { Clock, Instant, Routed, Settlement, Want, WholeStore } from "../../src/core/ports.ts";
 import { Refusal, type RefusalCode } from "../../src/core/refusal.ts";
 import {
   plainSubscription,

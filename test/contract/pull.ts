@@ -2,7 +2,9 @@
 // other and outlives the process, and what is to end is found.
 
 import assert from "node:assert/strict";
-import type { Delivery, Ending, Receive, Settlement } from "../../src/core/ports.ts";
+import type { Delivery } from "../../src/core/delivery/delivery.ts";
+import type { Settlement } from "../../src/core/ports.ts";
+import type { Ending, Receive } from "../../src/core/pull/pull-store.ts";
 import { due, gone, makeEvent, namesOf, routedTo, startAt } from "./fixture.ts";
 import type { Cases } from "./store.ts";
 

@@ -1,7 +1,7 @@
 // The contract of the registry: names, revisions, identity, and telling of changes.
 
 import assert from "node:assert/strict";
-import type { RecordNames } from "../../src/core/ports.ts";
+import type { RecordNames } from "../../src/core/registry.ts";
 import { countsOf, refusal, routedTo, startAt, subscriptionDraft, topicDraft } from "./fixture.ts";
 import type { Cases } from "./store.ts";
 

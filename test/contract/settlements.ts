@@ -2,7 +2,8 @@
 // waits.
 
 import assert from "node:assert/strict";
-import type { Delivery, Settlement } from "../../src/core/ports.ts";
+import type { Delivery } from "../../src/core/delivery/delivery.ts";
+import type { Settlement } from "../../src/core/ports.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
 import { Consumer } from "./consumer.ts";
 import {

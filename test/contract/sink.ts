@@ -5,8 +5,10 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import type { Delivery } from "../../src/core/delivery/delivery.ts";
 import type { Outcome } from "../../src/core/delivery/outcome.ts";
-import type { Activity, Clock, Delivery, Instant, Parcel, Sink } from "../../src/core/ports.ts";
+import type { Parcel, Sink } from "../../src/core/delivery/sink.ts";
+import type { Activity, Clock, Instant } from "../../src/core/ports.ts";
 import type { Subscription } from "../../src/core/subscription.ts";
 import { makeEvent, startAt, subscriptionDraft } from "./fixture.ts";
 

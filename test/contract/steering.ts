@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { redriveLimits } from "../../src/core/deadletter/redrive.ts";
-import type { Queue } from "../../src/core/ports.ts";
+import type { Queue } from "../../src/core/delivery/delivery.ts";
 import type { SkipStep } from "../../src/core/steering.ts";
 import {
   back,

@@ -2,17 +2,10 @@
 // compared and what is not.
 
 import assert from "node:assert/strict";
-import type {
-  Catalog,
-  Claim,
-  Delivery,
-  Instant,
-  RecordNames,
-  Settlement,
-  Stage,
-  Want,
-} from "../../src/core/ports.ts";
+import type { Delivery, Stage } from "../../src/core/delivery/delivery.ts";
+import type { Claim, Instant, Settlement, Want } from "../../src/core/ports.ts";
 import { Refusal } from "../../src/core/refusal.ts";
+import type { Catalog, RecordNames } from "../../src/core/registry.ts";
 import { LiveCatalog } from "../../src/core/routing/live-catalog.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
 import { MemoryStore } from "../../src/store/memory.ts";

@@ -4,7 +4,8 @@
 // works. The journal says what was accepted and what was sent.
 
 import assert from "node:assert/strict";
-import type { Delivery, Instant, Settlement } from "../../src/core/ports.ts";
+import type { Delivery } from "../../src/core/delivery/delivery.ts";
+import type { Instant, Settlement } from "../../src/core/ports.ts";
 import { Refusal } from "../../src/core/refusal.ts";
 import type { SubscriptionId } from "../../src/core/subscription.ts";
 import {

@@ -3,7 +3,8 @@
 // comes back. A dead broker's promises never continue, and nothing it still calls has any effect;
 // that is all there is to a crash, seen from inside.
 
-import type { Clock, Instant, Log, Meter, Sink, WholeStore } from "../../src/core/ports.ts";
+import type { Sink } from "../../src/core/delivery/sink.ts";
+import type { Clock, Instant, Log, Meter, WholeStore } from "../../src/core/ports.ts";
 import type { Rooms } from "../../src/wiring.ts";
 import type { Journal, LifeNote } from "./journal.ts";
 

@@ -3,23 +3,11 @@
 // trouble.
 
 import type { DatabaseSync } from "node:sqlite";
-import type {
-  Claim,
-  Clock,
-  Delivery,
-  DeliveryId,
-  Ended,
-  Ending,
-  Instant,
-  Queue,
-  Receive,
-  Received,
-  RecordNames,
-  Settlement,
-  Wake,
-  Want,
-} from "../../src/core/ports.ts";
+import type { Delivery, DeliveryId, Queue } from "../../src/core/delivery/delivery.ts";
+import type { Claim, Clock, Instant, Settlement, Wake, Want } from "../../src/core/ports.ts";
+import type { Ended, Ending, Receive, Received } from "../../src/core/pull/pull-store.ts";
 import { Refusal } from "../../src/core/refusal.ts";
+import type { RecordNames } from "../../src/core/registry.ts";
 import type { SkipStep } from "../../src/core/steering.ts";
 import type { Subscription, SubscriptionId } from "../../src/core/subscription.ts";
 import { MemoryStore } from "../../src/store/memory.ts";

@@ -3,12 +3,13 @@
 // Invariants look here; nothing is judged yet.
 
 import type { BatchPolicy } from "../../src/core/delivery/batch.ts";
+import type { Delivery, Stage } from "../../src/core/delivery/delivery.ts";
 import { heldMs } from "../../src/core/delivery/flow.ts";
 import { type Policy, policyOf } from "../../src/core/delivery/policy.ts";
 import { profiles } from "../../src/core/delivery/profile.ts";
 import { isSuccess } from "../../src/core/delivery/retry.ts";
 import { isSplit } from "../../src/core/delivery/split.ts";
-import type { Delivery, Instant, Settlement, Stage } from "../../src/core/ports.ts";
+import type { Instant, Settlement } from "../../src/core/ports.ts";
 import type {
   Subscription,
   SubscriptionDraft,

@@ -6,17 +6,10 @@
 // two runs are the same.
 
 import { createHash, type Hash } from "node:crypto";
+import type { Delivery, DeliveryId, Queue, Stage } from "../../src/core/delivery/delivery.ts";
 import type { Outcome } from "../../src/core/delivery/outcome.ts";
 import type { ProfileName } from "../../src/core/delivery/profile.ts";
-import type {
-  Delivery,
-  DeliveryId,
-  Instant,
-  Queue,
-  Routed,
-  Settlement,
-  Stage,
-} from "../../src/core/ports.ts";
+import type { Instant, Routed, Settlement } from "../../src/core/ports.ts";
 import type {
   Subscription,
   SubscriptionDraft,

@@ -2,8 +2,10 @@
 // request meets the mood of the moment it arrives in, and what is drawn for it then is what
 // happens: when it is answered, with what, and whether the events were taken.
 
+import type { Stage } from "../../src/core/delivery/delivery.ts";
 import type { Outcome, Silence } from "../../src/core/delivery/outcome.ts";
-import type { Clock, Instant, Parcel, Sink, Stage } from "../../src/core/ports.ts";
+import type { Parcel, Sink } from "../../src/core/delivery/sink.ts";
+import type { Clock, Instant } from "../../src/core/ports.ts";
 import type { DeadLetterDestination, Destination } from "../../src/core/subscription.ts";
 import { endpointOf } from "../../src/core/subscription.ts";
 import { Dice } from "./dice.ts";

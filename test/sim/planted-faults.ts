@@ -1,8 +1,10 @@
 // Broken parts, one for each promise. A simulation that stays green with one of these in the broker
 // proves nothing; planted-faults.test.ts puts them in one after the other, and each must be found.
 
+import type { Delivery } from "../../src/core/delivery/delivery.ts";
 import type { Outcome } from "../../src/core/delivery/outcome.ts";
-import type { Claim, Delivery, Settlement, Sink } from "../../src/core/ports.ts";
+import type { Sink } from "../../src/core/delivery/sink.ts";
+import type { Claim, Settlement } from "../../src/core/ports.ts";
 import type { Subscription } from "../../src/core/subscription.ts";
 import { healthMemo } from "../../src/dispatch/health-memory.ts";
 import type { Environment } from "../../src/wiring.ts";

@@ -1,7 +1,8 @@
 // What happened at the pull queues of a run: what the store handed out and to whom, what receivers
 // asked for and were told. Kept apart from the deliveries that are sent, whose laws are others.
 
-import type { Delivery, Instant } from "../../src/core/ports.ts";
+import type { Delivery } from "../../src/core/delivery/delivery.ts";
+import type { Instant } from "../../src/core/ports.ts";
 import type { Subscription, SubscriptionId } from "../../src/core/subscription.ts";
 import type { Append, Mark, SendNote, SettleNote } from "./journal.ts";
 

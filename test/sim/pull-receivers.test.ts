@@ -4,7 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Delivery, Instant, WholeStore } from "../../src/core/ports.ts";
+import type { Delivery } from "../../src/core/delivery/delivery.ts";
+import type { Instant, WholeStore } from "../../src/core/ports.ts";
 import { pullRulesOf } from "../../src/core/pull/pull-rules.ts";
 import type { LockOrder, PullQueue } from "../../src/core/pull/receivers.ts";
 import { QueueKeeper } from "../../src/dispatch/queue-keeper.ts";

@@ -11,9 +11,11 @@ import type {
 } from "../../core/api/views.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
+import type { Ledger, QueueCount } from "../../core/ledger.ts";
 import { ListChanges } from "../../core/list-changes.ts";
-import type { Clock, Ledger, Pull, QueueCount } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports.ts";
 import { defaultsUnder } from "../../core/pull/pull-rules.ts";
+import type { Pull } from "../../core/pull/pull-store.ts";
 import type { Receivers } from "../../core/pull/receivers.ts";
 import type { Request } from "../../core/request.ts";
 import { baseUrlOf } from "../../core/request.ts";

@@ -14,9 +14,11 @@ import type {
 import { heldMs } from "../../core/delivery/flow.ts";
 import { type PolicyDefaults, policyOf } from "../../core/delivery/policy.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
-import type { Catalog, Clock, Instant, Ledger, Seen } from "../../core/ports.ts";
+import type { Ledger, Seen } from "../../core/ledger.ts";
+import type { Clock, Instant } from "../../core/ports.ts";
 import { defaultsUnder } from "../../core/pull/pull-rules.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Catalog } from "../../core/registry.ts";
 import type { Chronicle, EventQuery, Fate, Listed, Retention } from "../../core/story/chronicle.ts";
 import { isOpen, readCursor, sayRetention } from "../../core/story/chronicle.ts";
 import { readSearchWords } from "../../core/story/search-words.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainRequest } from "../../../test/fixtures/request.ts";
 import type { EndpointView } from "../../core/api/views.ts";
-import type { QueueCount } from "../../core/ports.ts";
+import type { QueueCount } from "../../core/ledger.ts";
 import { type HeartbeatDeps, startHeartbeat } from "./heartbeat.ts";
 import { Live } from "./live.ts";
 import { RateHistory } from "./rate-history.ts";

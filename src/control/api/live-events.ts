@@ -1,8 +1,9 @@
 // Notes of an event's story, as live events.
 
 import type { AttemptView, DeliveryState, EventSummary, LiveEvent } from "../../core/api/views.ts";
+import type { Stage } from "../../core/delivery/delivery.ts";
 import type { Event } from "../../core/event.ts";
-import type { Instant, Stage } from "../../core/ports.ts";
+import type { Instant } from "../../core/ports.ts";
 import { type EventQuery, isFound, type Listed } from "../../core/story/chronicle.ts";
 import type { AttemptedNote, EndedNote, StoryNote } from "../../core/story/note.ts";
 import { attemptOfNote, summaryOfNote } from "../../core/story/story.ts";

@@ -2,7 +2,9 @@
 // hours, for charts.
 
 import type { Counts, EndpointView, History, Overview } from "../../core/api/views.ts";
-import type { Catalog, Clock, Instant, Ledger } from "../../core/ports.ts";
+import type { Ledger } from "../../core/ledger.ts";
+import type { Clock, Instant } from "../../core/ports.ts";
+import type { Catalog } from "../../core/registry.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { RateHistory } from "./rate-history.ts";
 import type { Handlers } from "./serve.ts";

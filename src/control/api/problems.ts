@@ -3,7 +3,8 @@
 import type { ProblemView } from "../../core/api/views.ts";
 import type { FigureQuery, Series } from "../../core/figures/figures.ts";
 import { chartRange } from "../../core/figures/steps.ts";
-import type { Clock, Instant, Ledger } from "../../core/ports.ts";
+import type { Ledger } from "../../core/ledger.ts";
+import type { Clock, Instant } from "../../core/ports.ts";
 import {
   type Bearer,
   type Lately,

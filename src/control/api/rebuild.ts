@@ -4,8 +4,9 @@
 
 import type { AttemptView, DeliveryStory, Story } from "../../core/api/views.ts";
 import type { Exchanged } from "../../core/delivery/outcome.ts";
+import type { Parcel } from "../../core/delivery/sink.ts";
 import type { Event } from "../../core/event.ts";
-import type { Catalog, Parcel } from "../../core/ports.ts";
+import type { Catalog } from "../../core/registry.ts";
 import type { Entry } from "../../core/story/chronicle.ts";
 import { recallEvent } from "../../core/story/recall.ts";
 import { showWire } from "../../core/story/story.ts";

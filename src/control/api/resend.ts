@@ -5,7 +5,8 @@
 import type { ResendOrder } from "../../core/api/orders.ts";
 import type { ResentView } from "../../core/api/views.ts";
 import type { Event } from "../../core/event.ts";
-import type { Clock, Ids, Ledger, Log, Store } from "../../core/ports.ts";
+import type { Ledger } from "../../core/ledger.ts";
+import type { Clock, Ids, Log, Store } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import { Members } from "../../core/routing/members.ts";

@@ -9,8 +9,9 @@ import {
   type Signing,
   secretsInForce,
 } from "../../core/delivery/signing.ts";
-import type { Clock, Log, Registry } from "../../core/ports.ts";
+import type { Clock, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Registry } from "../../core/registry.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Subscription, SubscriptionDraft } from "../../core/subscription.ts";
 import { wantedTerms } from "../arm/render.ts";

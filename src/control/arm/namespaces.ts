@@ -1,8 +1,8 @@
 // Namespaces and their topics as resources (N-64 to N-75). Both are records like topics; reading
 // and deleting them, and their keys, are in topics.ts.
 
-import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Catalog } from "../../core/registry.ts";
 import type { Reply } from "../../core/request.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { durationText } from "../../core/text/time.ts";

@@ -1,8 +1,8 @@
 // What clients ask of Azure around Event Grid: subscriptions, groups, locations, the provider and
 // what it can do. Any subscription id works.
 
-import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Catalog } from "../../core/registry.ts";
 import type { Reply } from "../../core/request.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { localGroup } from "../../core/topic.ts";

@@ -3,8 +3,8 @@
 
 import { unusedUnder, whyUnused } from "../../core/delivery/allowance.ts";
 import type { ProfileName } from "../../core/delivery/profile.ts";
-import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Catalog } from "../../core/registry.ts";
 import type { Reply } from "../../core/request.ts";
 import { isConversionAllowed } from "../../core/schema/convert.ts";
 import type { Subscription } from "../../core/subscription.ts";

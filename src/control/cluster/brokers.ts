@@ -4,7 +4,8 @@
 import type { BrokerView, Counts } from "../../core/api/views.ts";
 import type { Peer, Peers } from "../../core/cluster/peers.ts";
 import { everySlot, type Slot, servingSlot } from "../../core/cluster/slot.ts";
-import type { Clock, Instant, Ledger, QueueCount } from "../../core/ports.ts";
+import type { Ledger, QueueCount } from "../../core/ledger.ts";
+import type { Clock, Instant } from "../../core/ports.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import { endpointOf, type Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";

@@ -30,7 +30,8 @@ import type {
   Redriven,
 } from "../../core/deadletter/letter-store.ts";
 import { type Step, walkLetters } from "../../core/deadletter/letter-walk.ts";
-import type { Catalog, Instant } from "../../core/ports.ts";
+import type { Instant } from "../../core/ports.ts";
+import type { Catalog } from "../../core/registry.ts";
 import { isoInstant } from "../../core/text/time.ts";
 
 export interface LetterDeps {

@@ -11,8 +11,8 @@ import {
   letterQueryOf,
 } from "../../core/deadletter/letter-query.ts";
 import { redriveLimits } from "../../core/deadletter/redrive.ts";
-import type { Catalog } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Catalog } from "../../core/registry.ts";
 import { endpointOf, type SubscriptionId } from "../../core/subscription.ts";
 import { isSameName } from "../../core/text/compare.ts";
 import { readWebUrl, urlWords } from "../../core/text/web-url.ts";

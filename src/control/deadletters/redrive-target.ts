@@ -2,7 +2,8 @@
 
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
 import { eventOfLetter } from "../../core/deadletter/redrive.ts";
-import type { Ids, Instant, Parcel, Routed } from "../../core/ports.ts";
+import type { Parcel } from "../../core/delivery/sink.ts";
+import type { Ids, Instant, Routed } from "../../core/ports.ts";
 import {
   plainSubscription,
   type Subscription,

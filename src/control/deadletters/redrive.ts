@@ -21,7 +21,8 @@ import {
 } from "../../core/deadletter/redrive.ts";
 import { type ProfileName, profiles } from "../../core/delivery/profile.ts";
 import { isSuccess, outcomeName } from "../../core/delivery/retry.ts";
-import type { Clock, Ids, Instant, Log, Meter, Sink, Store } from "../../core/ports.ts";
+import type { Sink } from "../../core/delivery/sink.ts";
+import type { Clock, Ids, Instant, Log, Meter, Store } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { Members } from "../../core/routing/members.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";

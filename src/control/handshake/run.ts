@@ -22,8 +22,9 @@ import {
   validationUrlOf,
   wordsOfAnswer,
 } from "../../core/handshake/question.ts";
-import type { Clock, Ids, Log, Registry } from "../../core/ports.ts";
+import type { Clock, Ids, Log } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Registry } from "../../core/registry.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import {
   endpointOf,

@@ -3,7 +3,8 @@
 // is open. Those of the configuration file are left alone: they are as the file says.
 
 import type { Peers } from "../../core/cluster/peers.ts";
-import type { Log, Registry } from "../../core/ports.ts";
+import type { Log } from "../../core/ports.ts";
+import type { Registry } from "../../core/registry.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import type { AboutBroker } from "../cluster/brokers.ts";

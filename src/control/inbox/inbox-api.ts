@@ -3,8 +3,9 @@
 
 import type { InboxRequestView, InboxView } from "../../core/api/views.ts";
 import { type InboxRequest, inboxLimits } from "../../core/inbox/inbox.ts";
-import type { Clock, Registry } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Registry } from "../../core/registry.ts";
 import { baseUrlOf, type Request } from "../../core/request.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
 import { plainSubscription, type Subscription } from "../../core/subscription.ts";

@@ -7,8 +7,9 @@
 
 import type { DeadLetterQuery } from "../api/orders.ts";
 import { containerNameRule, findAccount, type StorageAccount } from "../azure/storage.ts";
-import type { Catalog, Instant } from "../ports.ts";
+import type { Instant } from "../ports.ts";
 import { Refusal } from "../refusal.ts";
+import type { Catalog } from "../registry.ts";
 import type { Subscription } from "../subscription.ts";
 import { parseInstant } from "../text/time.ts";
 import { refuseValue, shownAs } from "../text/wording.ts";

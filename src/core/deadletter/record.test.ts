@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { makeEvent, subscriptionDraft } from "../../../test/contract/fixture.ts";
+import type { Delivery, LastAttempt } from "../delivery/delivery.ts";
 import type { Event } from "../event.ts";
-import type { Delivery, LastAttempt } from "../ports.ts";
 import type { Subscription } from "../subscription.ts";
 import { deadLetterOf, deadLetterPath, deadLettersOf, type GivenUp } from "./record.ts";
 

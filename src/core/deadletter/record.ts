@@ -7,8 +7,10 @@
 //
 // *Differs:* our times have milliseconds; the digits that the service has beyond them are zeros.
 
+import type { Delivery } from "../delivery/delivery.ts";
+import type { Parcel } from "../delivery/sink.ts";
 import type { DeliverySchema, Event } from "../event.ts";
-import type { Delivery, Instant, Parcel } from "../ports.ts";
+import type { Instant } from "../ports.ts";
 import { isHandOut } from "../pull/pull-rules.ts";
 import { renderEvent } from "../schema/convert.ts";
 import { findMembers } from "../text/json.ts";

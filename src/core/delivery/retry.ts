@@ -4,8 +4,9 @@
 // Both stages are decided here: delivery to the subscriber and writing of dead letters. Whether an
 // endpoint is unhealthy is decided in health.ts.
 
-import type { Instant, Stage } from "../ports.ts";
+import type { Instant } from "../ports.ts";
 import { isoInstant, wordsOfMs } from "../text/time.ts";
+import type { Stage } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Policy } from "./policy.ts";
 import { type FinalStatus, type Profile, profiles } from "./profile.ts";

@@ -7,7 +7,7 @@
 // are one attempt of each event in them, however many requests it takes: good events do not use up
 // attempts because of a bad one. When the memory is lost, halving starts over.
 
-import type { Stage } from "../ports.ts";
+import type { Stage } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Policy } from "./policy.ts";
 import { isFinal } from "./retry.ts";

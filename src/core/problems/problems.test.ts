@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { startAt } from "../../../test/contract/fixture.ts";
 import { subscriptionOf } from "../../../test/fixtures/story-notes.ts";
 import { healthRules } from "../delivery/health.ts";
-import type { QueueCount } from "../ports.ts";
+import type { QueueCount } from "../ledger.ts";
 import type { Subscription } from "../subscription.ts";
 import { firstLine, type Problem, problemsIn, type Situation } from "./problems.ts";
 

@@ -4,8 +4,10 @@
 //
 // Numbers that say when something is worth a card are here and nowhere else.
 
+import type { Stage } from "../delivery/delivery.ts";
 import type { Outcome } from "../delivery/outcome.ts";
-import type { Instant, QueueCount, Stage } from "../ports.ts";
+import type { QueueCount } from "../ledger.ts";
+import type { Instant } from "../ports.ts";
 import type { EndpointState, Trouble } from "../steering.ts";
 import type { Subscription, SubscriptionId } from "../subscription.ts";
 

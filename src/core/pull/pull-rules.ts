@@ -2,14 +2,15 @@
 // released, rejected or forgotten. Pure functions: the time comes in, and a settlement for the
 // store comes out.
 //
-// A lock is a lease that the store keeps (`Pull` in core/ports.ts): what is locked is due again at
+// A lock is a lease that the store keeps (`Pull` in pull-store.ts): what is locked is due again at
 // the lock's end. So a lock that lapses needs nobody; only what may not be handed out once more is
 // taken away by someone (dispatch/queue-keeper.ts).
 
+import type { Delivery, LastAttempt } from "../delivery/delivery.ts";
 import { beganBefore, type FlowState, heldMs } from "../delivery/flow.ts";
 import { type PolicyDefaults, policyOf } from "../delivery/policy.ts";
 import { type Profile, profiles } from "../delivery/profile.ts";
-import type { Delivery, Instant, LastAttempt, Settlement } from "../ports.ts";
+import type { Instant, Settlement } from "../ports.ts";
 import type { Subscription } from "../subscription.ts";
 import { wordsOfMs } from "../text/time.ts";
 

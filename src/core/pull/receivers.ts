@@ -1,7 +1,7 @@
 // Receivers of pull queues, as a port: those who ask (pull/) need not know how the queue is kept
 // (dispatch/receivers.ts).
 
-import type { Delivery } from "../ports.ts";
+import type { Delivery } from "../delivery/delivery.ts";
 import type { Subscription } from "../subscription.ts";
 import type { Topic } from "../topic.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Catalog } from "../ports.ts";
+import type { Catalog } from "../registry.ts";
 import { plainSubscription, type Subscription } from "../subscription.ts";
 import { plainTopic, type Topic } from "../topic.ts";
 import { LiveCatalog } from "./live-catalog.ts";

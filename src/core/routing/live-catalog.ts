@@ -1,7 +1,7 @@
 // The catalog as it was last read, kept up to date record by record. A read becomes a list of
 // changes, so that all others only look at those.
 
-import type { Catalog, RecordNames } from "../ports.ts";
+import type { Catalog, RecordNames } from "../registry.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../subscription.ts";
 import { foldCase } from "../text/compare.ts";
 import type { Topic } from "../topic.ts";

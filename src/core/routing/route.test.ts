@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { cloudEventFields, eventGridFields } from "../../../test/fixtures/event-fields.ts";
 import type { EventFields } from "../event.ts";
-import type { Catalog } from "../ports.ts";
+import type { Catalog } from "../registry.ts";
 import { plainSubscription, type Subscription } from "../subscription.ts";
 import { plainTopic, type Topic } from "../topic.ts";
 import { type AdvancedFilter, compileFilter, type Filter, filterForAll } from "./filter.ts";

@@ -5,7 +5,8 @@
 // members. The index is made when the first event comes.
 
 import type { EventFields } from "../event.ts";
-import type { Catalog, RoutedBy } from "../ports.ts";
+import type { RoutedBy } from "../ports.ts";
+import type { Catalog } from "../registry.ts";
 import type { Roll } from "../story/note.ts";
 import type { Subscription, SubscriptionId } from "../subscription.ts";
 import { foldCase } from "../text/compare.ts";

@@ -5,10 +5,11 @@
 // event.
 
 import type { DeadLetterLocation } from "../api/views.ts";
+import type { Delivery, Stage } from "../delivery/delivery.ts";
 import type { Outcome } from "../delivery/outcome.ts";
 import { type Decision, explain } from "../delivery/retry.ts";
 import type { Event } from "../event.ts";
-import type { Delivery, Instant, Stage } from "../ports.ts";
+import type { Instant } from "../ports.ts";
 import type { Subscription, SubscriptionId } from "../subscription.ts";
 import { type KeptWire, keepWire } from "./wire.ts";
 

@@ -12,7 +12,7 @@ import {
   subscriptionOf,
   warehouse,
 } from "../../../test/fixtures/story-notes.ts";
-import type { Seen } from "../ports.ts";
+import type { Seen } from "../ledger.ts";
 import { filterForAll } from "../routing/filter.ts";
 import { type DeliveryNotes, type Entry, membersOf, particularsOf, seatOf } from "./chronicle.ts";
 import { type KeptNote, keepAttempt, keepEnd } from "./note.ts";

@@ -8,7 +8,9 @@ import type {
   EventSummary,
   Story,
 } from "../api/views.ts";
-import type { Instant, LastAttempt, Seen } from "../ports.ts";
+import type { LastAttempt } from "../delivery/delivery.ts";
+import type { Seen } from "../ledger.ts";
+import type { Instant } from "../ports.ts";
 import { acknowledgedOutcome, isHandOut } from "../pull/pull-rules.ts";
 import { explainFilter } from "../routing/filter/explain.ts";
 import type { SubscriptionId } from "../subscription.ts";

@@ -6,8 +6,9 @@
 // events from several traces cannot be a child of all of them: it starts a trace of its own, linked
 // to each.
 
+import type { Delivery, Stage } from "../delivery/delivery.ts";
 import type { Outcome } from "../delivery/outcome.ts";
-import type { Delivery, Instant, Stage } from "../ports.ts";
+import type { Instant } from "../ports.ts";
 import { endpointOf, type Subscription } from "../subscription.ts";
 import { isSameTrace, sharedTrace, type Trace } from "./trace.ts";
 

@@ -2,8 +2,9 @@
 // delivery schema, with a webhook's headers as application properties (C-1); and their clients'
 // errors, as the outcome of the same case over HTTP. Pure functions.
 
+import type { Delivery } from "../../core/delivery/delivery.ts";
 import type { Outcome } from "../../core/delivery/outcome.ts";
-import type { Delivery, Parcel } from "../../core/ports.ts";
+import type { Parcel } from "../../core/delivery/sink.ts";
 import { contentTypeOf, renderEvent } from "../../core/schema/convert.ts";
 import { traceFields } from "../../core/tracing/trace.ts";
 import { silent } from "../http/exchange.ts";

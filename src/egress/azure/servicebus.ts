@@ -9,7 +9,7 @@ import type {
 } from "@azure/service-bus";
 import type { GuardedNamespace, Namespace } from "../../core/azure/resources.ts";
 import type { Outcome } from "../../core/delivery/outcome.ts";
-import type { Parcel } from "../../core/ports.ts";
+import type { Parcel } from "../../core/delivery/sink.ts";
 import { silent } from "../http/exchange.ts";
 import { wordsOf } from "../http/message.ts";
 import { busOutcome, type Load, loadsOf, taken } from "./bus-message.ts";

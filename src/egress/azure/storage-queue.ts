@@ -7,7 +7,7 @@
 import type { QueueServiceClient } from "@azure/storage-queue";
 import type { StorageAccount } from "../../core/azure/storage.ts";
 import type { Outcome } from "../../core/delivery/outcome.ts";
-import type { Parcel } from "../../core/ports.ts";
+import type { Parcel } from "../../core/delivery/sink.ts";
 import { renderEvent } from "../../core/schema/convert.ts";
 import type { StorageQueueDestination } from "../../core/subscription.ts";
 import { taken } from "./bus-message.ts";

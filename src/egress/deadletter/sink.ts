@@ -14,7 +14,8 @@ import { findAccount, type StorageAccount, type StorageStore } from "../../core/
 import type { DeadLetterReader } from "../../core/deadletter/letter-store.ts";
 import { deadLetterPath, deadLettersOf } from "../../core/deadletter/record.ts";
 import type { Outcome } from "../../core/delivery/outcome.ts";
-import type { Activity, Clock, Ids, Sink } from "../../core/ports.ts";
+import type { Sink } from "../../core/delivery/sink.ts";
+import type { Activity, Clock, Ids } from "../../core/ports.ts";
 import type { DeadLetterDestination } from "../../core/subscription.ts";
 import { ClientSends } from "../client-send.ts";
 import { silent } from "../http/exchange.ts";

@@ -4,7 +4,8 @@
 // absent: retries, except for that at `#isStale`.
 
 import type { Exchanged, Outcome, Silence } from "../../core/delivery/outcome.ts";
-import type { Activity, Clock, Instant, Sink } from "../../core/ports.ts";
+import type { Sink } from "../../core/delivery/sink.ts";
+import type { Activity, Clock, Instant } from "../../core/ports.ts";
 import type { AnswerHead } from "./answer-reader.ts";
 import type { Connection, Listener } from "./connection.ts";
 import type { Connections, Taken } from "./connections.ts";

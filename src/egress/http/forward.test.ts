@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeEvent, subscriptionDraft } from "../../../test/contract/fixture.ts";
+import type { Delivery } from "../../core/delivery/delivery.ts";
+import type { Parcel } from "../../core/delivery/sink.ts";
 import type { DeliverySchema } from "../../core/event.ts";
-import type { Delivery, Parcel } from "../../core/ports.ts";
 import { withTopic } from "./forward.ts";
 import { postOf } from "./message.ts";
 

@@ -1,8 +1,10 @@
 // The request to a webhook, and how its answer is read: pure functions that accept anything a
 // publisher may write and an endpoint may answer.
 
+import type { Delivery } from "../../core/delivery/delivery.ts";
 import type { Silence } from "../../core/delivery/outcome.ts";
-import type { Delivery, Instant, Parcel } from "../../core/ports.ts";
+import type { Parcel } from "../../core/delivery/sink.ts";
+import type { Instant } from "../../core/ports.ts";
 import { hopsHeader, isPublishPath } from "../../core/routing/hops.ts";
 import { contentTypeOf, piecesOf, type Rendered, renderEvent } from "../../core/schema/convert.ts";
 import { findField } from "../../core/schema/mapping.ts";

@@ -5,7 +5,7 @@ import { startAt } from "../../../test/contract/fixture.ts";
 import { parcelOf } from "../../../test/contract/sink.ts";
 import { openSender, serve } from "../../../test/fixtures/webhook.ts";
 import { rotateSecrets, type Signing } from "../../core/delivery/signing.ts";
-import type { Parcel } from "../../core/ports.ts";
+import type { Parcel } from "../../core/delivery/sink.ts";
 import type { Subscription } from "../../core/subscription.ts";
 import { postOf } from "./message.ts";
 import { sign } from "./signature.ts";

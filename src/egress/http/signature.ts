@@ -4,7 +4,8 @@
 
 import { createHash, createHmac } from "node:crypto";
 import { type Signing, secretPrefix, secretsInForce } from "../../core/delivery/signing.ts";
-import type { Instant, Parcel } from "../../core/ports.ts";
+import type { Parcel } from "../../core/delivery/sink.ts";
+import type { Instant } from "../../core/ports.ts";
 import { joinHeaders } from "../../core/text/header-names.ts";
 import type { Post } from "./message.ts";
 

@@ -4,7 +4,8 @@
 // Deliberately absent: batches, retries, health and the number of sends in flight, which are
 // decided before and after a send (dispatch/endpoint.ts).
 
-import type { Activity, Clock, Sink } from "../../core/ports.ts";
+import type { Sink } from "../../core/delivery/sink.ts";
+import type { Activity, Clock } from "../../core/ports.ts";
 import type { WebHookDestination } from "../../core/subscription.ts";
 import { type EgressPolicy, type OwnInboxes, whyNotThere } from "../policy.ts";
 import { Connections, type Trust } from "./connections.ts";

@@ -4,7 +4,9 @@
 
 import type { FigureQuery, FigureRow, Figures, Series } from "../../core/figures/figures.ts";
 import { type Backlog, Tally } from "../../core/figures/tally.ts";
-import type { Catalog, Clock, Instant, Ledger, Log } from "../../core/ports.ts";
+import type { Ledger } from "../../core/ledger.ts";
+import type { Clock, Instant, Log } from "../../core/ports.ts";
+import type { Catalog } from "../../core/registry.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
 
 export interface KeeperDeps {

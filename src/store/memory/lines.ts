@@ -1,16 +1,16 @@
 // What waits: one row for each delivery, in one line for each queue, sorted by due time and then by
 // event, so that a backlog costs a binary search and not a sort.
 
-import type { Event } from "../../core/event.ts";
 import type {
   Delivery,
   DeliveryId,
-  Instant,
   LastAttempt,
   Queue,
-  Seen,
   Stage,
-} from "../../core/ports.ts";
+} from "../../core/delivery/delivery.ts";
+import type { Event } from "../../core/event.ts";
+import type { Seen } from "../../core/ledger.ts";
+import type { Instant } from "../../core/ports.ts";
 
 export interface Row {
   readonly id: DeliveryId;

@@ -1,8 +1,10 @@
 // Queues that clients fetch from (the port Pull). A lock is a due time and a new lease of the row,
 // for whoever asks.
 
-import type { Delivery, Ended, Ending, Instant, Receive, Received } from "../../core/ports.ts";
+import type { Delivery } from "../../core/delivery/delivery.ts";
+import type { Instant } from "../../core/ports.ts";
 import { receivedOutcome } from "../../core/pull/pull-rules.ts";
+import type { Ended, Ending, Receive, Received } from "../../core/pull/pull-store.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { type Lines, leased, type Row } from "./lines.ts";
 

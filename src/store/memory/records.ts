@@ -1,7 +1,7 @@
 // Topics and subscriptions (the port Registry). What waits for a subscription is not here.
 
-import type { Catalog, RecordNames } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Catalog, RecordNames } from "../../core/registry.ts";
 import { routingMark } from "../../core/routing/routing-mark.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../../core/subscription.ts";
 import type { Topic, TopicDraft } from "../../core/topic.ts";

@@ -2,7 +2,8 @@
 // and adds the deliveries and events of those that still hold. What a standing claim of this broker
 // takes is leased before it is written, and handed on without being read back.
 
-import type { Delivery, Instant, Routed, RoutedBy } from "../../core/ports.ts";
+import type { Delivery } from "../../core/delivery/delivery.ts";
+import type { Instant, Routed, RoutedBy } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { foldCase } from "../../core/text/compare.ts";
 import { refuseRouting } from "../revision.ts";

@@ -1,7 +1,8 @@
 // Claiming, several queues at a time: a claim only reads, because leases are in memory. What is
 // leased is left out by its number; the rows after the last one taken tell when to come again.
 
-import type { Claim, Delivery, Instant, Queue, Want } from "../../core/ports.ts";
+import type { Delivery, Queue } from "../../core/delivery/delivery.ts";
+import type { Claim, Instant, Want } from "../../core/ports.ts";
 import { earlier } from "../../core/text/time.ts";
 import { int2Array, int4Array, int8Array, textArray } from "./binary.ts";
 import type { Row } from "./connection.ts";

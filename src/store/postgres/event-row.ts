@@ -1,8 +1,9 @@
 // An event and its delivery as they are kept: the body as it came, and the rest of the event as one
 // list of JSON, in which no letter is forbidden.
 
+import type { Stage } from "../../core/delivery/delivery.ts";
 import type { Event, InputSchema } from "../../core/event.ts";
-import type { Seen, Stage } from "../../core/ports.ts";
+import type { Seen } from "../../core/ledger.ts";
 import type { Trace } from "../../core/tracing/trace.ts";
 import type { Row } from "./connection.ts";
 import type { Times } from "./times.ts";

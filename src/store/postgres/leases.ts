@@ -4,7 +4,8 @@
 // so that a row which the claim still saw is not leased again.
 
 import { type Slot, servingSlot } from "../../core/cluster/slot.ts";
-import type { Instant, Queue, Stage, Want } from "../../core/ports.ts";
+import type { Queue, Stage } from "../../core/delivery/delivery.ts";
+import type { Instant, Want } from "../../core/ports.ts";
 import type { Subscription, SubscriptionId } from "../../core/subscription.ts";
 
 export interface Hold {

@@ -2,7 +2,9 @@
 // where that takes long, its answer is used again for a while, so that counting never costs more
 // than a small part of the database's time.
 
-import type { DeliveryId, Instant, Queue, QueueCount, Seen } from "../../core/ports.ts";
+import type { DeliveryId, Queue } from "../../core/delivery/delivery.ts";
+import type { QueueCount, Seen } from "../../core/ledger.ts";
+import type { Instant } from "../../core/ports.ts";
 import { int8Array } from "./binary.ts";
 import { columns, seenOf, stageNumber, stageOf } from "./event-row.ts";
 import type { Parts } from "./parts.ts";

@@ -1,7 +1,8 @@
 // What the parts of the PostgreSQL store share.
 
 import type { Slot } from "../../core/cluster/slot.ts";
-import type { Clock, Instant, Log, Queue, Wake } from "../../core/ports.ts";
+import type { Queue } from "../../core/delivery/delivery.ts";
+import type { Clock, Instant, Log, Wake } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import type { Database } from "./database.ts";
 import type { EventNumbers } from "./event-numbers.ts";

@@ -1,8 +1,10 @@
 // Pull queues (the port Pull): a lock is a due time and a fence in the row, so any broker may hand
 // out, and rows that another one is handing out at this moment are passed over.
 
-import type { Delivery, Ended, Ending, Instant, Receive, Received } from "../../core/ports.ts";
+import type { Delivery } from "../../core/delivery/delivery.ts";
+import type { Instant } from "../../core/ports.ts";
 import { receivedOutcome } from "../../core/pull/pull-rules.ts";
+import type { Ended, Ending, Receive, Received } from "../../core/pull/pull-store.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { int8Array } from "./binary.ts";
 import type { Row } from "./connection.ts";

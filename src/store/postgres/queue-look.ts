@@ -2,7 +2,8 @@
 // due earlier than its reader was told is woken. Most are empty, and cost one look into an index.
 
 import { everySlot } from "../../core/cluster/slot.ts";
-import type { Instant, Queue } from "../../core/ports.ts";
+import type { Queue } from "../../core/delivery/delivery.ts";
+import type { Instant } from "../../core/ports.ts";
 import { int8Array } from "./binary.ts";
 import type { Claims } from "./claim.ts";
 import type { QueueLeases } from "./leases.ts";

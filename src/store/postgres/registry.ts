@@ -5,8 +5,8 @@
 
 import type { Slot } from "../../core/cluster/slot.ts";
 import { homeSlot } from "../../core/cluster/slot.ts";
-import type { Catalog, RecordNames } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Catalog, RecordNames } from "../../core/registry.ts";
 import {
   addMarks,
   markBound,

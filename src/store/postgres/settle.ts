@@ -2,7 +2,8 @@
 // only if this broker has not lost its row: `for key share` makes one that takes its slots over
 // wait for it. A delivery stays leased until its settlement is on disk.
 
-import type { Instant, Queue, Settlement } from "../../core/ports.ts";
+import type { Queue } from "../../core/delivery/delivery.ts";
+import type { Instant, Settlement } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { int2Array, int4Array, int8Array, textArray } from "./binary.ts";
 import { stageNumber } from "./event-row.ts";

@@ -1,7 +1,8 @@
 // What an operator does to waiting deliveries (the port Steering), at any broker: the owner of the
 // queue is told by a notice, and what it has leased cannot be settled once it is dropped.
 
-import type { Instant, Queue } from "../../core/ports.ts";
+import type { Queue } from "../../core/delivery/delivery.ts";
+import type { Instant } from "../../core/ports.ts";
 import type { SkipStep } from "../../core/steering.ts";
 import type { Row } from "./connection.ts";
 import { stageNumber } from "./event-row.ts";

@@ -9,14 +9,10 @@ import type { Ownership } from "../../core/cluster/ownership.ts";
 import type { Peers } from "../../core/cluster/peers.ts";
 import type { Slot } from "../../core/cluster/slot.ts";
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
+import type { DeliveryId, Queue } from "../../core/delivery/delivery.ts";
 import type {
   Claim,
-  DeliveryId,
-  Ending,
   Instant,
-  Queue,
-  Receive,
-  RecordNames,
   Routed,
   RoutedBy,
   Settlement,
@@ -24,7 +20,9 @@ import type {
   Want,
   WholeStore,
 } from "../../core/ports.ts";
+import type { Ending, Receive } from "../../core/pull/pull-store.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { RecordNames } from "../../core/registry.ts";
 import type { SkipStep } from "../../core/steering.ts";
 import type { SubscriptionDraft, SubscriptionId } from "../../core/subscription.ts";
 import type { TopicDraft } from "../../core/topic.ts";

@@ -5,16 +5,9 @@
 //
 // In a fast round new events stay in memory; in any other they become rows at once.
 
-import type {
-  Claim,
-  Delivery,
-  Instant,
-  Queue,
-  Routed,
-  Seen,
-  Settlement,
-  Want,
-} from "../../core/ports.ts";
+import type { Delivery, Queue } from "../../core/delivery/delivery.ts";
+import type { Seen } from "../../core/ledger.ts";
+import type { Claim, Instant, Routed, Settlement, Want } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import type { AddEvents, Fresh, FreshEvent } from "./fresh.ts";
 import { type EntryWriter, type JournalEntry, RoutedBytes } from "./journal-record.ts";

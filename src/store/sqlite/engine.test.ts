@@ -20,8 +20,9 @@ import {
   want,
 } from "../../../test/contract/fixture.ts";
 import { storeContract } from "../../../test/contract/store.ts";
-import type { Catalog, Claim, Wake } from "../../core/ports.ts";
+import type { Claim, Wake } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Catalog } from "../../core/registry.ts";
 import { plainSubscription, termsIn } from "../../core/subscription.ts";
 import { SqliteEngine } from "./engine.ts";
 import { migrations } from "./schema.ts";

@@ -17,7 +17,8 @@
 // everything due can be claimed at once.
 
 import type { DatabaseSync } from "node:sqlite";
-import type { Instant, Queue } from "../../core/ports.ts";
+import type { Queue } from "../../core/delivery/delivery.ts";
+import type { Instant } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { checkRouting } from "../revision.ts";
 import { copyStore } from "./copy.ts";

@@ -8,31 +8,24 @@
 import { everythingIsMine, type Ownership } from "../../core/cluster/ownership.ts";
 import { noPeers, type Peers } from "../../core/cluster/peers.ts";
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
+import type { Delivery, DeliveryId, Queue } from "../../core/delivery/delivery.ts";
 import type { Event } from "../../core/event.ts";
+import type { QueueCount, Seen } from "../../core/ledger.ts";
 import type {
   Activity,
-  Catalog,
   Claim,
   Clock,
-  Delivery,
-  DeliveryId,
-  Ended,
-  Ending,
   Instant,
-  Queue,
-  QueueCount,
-  Receive,
-  Received,
-  RecordNames,
   Routed,
   RoutedBy,
-  Seen,
   Settlement,
   Wake,
   Want,
   WholeStore,
 } from "../../core/ports.ts";
+import type { Ended, Ending, Receive, Received } from "../../core/pull/pull-store.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Catalog, RecordNames } from "../../core/registry.ts";
 import { tellingChars } from "../../core/shedding.ts";
 import type { Memo, SkipStep } from "../../core/steering.ts";
 import type { Subscription, SubscriptionDraft, SubscriptionId } from "../../core/subscription.ts";

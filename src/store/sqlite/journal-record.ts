@@ -4,8 +4,9 @@
 // An event comes over from the other thread in the form that it has here (pack.ts), so that it is
 // copied and only gets its number.
 
+import type { Stage } from "../../core/delivery/delivery.ts";
 import type { Event, InputSchema } from "../../core/event.ts";
-import type { Instant, Routed, Settlement, Stage } from "../../core/ports.ts";
+import type { Instant, Routed, Settlement } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
 

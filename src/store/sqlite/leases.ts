@@ -2,7 +2,8 @@
 // writes nothing; the store is open in one process only, and its leases end with it. Everything a
 // round changes here can be undone, because its transaction may fail.
 
-import type { Instant, Queue, Want } from "../../core/ports.ts";
+import type { Queue } from "../../core/delivery/delivery.ts";
+import type { Instant, Want } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 
 export interface Hold {

@@ -1,7 +1,8 @@
 // Reading and counting in the embedded store (the port Ledger), within the engine's round
 // (engine.ts). Deliveries of a deleted subscription are not shown.
 
-import type { DeliveryId, Queue, QueueCount, Seen } from "../../core/ports.ts";
+import type { DeliveryId, Queue } from "../../core/delivery/delivery.ts";
+import type { QueueCount, Seen } from "../../core/ledger.ts";
 import type { Leases } from "./leases.ts";
 import type { QueueCounts } from "./queue-counts.ts";
 import { stageNumber, stageOf } from "./round.ts";

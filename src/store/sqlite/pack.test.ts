@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { Stage } from "../../core/delivery/delivery.ts";
 import type { InputSchema } from "../../core/event.ts";
-import type { Routed, Settlement, Stage } from "../../core/ports.ts";
+import type { Routed, Settlement } from "../../core/ports.ts";
 import { EntryWriter, readEntries } from "./journal-record.ts";
 import { OpsPacker, OpsUnpacker, RoundPacker, RoundUnpacker } from "./pack.ts";
 import type { Op, OpResult, Push, Round } from "./round.ts";

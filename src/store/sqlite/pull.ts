@@ -2,8 +2,10 @@
 // is a due time and a fence in the row, so a restart changes nothing. Rows of these queues are
 // never among the leases in memory (leases.ts).
 
-import type { Delivery, Ended, Ending, Instant, Receive, Received } from "../../core/ports.ts";
+import type { Delivery } from "../../core/delivery/delivery.ts";
+import type { Instant } from "../../core/ports.ts";
 import { receivedOutcome } from "../../core/pull/pull-rules.ts";
+import type { Ended, Ending, Receive, Received } from "../../core/pull/pull-store.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import type { QueueDeps } from "./deliveries.ts";
 import { deliveryOf } from "./row.ts";

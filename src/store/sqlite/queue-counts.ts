@@ -2,7 +2,7 @@
 // per queue and not one per delivery: those of the current round, and those of earlier rounds that
 // are in the journal alone.
 
-import type { Queue } from "../../core/ports.ts";
+import type { Queue } from "../../core/delivery/delivery.ts";
 import { stageNumber } from "./round.ts";
 import type { Statements } from "./statements.ts";
 

@@ -1,8 +1,8 @@
 // Topics and subscriptions in the embedded store (the port Registry), within the engine's round
 // (engine.ts). A record is stored as JSON beside the few members it is looked up by.
 
-import type { Catalog, RecordNames } from "../../core/ports.ts";
 import { Refusal } from "../../core/refusal.ts";
+import type { Catalog, RecordNames } from "../../core/registry.ts";
 import { routingMark } from "../../core/routing/routing-mark.ts";
 import {
   recallSubscription,

@@ -3,20 +3,11 @@
 // different threads.
 
 import type { RedrivenNote } from "../../core/deadletter/letter-store.ts";
-import type {
-  DeliveryId,
-  Ending,
-  Instant,
-  Queue,
-  Receive,
-  RecordNames,
-  Routed,
-  RoutedBy,
-  Settlement,
-  Stage,
-  Want,
-} from "../../core/ports.ts";
+import type { DeliveryId, Queue, Stage } from "../../core/delivery/delivery.ts";
+import type { Instant, Routed, RoutedBy, Settlement, Want } from "../../core/ports.ts";
+import type { Ending, Receive } from "../../core/pull/pull-store.ts";
 import type { RefusalCode } from "../../core/refusal.ts";
+import type { RecordNames } from "../../core/registry.ts";
 import type { SkipStep } from "../../core/steering.ts";
 import type { SubscriptionDraft, SubscriptionId } from "../../core/subscription.ts";
 import type { TopicDraft } from "../../core/topic.ts";

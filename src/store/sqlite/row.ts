@@ -1,7 +1,7 @@
 // Converts a delivery and its event from SQLite's row.
 
 import type { InputSchema } from "../../core/event.ts";
-import type { Seen } from "../../core/ports.ts";
+import type { Seen } from "../../core/ledger.ts";
 import { stageOf } from "./round.ts";
 import type { SqlRow } from "./statements.ts";
 

@@ -1,7 +1,8 @@
 // The embedded store's part in steering (the port of that name): what an operator drops or makes
 // due, a little at a time, within the engine's round (engine.ts).
 
-import type { Instant, Queue } from "../../core/ports.ts";
+import type { Queue } from "../../core/delivery/delivery.ts";
+import type { Instant } from "../../core/ports.ts";
 import type { SkipStep } from "../../core/steering.ts";
 import type { QueueDeps, Tell } from "./deliveries.ts";
 import type { Leases, QueueLeases } from "./leases.ts";

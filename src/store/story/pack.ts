@@ -1,8 +1,9 @@
 // Packs notes as they are made into batches for whoever keeps them (batch.ts), and leaves out what
 // there is no room for. `group-notes.ts` reads them in the same order.
 
+import type { Stage } from "../../core/delivery/delivery.ts";
 import type { Event } from "../../core/event.ts";
-import type { Instant, Stage } from "../../core/ports.ts";
+import type { Instant } from "../../core/ports.ts";
 import { routingMark } from "../../core/routing/routing-mark.ts";
 import {
   type Fate,

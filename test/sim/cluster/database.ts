@@ -7,21 +7,19 @@
 // routed by.
 
 import { homeSlot, type Slot, servingSlot } from "../../../src/core/cluster/slot.ts";
+import type { DeliveryId, Queue } from "../../../src/core/delivery/delivery.ts";
 import type {
-  Catalog,
   Claim,
   Clock,
-  DeliveryId,
   Instant,
   Log,
-  Queue,
-  RecordNames,
   Settlement,
   Wake,
   Want,
   WholeStore,
 } from "../../../src/core/ports.ts";
 import { Refusal } from "../../../src/core/refusal.ts";
+import type { Catalog, RecordNames } from "../../../src/core/registry.ts";
 import type { Subscription, SubscriptionId } from "../../../src/core/subscription.ts";
 import { type Rhythm, SlotKeeper } from "../../../src/store/cluster/slot-keeper.ts";
 import { MemoryStore } from "../../../src/store/memory.ts";

@@ -4,7 +4,7 @@
 
 import { slotOf } from "../../../src/core/cluster/slot.ts";
 import type { Outcome } from "../../../src/core/delivery/outcome.ts";
-import type { Parcel, Sink } from "../../../src/core/ports.ts";
+import type { Parcel, Sink } from "../../../src/core/delivery/sink.ts";
 import { Refusal } from "../../../src/core/refusal.ts";
 import type { Request } from "../../../src/core/request.ts";
 import {

@@ -2,7 +2,7 @@
 // back and lets the database leave out what cannot match; the rest is checked by the rules
 // (core/story/chronicle.ts), so that it finds what the embedded stories would.
 
-import type { Stage } from "../../../core/ports.ts";
+import type { Stage } from "../../../core/delivery/delivery.ts";
 import {
   type Cursor,
   type DeliveryNotes,
