@@ -298,3 +298,28 @@ test("the program tells its version and its settings, and refuses in one line", 
     'posthorn: log-level must be debug, info, warn or error, and is "loud" (option --log-level)\n',
   );
 });
+
+test("a database that goes away while the broker is being opened is waited for", async () => {
+  let tries = 0;
+  const { world, signal, err } = openWorld({
+    args: ["serve", "--store", "postgres://me@there/events"],
+    open: async () => {
+      tries += 1;
+      if (tries < 3) throw new Refusal("Unavailable", "The database is away: timeout expired.");
+      setImmediate(() => signal("SIGTERM"));
+      return { close: async () => {} };
+    },
+  });
+  assert.equal(await run(world), 0, err());
+  assert.equal(tries, 3);
+});
+
+test("another store that cannot be opened ends the process", async () => {
+  const { world, err } = openWorld({
+    open: async () => {
+      throw new Refusal("Unavailable", "The disk is away.");
+    },
+  });
+  assert.equal(await run(world), 1);
+  assert.equal(err(), "posthorn: The disk is away.\n");
+});

@@ -165,12 +165,7 @@ async function serve(world: World, config: Config): Promise<number> {
     } else if (signal !== "SIGINT" || now - firstAt > echoMsMax) world.exit(1);
   });
   try {
-    const opening = world.open(config, {
-      stdout: world.stdout,
-      startedAt: Date.now(),
-      env: world.env,
-      onCrash: ended.resolve,
-    });
+    const opening = open(world, config, ended.resolve);
     // Nobody waits for a database any longer than he likes.
     if (isTarget(config.store)) {
       const first = await Promise.race([opening, ended.promise]);
@@ -185,6 +180,22 @@ async function serve(world: World, config: Config): Promise<number> {
   } finally {
     ignoreSignals();
     endGivingBack();
+  }
+}
+
+const reopenMs = 1_000;
+
+/** A database that goes away while the broker is being opened is waited for, as at any time. */
+async function open(world: World, config: Config, onCrash: (error: Error) => void) {
+  const { stdout, env, wire } = world;
+  for (;;) {
+    try {
+      return await world.open(config, { stdout, startedAt: Date.now(), env, onCrash });
+    } catch (error) {
+      const isAway = error instanceof Refusal && error.code === "Unavailable";
+      if (!isAway || !isTarget(config.store)) throw error;
+    }
+    await wire.sleep(reopenMs);
   }
 }
 

@@ -29,6 +29,7 @@ const silenceMs = Number(options.silence) * 1_000;
 /** One step under these paths takes longer on a slow machine. */
 const silencesMs: Readonly<Record<string, number>> = {
   "src/egress/amqp-broker.test.ts": 180_000, // a RabbitMQ starts
+  "src/store/postgres/": 180_000, // a PostgreSQL is made and started
   "test/package.test.ts": 300_000, // npm packs and installs
   "test/cluster/": 300_000, // a whole fault, with what follows it, is one test
   "test/crash.test.ts": 180_000, // twenty lives of one broker are one test
