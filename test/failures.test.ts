@@ -1,10 +1,11 @@
 // The failure log as an operator has it: lines of a real program, in a file or among its facts.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { openLines } from "../src/runtime/failure-log.ts";
 import { startProgram } from "./fixtures/program.ts";
 import { eventText } from "./fixtures/publish-routes.ts";
 import { openReceiver } from "./fixtures/receiver.ts";
@@ -75,4 +76,12 @@ test("a file that cannot be written is refused before anything is listened to", 
     startProgram(["--store", "memory", "--auth", "off", "--failure-log", file]),
     /ended with 2 .*failure-log must be a file that can be written, and .* cannot \(ENOENT\)/,
   );
+});
+
+test("a new file is for its owner alone, whatever the umask", async (t) => {
+  const file = join(openFolder(t), "failures.jsonl");
+  const before = process.umask(0);
+  t.after(() => process.umask(before));
+  await openLines(file).close();
+  assert.equal(statSync(file).mode & 0o777, 0o600);
 });

@@ -79,7 +79,8 @@ export function openLines(path: string): Lines {
 
 function openFile(path: string): number {
   try {
-    return openSync(path, "a", 0o640);
+    // One that is there already keeps its mode.
+    return openSync(path, "a", 0o600);
   } catch (error) {
     const code = (error as { code?: unknown }).code ?? "unknown";
     const words = `failure-log must be a file that can be written, and ${path} cannot (${code})`;

@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -77,6 +78,20 @@ test("a folder has the layout of a storage account, made as it is needed", async
   });
   assert.equal(activity.outside, 0);
   assert.equal(clock.alarms, 0);
+});
+
+test("dead letters are for their owner alone, whatever the umask", async (t) => {
+  const { folder, path, send } = openSender(t);
+  const before = process.umask(0);
+  t.after(() => process.umask(before));
+  await send();
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  assert.equal(entries.length, 8);
+  for (const entry of entries) {
+    const { mode } = statSync(join(entry.parentPath, entry.name));
+    assert.equal(mode & 0o777, entry.isFile() ? 0o600 : 0o700, entry.name);
+  }
+  assert.ok(existsSync(path));
 });
 
 test("a virtual clock waits for the disk, also for one that refuses", async (t) => {

@@ -5,6 +5,9 @@
 // stable storage. It counts as written only after the folders are synced as well, because the event
 // is deleted after that.
 //
+// Both are for the broker's own user alone, whatever the umask: letters hold whole events. A folder
+// that is there already keeps its mode.
+//
 // Disk errors are given the status that a service would use, so that outcomes look the same.
 
 import { mkdir, open, rename, rm } from "node:fs/promises";
@@ -25,6 +28,9 @@ const statuses: Readonly<Record<string, number>> = {
   ENOSPC: 507,
 };
 
+const folderMode = 0o700;
+const fileMode = 0o600;
+
 export function openFolder({ path: root }: { readonly path: string }): BlobStore {
   return {
     ...openFolderReader(root),
@@ -32,7 +38,7 @@ export function openFolder({ path: root }: { readonly path: string }): BlobStore
       const file = resolve(join(root, container, ...path.split("/")));
       const unfinished = `${file}.part`;
       try {
-        const made = await mkdir(dirname(file), { recursive: true });
+        const made = await mkdir(dirname(file), { recursive: true, mode: folderMode });
         await writeDurably(unfinished, text);
         if (signal.aborted) {
           await rm(unfinished, { force: true });
@@ -54,7 +60,7 @@ export function openFolder({ path: root }: { readonly path: string }): BlobStore
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, "w");
+  const file = await open(path, "w", fileMode);
   try {
     await file.writeFile(text);
     await file.sync();
