@@ -354,6 +354,7 @@ test("what the module does not know, or not so, is refused in words", async () =
     ],
     [webHook({ retryPolicy: { eventTimeToLiveInMinutes: 5 } }), /no member "eventTimeToLiveInMin/],
     [webHook({ persistencePolicy: "maybe" }), /persistencePolicy must be true or false/],
+    [webHook({ persistencePolicy: [{ toString: 1 }] }), /persistencePolicy must be true or false/],
     [webHook({ persistencePolicy: { isPersisted: 1 } }), /isPersisted must be true or false/],
     [webHook({ deadLetterDestination: {} }), /no member "deadLetterDestination" in properties/],
     [webHook(advanced("StringNotContains")), /operatorType must be NumberIn, .*StringContains/],

@@ -20,7 +20,7 @@ import {
   termsIn,
 } from "../core/subscription.ts";
 import { checkInteger } from "../core/text/check.ts";
-import { isSameName } from "../core/text/compare.ts";
+import { isWord } from "../core/text/compare.ts";
 import { listed } from "../core/text/setting-kinds.ts";
 import { checkMembers, type Members, refuseValue } from "../core/text/wording.ts";
 import type { Topic } from "../core/topic.ts";
@@ -79,8 +79,7 @@ const plainTerms: Omit<SubscriptionTerms, "destination"> = plainSubscription;
 
 /** Checks that the names in the path and in the body agree. */
 function checkTopicName(value: unknown, name: string, topic: Topic): void {
-  if ((value ?? null) === null || (typeof value === "string" && isSameName(value, topic.name)))
-    return;
+  if ((value ?? null) === null || isWord(value, topic.name)) return;
   throw refuseValue({
     field: `properties.${name}`,
     value,
@@ -157,8 +156,8 @@ function checkPersistence(value: unknown, field: string): boolean | null {
     const { isPersisted } = checkMembers(value, field, ["isPersisted"]);
     return checkPersistence(isPersisted, `${field}.isPersisted`);
   }
-  const word = String(value).toLowerCase();
-  if (word === "true" || word === "false") return word === "true";
+  if (value === true || isWord(value, "true")) return true;
+  if (value === false || isWord(value, "false")) return false;
   throw refuseValue({ field, value, allowed: "true or false" });
 }
 

@@ -16,7 +16,7 @@ import {
   resolveIn,
   type TemplateInput,
 } from "../../core/template/template-scope.ts";
-import { isSameName } from "../../core/text/compare.ts";
+import { isSameName, isWord } from "../../core/text/compare.ts";
 import { type Members, refuseName, refuseValue } from "../../core/text/wording.ts";
 import { type Topic, topicArmId } from "../../core/topic.ts";
 import { checkDomainTopicName, findDomainTopic } from "./domains.ts";
@@ -266,8 +266,8 @@ function canonical(value: unknown): string {
 /** What Azure would answer about resources that exist, or that the template creates. */
 function outsideOf(context: ArmContext, call: Call, symbols: ReadonlyMap<string, string>): Outside {
   const topicAt = (given: unknown) => {
-    const id = symbols.get(String(given)) ?? String(given);
-    const asked = parsePath(id);
+    if (typeof given !== "string") return undefined;
+    const asked = parsePath(symbols.get(given) ?? given);
     return asked.kind === "topic" ? findTopic(context.catalog(), asked.source) : undefined;
   };
   return (name, [first, , third]) => {
@@ -276,8 +276,13 @@ function outsideOf(context: ArmContext, call: Call, symbols: ReadonlyMap<string,
     if (name === "listkeys") return { key1: topic.key1, key2: topic.key2 };
     if (name !== "reference") return undefined;
     const shown = shownTopic(call, topic) as Members;
-    return isSameName(String(third), "full") ? shown : shown.properties;
+    return isWord(third, "full") ? shown : shown.properties;
   };
+}
+
+/** `type`: of a parameter or an output. */
+export function isSecret(type: unknown): boolean {
+  return typeof type === "string" && /^secure/i.test(type);
 }
 
 function outputsOf(template: Members, input: TemplateInput): Members {
@@ -285,7 +290,7 @@ function outputsOf(template: Members, input: TemplateInput): Members {
   const outputs = isObject(template.outputs) ? template.outputs : {};
   const told = Object.entries(outputs).flatMap(([name, each]) => {
     const where = `outputs.${name}`;
-    if (!isObject(each) || /^secure/i.test(String(each.type))) return [];
+    if (!isObject(each) || isSecret(each.type)) return [];
     const { condition = true } = each;
     if (resolveIn(scope, condition, `${where}.condition`) !== true) return [];
     return [[name, { type: each.type, value: resolveIn(scope, each.value, `${where}.value`) }]];

@@ -105,6 +105,59 @@ test("a template is validated, compared, deployed and shown with its outputs", a
   assert.equal((await arm.ask("HEAD", path)).status, 404);
 });
 
+test("a secret given in another spelling, or of a type that is none, is not shown", async (t) => {
+  const arm = await openGroup(t);
+  const odd = { ...template.parameters, odd: { type: { toString: 1 } }, own: { $ref: "#/x" } };
+  const given = { HOOK: parameters.hook, odd: { value: "hush" }, own: { value: "hush" } };
+  const properties = { template: { ...template, parameters: odd }, parameters: given };
+  assert.deepEqual(await deploy(arm, bodyOf(properties)), { status: "Succeeded" });
+  const { body } = await arm.good("GET", path);
+  assert.deepEqual(Object.keys(body.properties.parameters), ["HOOK", "odd", "own"]);
+  assert.ok(!JSON.stringify(body).includes("hush"));
+});
+
+test("values of any type where a template has a text are refused, and are no fault of ours", async (t) => {
+  const arm = await openGroup(t);
+  const object = 'json(\'{"toString":1,"valueOf":1}\')';
+  const topic = (more: Json) => ({ type: "Microsoft.EventGrid/topics", name: "orders", ...more });
+  const nested = (properties: Json) => ({
+    ...{ type: "Microsoft.Resources/deployments", name: "inner" },
+    properties: { template: { resources: [] }, ...properties },
+  });
+  const value = (text: string) => ({ resources: [topic({ properties: { x: `[${text}]` } })] });
+  const table: readonly (readonly [Json, status: number])[] = [
+    [{ resources: [topic({ properties: { [`[${object}]`]: 1 } })] }, 400],
+    [{ resources: [{ type: "Microsoft.Web/sites", name: { toString: 1 } }] }, 400],
+    [{ resources: [nested({ expressionEvaluationOptions: { scope: { toString: 1 } } })] }, 201],
+    [{ resources: [], outputs: { out: { type: { toString: 1 }, value: 1 } } }, 200],
+    [value(`int(${object})`), 400],
+    [value(`reference(${object})`), 400],
+    [value(`reference('x', 'y', ${object})`), 400],
+    [value("uriComponent(json('\"\\ud800\"'))"), 400],
+    [
+      value(
+        "replace(padLeft('', 10000, 'a'), 'a', replace(padLeft('', 900, 'a'), 'a', padLeft('', 1000, 'a')))",
+      ),
+      400,
+    ],
+    [
+      {
+        parameters: { name: { type: "string", allowedValues: [{ toString: 1 }] } },
+        ...value("parameters('name')"),
+      },
+      400,
+    ],
+  ];
+  for (const [given, wanted] of table) {
+    const names = { parameters: {}, ...given };
+    const passed = "name" in names.parameters ? { name: { value: "x" } } : {};
+    const body = bodyOf({ template: names, parameters: passed });
+    const { status, body: told } = await arm.ask("PUT", path, body);
+    assert.equal(status, wanted, JSON.stringify([given, told]));
+    if (status < 300) await arm.clock.advance({ byMs: 600_000 });
+  }
+});
+
 test("a template is taken as the Azure CLI sends it, comments and all", async (t) => {
   const arm = await openGroup(t);
   const inside = JSON.stringify(template).replace("{", '{ /* a "comment" */ // another: one\n');
@@ -190,6 +243,7 @@ test("a bad template is refused with its place; an endpoint that refuses fails t
     [{ template: null }, /properties\.template must be a template/],
     [{ template: undefined, templateLink: { uri: "https://x" } }, /links are not followed/],
     [{ mode: "Half" }, /mode must be Incremental or Complete/],
+    [{ mode: { toString: 1 } }, /mode must be Incremental or Complete, and is an object/],
     [{ parameters: { ...parameters, other: { value: 1 } } }, /no parameter "other" in template/],
     [{ parameters: {} }, /the parameter hook has no value/],
     [{ parameters: { ...parameters, attempts: { value: 99 } } }, /maxDeliveryAttempts must be/],

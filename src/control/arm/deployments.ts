@@ -7,7 +7,8 @@
 
 import { Refusal } from "../../core/refusal.ts";
 import type { Reply } from "../../core/request.ts";
-import { isObject } from "../../core/template/expression.ts";
+import { isObject, memberOf } from "../../core/template/expression.ts";
+import { isWord } from "../../core/text/compare.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import { checkMembers, type Members, refuseValue } from "../../core/text/wording.ts";
 import { topicArmId } from "../../core/topic.ts";
@@ -16,6 +17,7 @@ import {
   callFor,
   type DeploymentBody,
   type DeploymentPlan,
+  isSecret,
   planDeployment,
 } from "./deployment-plan.ts";
 import type { ArmContext, Call } from "./find-topic.ts";
@@ -106,13 +108,13 @@ function readBody({ request }: Call): DeploymentBody {
   if (!isObject(template)) {
     throw refuseValue({ field: "properties.template", value: template, allowed: "a template" });
   }
-  const lower = String(mode).toLowerCase();
-  if (lower !== "incremental" && lower !== "complete") {
+  const isComplete = isWord(mode, "complete");
+  if (!isComplete && !isWord(mode, "incremental")) {
     const allowed = "Incremental or Complete";
     throw refuseValue({ field: "properties.mode", value: mode, allowed });
   }
   const given = isObject(parameters) ? parameters : {};
-  return { template, parameters: given, isComplete: lower === "complete" };
+  return { template, parameters: given, isComplete };
 }
 
 async function planFor(context: ArmContext, call: Call, { group, name }: Deployment) {
@@ -177,13 +179,12 @@ export async function putDeployment(
   return reply(old === undefined ? 201 : 200, render(running), { "azure-asyncoperation": status });
 }
 
-/** Values of secrets are not stored. */
+/** Values of secrets are not stored, nor those that may be secrets. */
 function shownParameters({ template, parameters }: DeploymentBody): Members {
-  const declared = isObject(template.parameters) ? template.parameters : {};
   const shown = Object.entries(parameters).map(([name, given]) => {
-    const { type = "" } = (declared[name] ?? {}) as { type?: unknown };
-    const value = isObject(given) ? given.value : null;
-    return [name, { type, ...(!/^secure/i.test(String(type)) && { value }) }];
+    const type = memberOf(memberOf(template.parameters, name), "type");
+    if (typeof type !== "string" || isSecret(type)) return [name, { type: type ?? "" }];
+    return [name, { type, value: isObject(given) ? given.value : null }];
   });
   return Object.fromEntries(shown);
 }

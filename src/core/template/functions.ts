@@ -50,7 +50,7 @@ export function callFunction(
   const known = functions.get(lower);
   if (known !== undefined) {
     const given = args.map((arg) => arg());
-    return checkSize(known(given, scope), name);
+    return checkSize(() => known(given, scope), name);
   }
   const told = scope.outside?.(
     lower,
@@ -65,10 +65,18 @@ export function callFunction(
 }
 
 /** A few lines that double a text each time would fill any memory. */
-function checkSize(value: unknown, name: string): unknown {
+function checkSize(make: () => unknown, name: string): unknown {
+  const tooLong = `what ${name}() makes is too long`;
+  let value: unknown;
+  try {
+    value = make();
+  } catch (error) {
+    // No text of that length can be made.
+    throw error instanceof RangeError ? new Trouble(tooLong) : error;
+  }
   const isText = typeof value === "string" && value.length > textCharactersMax;
   if (!isText && !(Array.isArray(value) && value.length > listCountMax)) return value;
-  throw new Trouble(`what ${name}() makes is too long`);
+  throw new Trouble(tooLong);
 }
 
 const needAzure =
@@ -196,8 +204,9 @@ function parseJson(args: Args): unknown {
 }
 
 function toNumber(args: Args): number {
-  const value = Number(args[0]);
-  if (args[0] !== "" && Number.isInteger(value)) return value;
+  const [given] = args;
+  const value = typeof given === "string" && given !== "" ? Number(given) : given;
+  if (typeof value === "number" && Number.isInteger(value)) return value;
   throw new Trouble("int() was given what is no whole number");
 }
 
@@ -330,7 +339,7 @@ const functions: ReadonlyMap<string, TemplateFunction> = new Map(
     union,
     uniqueString,
     uri: (args) => URL.parse(text(args, 1), text(args, 0))?.href ?? refuseUri(),
-    uriComponent: (args) => encodeURIComponent(text(args, 0)),
+    uriComponent: (args) => encodeURIComponent(text(args, 0).toWellFormed()),
     variables: (args, scope) => scope.variable(text(args, 0)),
   }).map(([name, known]) => [name.toLowerCase(), known]),
 );

@@ -59,9 +59,16 @@ export function resolveIn(scope: Scope, value: unknown, where: string): unknown 
   const entries = Object.entries(value).flatMap(([name, member]) => {
     const inside = `${where}.${name}`;
     if (name === "copy" && isLoops(member)) return loopsIn(scope, member, inside);
-    return [[String(resolveText(scope, name, where)), resolveIn(scope, member, inside)] as const];
+    return [[nameIn(scope, name, where), resolveIn(scope, member, inside)] as const];
   });
   return Object.fromEntries(entries);
+}
+
+/** Of a member. Refusal: InvalidSetting. */
+function nameIn(scope: Scope, text: string, where: string): string {
+  const name = resolveText(scope, text, where);
+  if (typeof name === "string") return name;
+  throw refuseExpression(scope.file, where, text, "the name of a member is a text");
 }
 
 function resolveText(scope: Scope, text: string, where: string): unknown {
@@ -166,7 +173,8 @@ function checkType(type: string, value: unknown, field: string): unknown {
 
 function checkAllowed(value: unknown, allowed: unknown, field: string): unknown {
   if (!Array.isArray(allowed) || allowed.includes(value)) return value;
-  throw refuseValue({ field, value, allowed: `one of ${allowed.join(", ")}` });
+  const known = allowed.map((each) => (typeof each === "string" ? each : JSON.stringify(each)));
+  throw refuseValue({ field, value, allowed: `one of ${known.join(", ")}` });
 }
 
 function variableOf(scope: Scope, name: string): unknown {

@@ -7,9 +7,9 @@
 // of other deployments, all of which are refused.
 
 import { Refusal } from "../refusal.ts";
-import { isSameName } from "../text/compare.ts";
+import { isSameName, isWord } from "../text/compare.ts";
 import type { Members } from "../text/wording.ts";
-import { refuseValue } from "../text/wording.ts";
+import { refuseValue, shownAs } from "../text/wording.ts";
 import { type DeploymentTarget, groupId, typedPath } from "./deployment-target.ts";
 import { isObject, Trouble } from "./expression.ts";
 import {
@@ -125,7 +125,7 @@ function visit(resource: Members, on: Walk, where: string): void {
   const name = isWhole || own === null ? own : `${parent.name}/${own}`;
   if (name === null || !isOfEventGrid(type)) {
     const id = name === null ? null : foreignId(resource, on, { where, type, name });
-    found.push({ kind: "foreign", type, name: name ?? String(resource.name), id });
+    found.push({ kind: "foreign", type, name: name ?? shownAs(resource.name), id });
   } else {
     const id = idOf(resource, on, { where, type, name });
     found.push({ kind: "resource", id, where: `${scope.file}: ${where}`, raw: resource, resolve });
@@ -139,7 +139,7 @@ function visit(resource: Members, on: Walk, where: string): void {
 }
 
 function isMet(value: unknown): boolean {
-  return value === true || (typeof value === "string" && isSameName(value, "true"));
+  return value === true || isWord(value, "true");
 }
 
 function isOfEventGrid(type: string): boolean {
@@ -221,7 +221,7 @@ function visitDeployment(resource: Members, on: Walk, where: string): void {
     location: target.location,
   };
   const options = properties.expressionEvaluationOptions;
-  const isInner = isObject(options) && isSameName(String(options.scope), "inner");
+  const isInner = isObject(options) && isWord(options.scope, "inner");
   const innerScope = isInner
     ? openScope(template, {
         ...{ file: `${scope.file}: ${inside}.template`, place, outside: scope.outside },
