@@ -15,7 +15,7 @@ function cluster() {
   const log = { fact: () => {} };
   /** What slots are made to send in a second. */
   const sends = new Map<Slot, number>();
-  const open = (broker: string) => {
+  const open = (broker: string, { isServing = true } = {}) => {
     const cut = { isCut: false };
     const through = <T>(act: () => Promise<T>) =>
       cut.isCut ? Promise.reject(new Error("no way to the database")) : act();
@@ -23,7 +23,7 @@ function cluster() {
     const told = { lost: 0 };
     const rates = new Map<Slot, number>();
     let readAt = clock.now();
-    let release = () => Promise.resolve();
+    let release = (_slot: Slot | undefined) => Promise.resolve();
     const listener: SlotListener = {
       gained: (slots, loads) => {
         for (const slot of slots) {
@@ -32,7 +32,7 @@ function cluster() {
         }
       },
       release: async (slots) => {
-        await release();
+        await release(slots[0]);
         for (const slot of slots) own.delete(slot);
       },
       lost: (slots) => {
@@ -65,12 +65,13 @@ function cluster() {
       },
     });
     void keeper.begin();
-    keeper.listen(listener);
+    const serve = () => keeper.listen(listener);
+    if (isServing) serve();
     const mine = () => everySlot.filter((slot) => keeper.isMine(slot)).length;
-    const hold = (until: Promise<void>) => {
-      release = () => until;
+    const hold = (until: Promise<void>, only?: Slot) => {
+      release = (slot) => (only === undefined || slot === only ? until : Promise.resolve());
     };
-    return { keeper, cut, own, told, mine, hold };
+    return { keeper, cut, own, told, mine, hold, serve };
   };
   const pass = (ms: number) => clock.run(clock.now() + ms);
   return { clock, table, open, pass, sends };
@@ -157,6 +158,34 @@ test("a broker that leaves keeps its slots until nothing is in flight, and begin
     b.keeper.peers().map(({ id }) => id),
     ["b"],
   );
+});
+
+test("what a broker that leaves has given away is taken at once, though it waits for the rest", async () => {
+  const { open, pass } = cluster();
+  const [a, b] = [open("a"), open("b")];
+  await pass(100);
+  const flight = Promise.withResolvers<void>();
+  const [slow] = [...a.own];
+  a.hold(flight.promise, slow);
+  const left = a.keeper.leave();
+  await pass(100);
+  assert.deepEqual([a.own.size, b.mine()], [1, 255]);
+  flight.resolve();
+  await pass(10);
+  await left;
+  assert.equal(b.mine(), 256);
+});
+
+test("a broker is given nothing before it serves", async () => {
+  const { open, pass } = cluster();
+  const a = open("a");
+  await pass(100);
+  const b = open("b", { isServing: false });
+  await pass(20_000);
+  assert.deepEqual([a.mine(), b.mine()], [256, 0]);
+  b.serve();
+  await pass(100);
+  assert.deepEqual([a.mine(), b.mine()], [128, 128]);
 });
 
 test("a busy slot takes its load along, so that slots come to rest while it is measured anew", async () => {

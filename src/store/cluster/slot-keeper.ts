@@ -91,7 +91,7 @@ export class SlotKeeper implements Ownership {
 
   /** What settlements are fenced with; also while the slot is given away. Null: not ours. */
   termOf(slot: Slot): number | null {
-    return this.#isPast() ? null : (this.#held.get(slot) ?? null);
+    return this.#isPast() || this.#idle.has(slot) ? null : (this.#held.get(slot) ?? null);
   }
 
   /** Nothing is taken before somebody can serve it. */
@@ -121,7 +121,7 @@ export class SlotKeeper implements Ownership {
   /** As of the last heartbeat. */
   peers(): readonly Peer[] {
     const { brokers = [], slots = [] } = this.#rows ?? {};
-    return brokers.map(({ loads: _loads, ...peer }) => ({
+    return brokers.map(({ loads: _loads, isServing: _isServing, ...peer }) => ({
       ...peer,
       slots: slots.filter(({ owner }) => owner === peer.id).map(({ slot }) => slot),
     }));
@@ -207,7 +207,9 @@ export class SlotKeeper implements Ownership {
     const { leaseMs, marginMs } = rhythm;
     const begun = { elapsed: elapsed(), at: clock.now() };
     const loads = this.#loads();
-    const rows = await table.beat({ id: this.broker, about: this.#about, loads, leaseMs });
+    const isServing = this.#listener !== null && !this.#isStopping;
+    const self = { id: this.broker, about: this.#about, loads, isServing, leaseMs };
+    const rows = await table.beat(self);
     this.#inherit(rows);
     this.#rows = rows;
     this.#owners = new Map(rows.slots.map(({ slot, owner }) => [slot, owner]));
@@ -280,8 +282,10 @@ export class SlotKeeper implements Ownership {
     const rows = this.#rows;
     const isReady = this.#listener !== null && !this.#isInheriting;
     if (rows === null || !isReady || this.#isStopping || this.#isPast()) return;
-    const brokers = rows.brokers.map(({ id }) => id);
-    const { take, give } = planFor(this.broker, brokers, this.#states(rows));
+    const brokers = rows.brokers.filter(({ isServing }) => isServing).map(({ id }) => id);
+    // Our row is from before we were listened to.
+    if (!brokers.includes(this.broker)) return;
+    const { take, give } = planFor(this.broker, brokers, this.#states(rows, new Set(brokers)));
     for (const slot of give) void this.#release(slot);
     const free = take.filter((slot) => !this.#held.has(slot));
     if (free.length === 0) return;
@@ -289,14 +293,19 @@ export class SlotKeeper implements Ownership {
     this.#gain(taken.map(({ slot, term }) => [slot, term]));
   }
 
-  /** What we give away is already somebody else's, as far as the balance is concerned. */
-  #states(rows: ClusterRows): readonly SlotState[] {
+  /**
+   * What we give away is already somebody else's, as far as the balance is concerned. What a broker
+   * that leaves has not given away yet is nobody's business.
+   */
+  #states(rows: ClusterRows, serving: ReadonlySet<string>): readonly SlotState[] {
     const loadOf = loadsIn(rows);
-    return rows.slots.map(({ slot, owner }) => ({
-      slot,
-      owner: this.#leaving.has(slot) ? null : owner,
-      load: loadOf(slot, owner),
-    }));
+    return rows.slots
+      .filter(({ owner }) => owner === null || serving.has(owner))
+      .map(({ slot, owner }) => ({
+        slot,
+        owner: this.#leaving.has(slot) ? null : owner,
+        load: loadOf(slot, owner),
+      }));
   }
 
   #gain(slots: readonly (readonly [Slot, number])[]): void {
@@ -332,6 +341,8 @@ export class SlotKeeper implements Ownership {
     // It may have been lost meanwhile, and even be ours again.
     if (this.#leaving.get(slot) !== turn) return;
     this.#idle.add(slot);
+    // From now on it may be another's: nothing of before counts, also if it comes back.
+    this.#options.onChange?.({ gained: [], lost: [slot] });
     this.#beatNow();
   }
 

@@ -14,12 +14,15 @@ export interface SelfRow {
   readonly id: string;
   readonly about: object;
   readonly loads: Loads;
+  /** Whether it takes slots: not while it starts, nor when it leaves. */
+  readonly isServing: boolean;
   /** It counts as alive for this long from now. */
   readonly leaseMs: number;
 }
 
 export interface PeerRow extends Omit<Peer, "slots"> {
   readonly loads: Loads;
+  readonly isServing: boolean;
 }
 
 export interface SlotRow {
@@ -47,6 +50,6 @@ export interface SlotTable {
   free(broker: string, slots: readonly Slot[]): Promise<void>;
   /** Frees all that is left, and removes the broker. */
   leave(broker: string): Promise<void>;
-  /** Called when a broker has joined, left, or freed slots: a hint, and no more than that. */
+  /** Called when a broker serves, leaves, or has freed slots: a hint, and no more than that. */
   onHint(listener: () => void): void;
 }

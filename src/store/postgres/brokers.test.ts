@@ -19,6 +19,7 @@ import {
 import { openPostgres, postgresHarness, serveAll } from "../../../test/contract/postgres.ts";
 import { everySlot } from "../../core/cluster/slot.ts";
 import { routingMark } from "../../core/routing/routing-mark.ts";
+import type { SubscriptionId } from "../../core/subscription.ts";
 import type { PostgresStore } from "./store.ts";
 
 const open = postgresHarness();
@@ -120,6 +121,52 @@ test("slots are shared, moved at once when a broker leaves, and its leases go wi
   assert.notEqual(again.lease, first.lease);
   assert.deepEqual(await other.settle([gone(first)]), [false]);
   assert.deepEqual(await other.settle([gone(again)]), [true]);
+});
+
+test("what is settled after its slot has moved to another living broker does not count", async (t) => {
+  const { store: a, url } = await open();
+  await a.putTopic(topicDraft());
+  const ids: SubscriptionId[] = [];
+  for (const path of Array.from({ length: 12 }).keys()) {
+    const destination = { kind: "webhook", url: `http://127.0.0.1:9/${path}` } as const;
+    ids.push((await a.putSubscription(subscriptionDraft({ name: `s${path}`, destination }))).id);
+  }
+  await a.append(routedTo(ids, "one"), startAt);
+  const claimAll = async (store: PostgresStore) => {
+    const claims = await Promise.all(ids.map((id) => store.claim(queueOf(id), want())));
+    return claims.flatMap(({ deliveries }) => deliveries);
+  };
+  const before = await claimAll(a);
+  assert.equal(before.length, 12);
+  const b = await openPostgres(url);
+  t.after(async () => {
+    await b.close();
+    await a.close();
+  });
+  await serveAll(b);
+  await until(() => mine(b).length === 128 && mine(a).length === 128);
+  const moved = await claimAll(b);
+  assert.ok(moved.length > 0, "some have moved");
+  const movedIds = moved.map(({ id }) => id.subscription);
+  const late = before.filter(({ id }) => movedIds.includes(id.subscription));
+  assert.deepEqual(
+    await a.settle(late.map((one) => due(one))),
+    late.map(() => false),
+    "at home",
+  );
+  const [first, ...others] = moved;
+  assert.ok(first);
+  assert.deepEqual(await b.settle([gone(first)]), [true], "by the new owner");
+  // They come back, and neither what was leased here before nor what others settled is in the way.
+  await b.close();
+  await until(() => mine(a).length === 256);
+  assert.deepEqual(
+    await a.settle(late.map(gone)),
+    late.map(() => false),
+    "of the time before",
+  );
+  const again = (await claimAll(a)).map(({ id }) => id.subscription);
+  assert.deepEqual(again.toSorted(), others.map(({ id }) => id.subscription).toSorted());
 });
 
 test("a broker that has lost its row settles nothing, and begins anew", async (t) => {

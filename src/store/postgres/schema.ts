@@ -143,4 +143,6 @@ export const steps: readonly Step[] = [
   { since: 1, text: storyTables },
   { since: 1, text: figureTables },
   { since: 1, text: storyBlocks },
+  // One that starts or leaves takes no slots. An earlier release does not say so.
+  { since: 1, text: "alter table brokers add column is_serving boolean not null default true" },
 ];

@@ -12,10 +12,10 @@ import type { Session } from "./database.ts";
 const beat = {
   name: "beat",
   text: `
-  insert into brokers (id, seen_at, alive_until, loads, about)
-  values ($1, clock_timestamp(), clock_timestamp() + $2 * interval '1 millisecond', $3, $4)
+  insert into brokers (id, seen_at, alive_until, loads, about, is_serving)
+  values ($1, clock_timestamp(), clock_timestamp() + $2 * interval '1 millisecond', $3, $4, $5)
   on conflict (id) do update set seen_at = excluded.seen_at, alive_until = excluded.alive_until,
-    loads = excluded.loads, about = excluded.about
+    loads = excluded.loads, about = excluded.about, is_serving = excluded.is_serving
   returning epoch, xmax = 0`,
 };
 const look = {
@@ -28,7 +28,7 @@ const brokers = {
   name: "brokers",
   text: `
   select id, (extract(epoch from started_at) * 1000)::int8,
-    (extract(epoch from seen_at) * 1000)::int8, loads, about
+    (extract(epoch from seen_at) * 1000)::int8, loads, about, is_serving
   from brokers where alive_until > clock_timestamp() order by id`,
 };
 const slots = {
@@ -73,21 +73,24 @@ export interface SlotTableDeps {
 export class PostgresSlotTable implements SlotTable {
   readonly #deps: SlotTableDeps;
   readonly #listeners: (() => void)[] = [];
+  /** As the others were told. */
+  #isServing = false;
 
   constructor(deps: SlotTableDeps) {
     this.#deps = deps;
   }
 
-  async beat({ id, leaseMs, loads, about }: SelfRow): Promise<ClusterRows> {
+  async beat({ id, leaseMs, loads, about, isServing }: SelfRow): Promise<ClusterRows> {
     const { database, now: clock, onBeat } = this.#deps;
     const texts = [JSON.stringify(loads), JSON.stringify(about)];
-    const [self] = await database.query(beat, [id, leaseMs, ...texts]);
+    const [self] = await database.query(beat, [id, leaseMs, ...texts, isServing]);
     const [epoch, isNew] = self as [number, boolean];
     const asked = clock();
     const [seen] = await database.query(look, [id]);
     const [now, version, hasMail] = seen as [Instant, number, boolean];
     onBeat({ epoch, version, hasMail, now, here: (asked + clock()) / 2 });
-    if (isNew) await this.#tell();
+    if (isNew || isServing !== this.#isServing) await this.#tell();
+    this.#isServing = isServing;
     return {
       now,
       brokers: (await database.query(brokers)).map(peerIn),
@@ -126,8 +129,8 @@ export class PostgresSlotTable implements SlotTable {
   }
 }
 
-function peerIn([id, startedAt, seenAt, loads, about]: Row) {
-  return { id, startedAt, seenAt, loads, about };
+function peerIn([id, startedAt, seenAt, loads, about, isServing]: Row) {
+  return { id, startedAt, seenAt, loads, about, isServing };
 }
 
 function slotIn([slot, owner, term]: Row): SlotRow {
