@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import type { InboxRequestView, InboxView } from "../src/core/api/views.ts";
 import { Looks } from "./fixtures/looks.ts";
 import { startPostgres } from "./fixtures/postgres.ts";
 import { type Program, startProgram } from "./fixtures/program.ts";
@@ -165,4 +166,54 @@ test("two brokers are one, and one goes on when the other dies", async (t) => {
   assert.equal(await other.end("SIGTERM"), 0);
   await publish(third, keys.key1, "after all");
   for (const { until, got } of endpoints) await until(() => got.includes("after all"));
+});
+
+test("a test inbox shows at every broker what came to any of them", async (t) => {
+  const { brokers } = await openBrokers(t, 2);
+  const [one, other] = brokers;
+  assert.ok(one && other);
+  // Both have read what inboxes there are before there is one.
+  assert.deepEqual((await ask(other, "GET", "/api/v1/inboxes")).value, []);
+  await ask(one, "POST", "/api/v1/inboxes", { name: "test" });
+  const list = async () => (await ask(other, "GET", "/api/v1/inboxes")).value as InboxView[];
+  const [known] = await eventually(list, ({ length }) => length === 1);
+  assert.ok(known);
+  assert.ok(known.url.startsWith(other.url), "with an address of its own");
+  const send = async (url: string, id: string) => {
+    const headers = { "aeg-event-type": "Notification" };
+    const body = JSON.stringify([{ id, eventType: "t", data: {} }]);
+    return (await fetch(url, { method: "POST", headers, body })).status;
+  };
+  const at = (url: string, { url: own }: { url: string }) =>
+    own + new URL(url).pathname + new URL(url).search;
+  const show =
+    (broker: Program & { key: string }, after = 0) =>
+    async () =>
+      (await ask(broker, "GET", `/api/v1/inboxes/test?after=${after}`)) as {
+        inbox: InboxView;
+        requests: InboxRequestView[];
+      };
+  assert.equal(await send(at(known.url, one), "first"), 200);
+  assert.equal(await send(at(known.url, other), "second"), 200);
+  for (const broker of brokers) {
+    const { inbox, requests } = await eventually(show(broker), ({ inbox: { kept } }) => kept === 2);
+    assert.deepEqual(
+      requests.flatMap(({ eventIds }) => eventIds),
+      ["second", "first"],
+    );
+    assert.equal(inbox.received, 2);
+    const later = await show(broker, requests[1]?.number)();
+    assert.deepEqual([later.requests.length, later.inbox.kept], [1, 2]);
+  }
+
+  // An answer that is chosen at one is given at the other, and what is forgotten is so everywhere.
+  await ask(one, "POST", "/api/v1/inboxes/test/answer", { mode: "fail" });
+  await eventually(
+    () => send(at(known.url, other), "third"),
+    (status) => status === 500,
+  );
+  await ask(other, "POST", "/api/v1/inboxes/test/clear");
+  assert.equal((await show(one)()).inbox.kept, 0);
+  await ask(one, "DELETE", "/api/v1/inboxes/test");
+  await eventually(list, ({ length }) => length === 0);
 });

@@ -108,9 +108,6 @@ export function InboxPage({ names }: PageProps) {
   );
 }
 
-/** As many as the broker keeps. */
-const keptMax = 100;
-
 /** Requests have bodies, so only those are asked for that are not here yet. */
 function useRequests(name: string): {
   readonly asked: Asked<InboxPageView>;
@@ -123,12 +120,10 @@ function useRequests(name: string): {
     async (hold, signal) => {
       const read = (after?: number) =>
         ask<InboxPageView>("GET", apiPath(["inboxes", name], { after }), undefined, signal);
-      const last = held.current[0]?.number ?? 0;
-      const answer = await read(last);
-      // Numbers begin anew with the broker, and when it is emptied elsewhere.
-      const isAnew = answer.inbox.received < last;
-      const { inbox, requests } = isAnew ? await read() : answer;
-      held.current = [...requests, ...(isAnew ? [] : held.current)].slice(0, keptMax);
+      const { inbox, requests } = await read(held.current[0]?.number ?? 0);
+      const all = [...requests, ...held.current].slice(0, inbox.kept);
+      // One may have come to another broker whose clock is behind.
+      held.current = all.length < inbox.kept ? (await read()).requests : all;
       hold({ inbox, requests: held.current });
     },
   );

@@ -13,7 +13,7 @@ import { isoInstant } from "../../core/text/time.ts";
 import { plainTopic } from "../../core/topic.ts";
 import type { Handlers } from "../api/serve.ts";
 import type { HandshakePort } from "../handshake/port.ts";
-import type { Inbox, Inboxes } from "./inboxes.ts";
+import type { Came, Inbox, Inboxes } from "./inboxes.ts";
 
 export interface InboxHandlerDeps {
   readonly catalog: () => LiveCatalog;
@@ -33,35 +33,57 @@ type InboxHandlers = Pick<
 >;
 
 export function inboxHandlers(deps: InboxHandlerDeps, inboxes: Inboxes): InboxHandlers {
-  const view = (inbox: Inbox) => viewOf(inbox, inboxes.urlOf(inbox), deps.catalog());
+  const viewWith = (inbox: Inbox, came: Came) =>
+    viewOf(inbox, came, inboxes.urlOf(inbox), deps.catalog());
+  const view = async (inbox: Inbox) =>
+    viewWith(inbox, await inboxes.came(inbox.name, Number.MAX_SAFE_INTEGER));
   return {
-    makeInbox: async ({ body }) => view(await inboxes.make(body.name)),
-    listInboxes: async () => ({ value: (await inboxes.list()).map(view), next: null }),
+    makeInbox: async ({ body }) => await view(await inboxes.make(body.name)),
+    async listInboxes() {
+      const [all, sums] = [await inboxes.list(), await inboxes.sums()];
+      const value = all.flatMap((inbox) => {
+        const came = sums.get(inbox.name);
+        return came === undefined ? [] : [viewWith(inbox, came)];
+      });
+      return { value, next: null };
+    },
     async showInbox({ params, query }) {
       const inbox = await inboxes.find(params.name);
-      const later = inbox.requests.filter(({ number }) => number > (query.after ?? 0));
-      return { inbox: view(inbox), requests: later.toReversed().map(requestView) };
+      const came = await inboxes.came(inbox.name, query.after);
+      return { inbox: viewWith(inbox, came), requests: came.requests.map(requestView) };
     },
     async answerInbox({ params, body: { mode, delayMs } }) {
       const usual = mode === "slow" ? inboxLimits.slowMs : 0;
-      return view(await inboxes.setAnswer(params.name, { mode, delayMs: delayMs ?? usual }));
+      return await view(await inboxes.setAnswer(params.name, { mode, delayMs: delayMs ?? usual }));
     },
-    clearInbox: async ({ params }) => view(await inboxes.clear(params.name)),
-    removeInbox: async ({ params }) => view(await inboxes.remove(params.name)),
+    clearInbox: async ({ params }) => await view(await inboxes.clear(params.name)),
+    async removeInbox({ params }) {
+      const shown = await view(await inboxes.find(params.name));
+      await inboxes.remove(params.name);
+      return shown;
+    },
     showMe: ({ request }) => showMe(deps, inboxes, request),
   };
 }
 
-function viewOf(inbox: Inbox, url: string, catalog: LiveCatalog): InboxView {
-  const { name, createdAt, answer, received, requests } = inbox;
-  const last = requests.at(-1);
+function viewOf(inbox: Inbox, came: Came, url: string, catalog: LiveCatalog): InboxView {
+  const { name, createdAt, answer } = inbox;
+  const { received, kept, lastAt } = came;
   return {
-    ...{ name, url, createdAt: isoInstant(createdAt), answer, received },
-    lastAt: last === undefined ? null : isoInstant(last.at),
+    ...{ name, url, createdAt: isoInstant(createdAt), answer, received, kept },
+    lastAt: lastAt === null ? null : isoInstant(lastAt),
     subscriptions: catalog.subscriptions
-      .filter(({ destination }) => destination.kind === "webhook" && destination.url === url)
+      .filter(
+        ({ destination }) =>
+          destination.kind === "webhook" && withoutOrigin(destination.url) === withoutOrigin(url),
+      )
       .map(({ topic, domainTopic, name: own }) => ({ topic, domainTopic, name: own })),
   };
+}
+
+/** It has an address at every broker; the key in it is its own. */
+function withoutOrigin(url: string): string {
+  return url.replace(/^\w+:\/\/[^/]*/, "");
 }
 
 export function requestView({ at, headers, ...request }: InboxRequest): InboxRequestView {

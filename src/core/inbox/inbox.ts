@@ -34,7 +34,7 @@ export const inboxNameRule = /^[A-Za-z0-9-]{2,64}$/;
 
 /** A request as it is kept. */
 export interface InboxRequest {
-  /** Counts up from one in each inbox, since the broker started. */
+  /** Rises with time. */
   readonly number: number;
   readonly at: Instant;
   readonly kind: "handshake" | "events" | "deletion" | "other";

@@ -23,7 +23,8 @@ export const InboxView = named(
     url: about(text, "For a subscription to the inbox; its key is a secret."),
     createdAt: instant,
     answer: object({ mode: words(...inboxModes), delayMs: whole }),
-    received: about(whole, "Requests since the broker started."),
+    received: about(whole, "Requests since the broker started, at all brokers of a cluster."),
+    kept: about(whole, "How many of them are kept."),
     lastAt: orNull(instant),
     subscriptions: list(object({ topic: text, domainTopic: orNull(text), name: text })),
   }),
@@ -33,7 +34,7 @@ export type InboxView = Infer<typeof InboxView>;
 export const InboxRequestView = named(
   "InboxRequest",
   object({
-    number: about(whole, "Counts up from one, since the broker started."),
+    number: about(whole, "Rises with time; no other request to the inbox has it."),
     at: instant,
     kind: words("handshake", "events", "deletion", "other"),
     method: text,
