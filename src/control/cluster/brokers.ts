@@ -7,6 +7,7 @@ import { everySlot, type Slot, servingSlot } from "../../core/cluster/slot.ts";
 import type { Ledger, QueueCount } from "../../core/ledger.ts";
 import type { Clock, Instant } from "../../core/ports.ts";
 import type { LiveCatalog } from "../../core/routing/live-catalog.ts";
+import type { EndpointUse, Switchboard } from "../../core/steering.ts";
 import { endpointOf, type Subscription } from "../../core/subscription.ts";
 import { isoInstant } from "../../core/text/time.ts";
 import type { Handlers } from "../api/serve.ts";
@@ -34,6 +35,7 @@ export interface BrokersDeps {
   readonly startedAt: Instant;
   readonly catalog: () => LiveCatalog;
   readonly ledger: Ledger;
+  readonly switchboard: Switchboard;
   readonly clock: Clock;
 }
 
@@ -42,7 +44,8 @@ export function brokerHandlers(deps: BrokersDeps): Pick<Handlers, "listBrokers">
     async listBrokers() {
       const queues = await deps.ledger.counts();
       const subscriptions = new Map(deps.catalog().subscriptions.map((one) => [one.id, one]));
-      const seen = { queues, subscriptions, now: deps.clock.now() };
+      const held = heldBack(await deps.switchboard.endpoints());
+      const seen = { queues, subscriptions, held, now: deps.clock.now() };
       const brokers = await brokersIn(deps);
       return { value: brokers.map((each) => viewOf(deps.broker, each, seen)), next: null };
     },
@@ -78,6 +81,8 @@ function viewOf(
   seen: {
     readonly queues: readonly QueueCount[];
     readonly subscriptions: ReadonlyMap<number, Subscription>;
+    /** Endpoints that get nothing at the moment. */
+    readonly held: ReadonlySet<string>;
     readonly now: Instant;
   },
 ): BrokerView {
@@ -88,7 +93,15 @@ function viewOf(
   const queues = seen.queues.filter(({ subscription }) =>
     isOwned(seen.subscriptions.get(subscription)),
   );
-  const nextDueAt = Math.min(...queues.map((queue) => queue.nextDueAt));
+  const isHeld = ({ flow, destination }: Subscription) =>
+    flow.kind !== "running" ||
+    destination.kind === "pull" ||
+    seen.held.has(endpointOf(destination));
+  const sent = queues.filter(({ subscription }) => {
+    const one = seen.subscriptions.get(subscription);
+    return one !== undefined && !isHeld(one);
+  });
+  const nextDueAt = Math.min(...sent.map((queue) => queue.nextDueAt));
   return {
     id,
     ...about,
@@ -101,6 +114,15 @@ function viewOf(
     waiting: queues.reduce((sum, { waiting }) => sum + waiting, 0),
     overdueMs: Math.max(0, Number.isFinite(nextDueAt) ? seen.now - nextDueAt : 0),
   };
+}
+
+/** Closed, or left alone because they fail: what waits for them is not late. */
+function heldBack(endpoints: readonly EndpointUse[]): ReadonlySet<string> {
+  const held = endpoints.filter(
+    ({ closure, isDelayed, health }) =>
+      closure !== null || (isDelayed && health.kind !== "healthy"),
+  );
+  return new Set(held.map(({ name }) => name));
 }
 
 /** Counts and rates of all brokers together. */

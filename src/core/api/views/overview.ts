@@ -51,7 +51,7 @@ export const BrokerView = named(
     waiting: about(whole, "Deliveries that wait for it."),
     overdueMs: about(
       number,
-      "How long the earliest of these has been due; long if its endpoint is down.",
+      "How long the earliest of these that nothing holds back has been due: whether it keeps up.",
     ),
     rates: about(Rates, "Events a second, over the last ten seconds."),
     counts: about(Counts, "Since its start."),
