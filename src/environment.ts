@@ -149,6 +149,7 @@ export async function openEnvironment(
   stack.defer(() => chronicle.close());
   if (outside.onNote !== undefined) chronicle.listen(outside.onNote);
   const figures = new FigureKeeper({
+    broker: store.ownership.broker,
     ...{ figures: await openFigures(config, { log }, store), chronicle, clock, log },
     // What waits is the same at every broker: one of them looks.
     ledger: {

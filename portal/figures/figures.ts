@@ -26,7 +26,7 @@ export function useFigures(scope: Scope, range: Range): Asked<FigureChart> {
 
 /** Of everything in a list, by its key; the few numbers that a row has room for. */
 export function useSparks(
-  kind: "topic" | "subscription" | "endpoint",
+  kind: NonNullable<Scope>["kind"],
   range: Range,
 ): ReadonlyMap<string, FigureSeries> | null {
   const tick = useTick(["overview"], 20_000);

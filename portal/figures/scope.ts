@@ -10,4 +10,5 @@ export type Scope =
       readonly domainTopic: string | null;
       readonly name: string;
     }
-  | { readonly kind: "endpoint"; readonly name: string };
+  /** One broker of a cluster, by its id. */
+  | { readonly kind: "endpoint" | "member"; readonly name: string };

@@ -3,8 +3,8 @@
 
 import { useMemo, useState } from "react";
 import type { FigureChart, FigureSeries } from "../../src/core/api/views.ts";
-import { makeStyles, tokens } from "../fluent.ts";
-import { brokerNow } from "../live.ts";
+import { makeStyles, mergeClasses, tokens } from "../fluent.ts";
+import { brokerNow, useLive } from "../live.ts";
 import { Chart, type Series, type Span } from "../parts/chart.tsx";
 import { Card, Refusal } from "../parts/page.tsx";
 import { go, pathTo } from "../route.ts";
@@ -48,14 +48,21 @@ const useStyles = makeStyles({
     "@media (max-width: 1100px)": { gridTemplateColumns: "repeat(2, minmax(0, 1fr))" },
     "@media (max-width: 640px)": { columnGap: tokens.spacingHorizontalM },
   },
+  three: {
+    gridTemplateColumns: "repeat(3, minmax(0, 1fr))",
+    "@media (max-width: 1100px)": { gridTemplateColumns: "repeat(2, minmax(0, 1fr))" },
+  },
 });
 
 export function FigureStrip({
   scope = null,
   hasPicker = true,
   isNamed = true,
+  title,
 }: {
   readonly scope?: Scope;
+  /** Whose figures these are, where the page does not say it. */
+  readonly title?: string;
   /** Whether it says that it is about all of the broker, which is not what the page is about. */
   readonly isNamed?: boolean;
   readonly hasPicker?: boolean;
@@ -68,19 +75,29 @@ export function FigureStrip({
   return (
     <Card>
       <div className={styles.head}>
-        {scope === null && isNamed && <span className={styles.whole}>The whole broker</span>}
-        <Totals own={own} />
+        {title !== undefined && <span className={styles.whole}>{title}</span>}
+        {scope === null && isNamed && <Whole />}
+        <Totals own={own} scope={scope} />
         {hasPicker && <RangePicker />}
       </div>
       {refused !== null && value === undefined ? (
         <Refusal refused={refused} />
       ) : (
-        <div className={styles.charts} aria-busy={value === undefined}>
+        <div
+          className={mergeClasses(styles.charts, scope?.kind === "member" && styles.three)}
+          aria-busy={value === undefined}
+        >
           {value !== undefined && <Charts figures={value} own={own} scope={scope} span={span} />}
         </div>
       )}
     </Card>
   );
+}
+
+function Whole() {
+  const styles = useStyles();
+  const isCluster = (useLive("overview")?.brokers ?? 1) > 1;
+  return <span className={styles.whole}>{isCluster ? "All brokers" : "The whole broker"}</span>;
 }
 
 const totalWords = [
@@ -91,13 +108,12 @@ const totalWords = [
   ["dropped", "dropped", true],
 ] as const;
 
-function Totals({ own }: { readonly own: FigureSeries | undefined }) {
+function Totals({ own, scope }: { readonly own: FigureSeries | undefined; readonly scope: Scope }) {
   const styles = useStyles();
   return (
     <p className={styles.totals}>
       {totalWords.map(([name, usual, isBad]) => {
-        const isMatched = own?.kind === "subscription" || own?.kind === "endpoint";
-        const words = name === "published" && isMatched ? "matched" : usual;
+        const words = name === "published" && isMatched(scope) ? "matched" : usual;
         const value = own?.totals[name] ?? null;
         return (
           <span key={name} className={styles.total}>
@@ -115,6 +131,11 @@ function Totals({ own }: { readonly own: FigureSeries | undefined }) {
   );
 }
 
+/** Of a subscription or an endpoint it is what matched. */
+function isMatched(scope: Scope): boolean {
+  return scope?.kind === "subscription" || scope?.kind === "endpoint";
+}
+
 const nothing: readonly null[] = [];
 
 function Charts({
@@ -130,8 +151,8 @@ function Charts({
 }) {
   const [pointedMs, setPointed] = useState<number | null>(null);
   const { at, rate, success, latency, backlog } = useMemo(
-    () => seriesOf(figures, own),
-    [figures, own],
+    () => seriesOf(figures, own, isMatched(scope) ? "matched" : "published"),
+    [figures, own, scope],
   );
   const open = ({ fromMs, toMs }: Span) => {
     const query = {
@@ -160,7 +181,10 @@ function Charts({
         say={latency.unit === "s" ? saySeconds : sayRate}
         {...shared}
       />
-      <Chart title="Backlog" unit="events" series={backlog} say={sayShort} isWhole {...shared} />
+      {/* What waits belongs to all brokers together. */}
+      {scope?.kind !== "member" && (
+        <Chart title="Backlog" unit="events" series={backlog} say={sayShort} isWhole {...shared} />
+      )}
     </>
   );
 }
@@ -177,11 +201,11 @@ function sayPercent(value: number): string {
   return Number.isInteger(value) ? String(value) : value.toFixed(value > 99 ? 2 : 1);
 }
 
-function seriesOf(figures: FigureChart, own: FigureSeries | undefined) {
+function seriesOf(figures: FigureChart, own: FigureSeries | undefined, publishedWords: string) {
   const { from, stepMs } = figures;
   // While the broker did not run, nothing is known, which is not nothing.
   const known = (values: readonly number[] = []) =>
-    own?.kind === "broker"
+    own?.kind === "broker" || own?.kind === "member"
       ? values.map((value, index) => (own.waiting?.[index] === null ? null : value))
       : values;
   const published = known(own?.published);
@@ -201,8 +225,7 @@ function seriesOf(figures: FigureChart, own: FigureSeries | undefined) {
     });
   const rate: Series[] = [
     {
-      // Of a subscription or an endpoint it is what matched.
-      name: own?.kind === "broker" || own?.kind === "topic" ? "published" : "matched",
+      name: publishedWords,
       color: tokens.colorBrandForeground1,
       values: rateOf(published),
     },

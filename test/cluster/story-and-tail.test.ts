@@ -42,7 +42,10 @@ test("a story is the same at every broker, and so is the live view", async (t) =
 });
 
 interface Chart {
-  readonly series: readonly { readonly totals: { readonly published: number } }[];
+  readonly series: readonly {
+    readonly name: string;
+    readonly totals: { readonly published: number };
+  }[];
 }
 
 test("charts are the same at every broker, and a broker that is gone keeps its past", async (t) => {
@@ -65,6 +68,18 @@ test("charts are the same at every broker, and a broker that is gone keeps its p
   await cluster.start(1);
   while ((await published(1)) !== all) await pause(100);
   assert.deepEqual(await both(), [all, all]);
+  // Each also has figures of its own, the one that is gone, too.
+  const query = "/api/v1/figures?kind=member&minutes=60&points=4";
+  const { series: members } = await cluster.ask<Chart>(1, query);
+  const counts = members.map(({ totals }) => totals.published);
+  assert.equal(
+    counts.reduce((sum, count) => sum + count, 0),
+    all,
+  );
+  assert.equal(counts.filter((count) => count > 0).length, 2, "publishers go round");
+  const { value: alive } = await cluster.ask<{ value: { id: string }[] }>(1, "/api/v1/brokers");
+  const names = members.map(({ name }) => name);
+  assert.ok(names.length === 3 && alive.every(({ id }) => names.includes(id)));
 });
 
 /** All that came so far. */

@@ -95,13 +95,34 @@ export function lists(browser: () => Browser): void {
     }
   });
 
-  test("test inboxes and the live tail have charts, too", async (t) => {
+  test("test inboxes, pull queues and the live tail have charts, too", async (t) => {
     const stage = await openStage(t);
     await stage.ask("POST", "/api/v1/show-me", {});
+    await stage.makeQueue("shop", "orders", "billing");
     const page = await stage.visit(browser(), "/portal/inboxes");
-    for (const path of ["inboxes", "deliveries?tail=on"]) {
+    const queue = "topics/shop%2Forders/subscriptions/billing?tab=receive";
+    for (const path of ["inboxes", "deliveries?tail=on", "queues", queue]) {
       await page.goto(`${stage.url}/portal/${path}`);
       await page.getByRole("img", { name: /^Rate/ }).waitFor();
     }
+  });
+
+  test("each broker has charts of its own", async (t) => {
+    const stage = await openStage(t);
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "billing");
+    await stage.publish("orders", [eventWith(), eventWith()]);
+    await stage.advance({ advance: "PT1S" });
+    const page = await stage.visit(browser(), "/portal/brokers");
+    await page.getByRole("img", { name: "2 deliveries, 0 failed attempts" }).waitFor();
+    await page.getByRole("img", { name: "Backlog, events" }).waitFor();
+    await page.getByRole("link", { name: stage.url }).click();
+    await page.waitForURL(/broker=this/);
+    await page.getByRole("img", { name: "Backlog, events" }).waitFor({ state: "detached" });
+    await page.getByRole("img", { name: /^Rate, a (second|minute)$/ }).waitFor();
+    const totals = page.locator("p").filter({ hasText: "failed attempts" });
+    await totals.filter({ hasText: /2 published\s*2 delivered/ }).waitFor();
+    await page.getByRole("button", { name: "All brokers" }).click();
+    await page.getByRole("img", { name: "Backlog, events" }).waitFor();
   });
 }

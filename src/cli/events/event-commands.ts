@@ -329,8 +329,9 @@ const endpointCommands: readonly Command[] = [
     options: {
       of: {
         takes: "KIND",
-        choices: ["broker", "topic", "subscription", "endpoint"],
-        about: "A line for the broker, or for each of these. Default: broker.",
+        choices: ["broker", "member", "topic", "subscription", "endpoint"],
+        about:
+          "A line for the broker, or for each of these; member: of a cluster. Default: broker.",
       },
       last: { takes: "TIME", about: "How far back: 30m, 6h, 7d. Default: 1h." },
       name: { takes: "NAME", aliases: ["-n"], about: "Only the one with this name." },

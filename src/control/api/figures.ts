@@ -1,5 +1,5 @@
-// Figures over time, as columns of a chart: of the broker, or of every topic, subscription or
-// endpoint at once.
+// Figures over time, as columns of a chart: of the broker, or of every member of a cluster, topic,
+// subscription or endpoint at once.
 
 import type { figureQuery } from "../../core/api/orders.ts";
 import type { Infer } from "../../core/api/schema.ts";
@@ -47,9 +47,10 @@ const columns: readonly FigureColumn[] = [
 
 function columnsOf({ scope, total, points }: Series, only = columns): FigureSeries {
   const { waiting: _waiting, ...totals } = total;
+  const isOfBrokers = scope.kind === "broker" || scope.kind === "member";
   /** Where nothing is known: nothing happened, and only of the broker it is known to have run. */
   const without = (column: FigureColumn) =>
-    column.endsWith("Ms") || (column === "waiting" && scope.kind === "broker") ? null : 0;
+    column.endsWith("Ms") || (column === "waiting" && isOfBrokers) ? null : 0;
   const entries = columns
     .filter((column) => only.includes(column))
     .map((column) => [column, points.map((point) => point?.[column] ?? without(column))]);

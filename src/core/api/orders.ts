@@ -50,8 +50,13 @@ export const historyQuery = object({
 });
 
 export const figureQuery = object({
-  kind: optional(about(words(...scopeKinds), "Default: broker.")),
-  name: optional(about(word, "Of the topic, subscription or endpoint. Default: all of the kind.")),
+  kind: optional(about(words(...scopeKinds), "Default: broker, of all members of a cluster.")),
+  name: optional(
+    about(
+      word,
+      "Of the topic, subscription or endpoint, or a member's id. Default: all of the kind.",
+    ),
+  ),
   topic: optional(about(name, "Of subscriptions.")),
   domainTopic: optional(about(name, "Of subscriptions.")),
   minutes: optional(

@@ -187,7 +187,7 @@ function taken(tally: Tally, now = startAt, backlogs: Parameters<Tally["take"]>[
 }
 
 test("what is noted is counted for its subscription, endpoint, topic and broker", () => {
-  const tally = new Tally();
+  const tally = new Tally("this");
   tally.note(accepted("a", { to: [warehouse.id, billing.id] }));
   tally.note(accepted("b", { to: [] }));
   tally.note(accepted("c", { acceptedWith: "redrive" }));
@@ -204,28 +204,33 @@ test("what is noted is counted for its subscription, endpoint, topic and broker"
   const { endpoint, ...others } = Object.groupBy(Object.keys(rows), (key) =>
     key.split(" ", 1).join(),
   );
-  assert.deepEqual(Object.keys(others).toSorted(), ["broker", "subscription", "topic"]);
+  assert.deepEqual(Object.keys(others).toSorted(), ["broker", "member", "subscription", "topic"]);
   assert.equal(endpoint?.length, 1, "both send to one endpoint");
   assert.deepEqual(rows["subscription warehouse +0"], [1, 1, 1, 1, 1, 4]);
   assert.deepEqual(rows["subscription billing +0"], [1, 0, 0, 0, 0, 3]);
   assert.deepEqual(rows[endpoint?.[0] ?? ""], [2, 1, 1, 1, 1, 7]);
   assert.deepEqual(rows[`topic ${warehouse.topic} +0`], [2, 1, 1, 1, 1, 7]);
   assert.deepEqual(rows["broker  +0"], [2, 1, 1, 1, 1, 7]);
+  assert.deepEqual(rows["member this +0"], [2, 1, 1, 1, 1, 0], "what waits is not its own");
 });
 
 test("each minute has rows of its own, and what is taken is not taken again", () => {
-  const tally = new Tally();
+  const tally = new Tally("this");
   tally.note(accepted("a"));
   tally.note(accepted("b", { at: startAt + 3 * minute }));
   const rows = taken(tally, startAt + 3 * minute);
   assert.deepEqual(rows["subscription warehouse +0"], [1, 0, 0, 0, 0, null]);
   assert.deepEqual(rows["subscription warehouse +3"], [1, 0, 0, 0, 0, null]);
   const later = taken(tally, startAt + 4 * minute);
-  assert.deepEqual(later, { "broker  +4": [0, 0, 0, 0, 0, 0] }, "it runs, and nothing happens");
+  assert.deepEqual(
+    later,
+    { "broker  +4": [0, 0, 0, 0, 0, 0], "member this +4": [0, 0, 0, 0, 0, 0] },
+    "it runs, and nothing happens",
+  );
 });
 
 test("a minute that a clock jumped over has the backlog that was seen before it", () => {
-  const tally = new Tally();
+  const tally = new Tally("this");
   taken(tally, startAt, [{ subscription: warehouse, waiting: 4 }]);
   tally.note(accepted("a", { at: startAt + minute }));
   tally.note(accepted("b", { at: startAt + 2 * minute }));

@@ -7,12 +7,13 @@ import { quantileOf } from "./histogram.ts";
 import { countOf, type Range } from "./steps.ts";
 import { addPacked, addSums, type Count, clearSums, counts, emptySums, type Sums } from "./sums.ts";
 
-export const scopeKinds = ["broker", "topic", "subscription", "endpoint"] as const;
+export const scopeKinds = ["broker", "member", "topic", "subscription", "endpoint"] as const;
 
 /** What figures are about. */
 export interface Scope {
+  /** `broker`: all that share the store. `member`: one of them. */
   readonly kind: (typeof scopeKinds)[number];
-  /** Of the topic, subscription or endpoint; empty for the broker. */
+  /** Of the topic, subscription or endpoint, the id of the member; empty for the broker. */
   readonly name: string;
   /** Of a subscription. */
   readonly topic: string | null;

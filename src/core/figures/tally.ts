@@ -24,6 +24,8 @@ export interface Backlog {
 }
 
 export class Tally {
+  /** The id of the broker that counts. */
+  readonly #member: string;
   #minute = 0;
   #cells = new Map<SubscriptionId, Cell>();
   /** By topic. */
@@ -32,6 +34,10 @@ export class Tally {
   /** As last seen, and in which minute. */
   #backlogs: readonly Backlog[] = [];
   #seenMinute: Instant | null = null;
+
+  constructor(member: string) {
+    this.#member = member;
+  }
 
   note(note: StoryNote): void {
     switch (note.kind) {
@@ -142,6 +148,11 @@ export class Tally {
       sumsOf({ ...wholeBroker, kind: "topic", name }).published += published;
       broker.published += published;
     }
+    // What waits is counted by one broker for all of them; a number says that this one ran.
+    addSums(sumsOf({ ...wholeBroker, kind: "member", name: this.#member }), {
+      ...broker,
+      waiting: 0,
+    });
     for (const one of sums.values()) {
       this.#rows.push({ scope: one.scope, at: this.#minute, packed: packSums(one.sums) });
     }

@@ -51,6 +51,7 @@ function openKeeper(figures: Figures) {
   let now = startAt;
   const facts: string[] = [];
   const keeper = new FigureKeeper({
+    broker: "this",
     figures,
     chronicle: {
       listen(listener) {

@@ -10,6 +10,8 @@ import type { Catalog } from "../../core/registry.ts";
 import type { Chronicle } from "../../core/story/chronicle.ts";
 
 export interface KeeperDeps {
+  /** The id of this broker. */
+  readonly broker: string;
   readonly figures: Figures;
   readonly chronicle: Pick<Chronicle, "listen">;
   readonly ledger: Pick<Ledger, "counts">;
@@ -28,7 +30,7 @@ const rowsMax = 50_000;
 
 export class FigureKeeper {
   readonly #deps: KeeperDeps;
-  readonly #tally = new Tally();
+  readonly #tally: Tally;
   readonly #stop: () => void;
   readonly #deafen: () => void;
   #unwritten: readonly FigureRow[] = [];
@@ -38,6 +40,7 @@ export class FigureKeeper {
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps;
+    this.#tally = new Tally(deps.broker);
     this.#deafen = deps.chronicle.listen((note) => this.#tally.note(note));
     this.#stop = deps.every(writeEveryMs, () => void this.#write());
   }

@@ -109,7 +109,10 @@ export const FigureSeries = named(
   "FigureSeries",
   object({
     kind: words(...scopeKinds),
-    name: about(text, "Of the topic, subscription or endpoint; empty for the broker."),
+    name: about(
+      text,
+      "Of the topic, subscription or endpoint, the id of a member; empty for the broker.",
+    ),
     topic: about(orNull(text), "Of a subscription."),
     domainTopic: orNull(text),
     totals: about(
@@ -126,7 +129,10 @@ export const FigureSeries = named(
     deadLettered: optional(counted),
     dropped: optional(counted),
     waiting: optional(
-      about(measured, "The most that waited at once; null for the broker: it did not run."),
+      about(
+        measured,
+        "The most that waited at once; null for the broker: it did not run. Of a member only whether it ran: 0 or null.",
+      ),
     ),
     deliveryP50Ms: optional(about(measured, "From the publish to the delivery.")),
     deliveryP95Ms: optional(measured),
