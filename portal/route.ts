@@ -195,9 +195,13 @@ export interface SubscriptionName {
   readonly name: string;
 }
 
-export function subscriptionPath(named: SubscriptionName, tab: string | null = null): string {
+export function subscriptionPath(
+  named: SubscriptionName,
+  tab: string | null = null,
+  more: Readonly<Record<string, string>> = {},
+): string {
   const { topic, domainTopic, name } = named;
-  return pathTo(["topics", topic, "subscriptions", name], { domainTopic, tab });
+  return pathTo(["topics", topic, "subscriptions", name], { domainTopic, tab, ...more });
 }
 
 export function eventPath(id: string): string {

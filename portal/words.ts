@@ -35,6 +35,12 @@ export function sayLength(ms: number): string {
   return wordsOfMs(Math.max(0, ms));
 }
 
+/** How long something took: `81 ms`, `8.0 s`, `1 min 5 s`. */
+export function sayTook(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : sayAge(ms);
+}
+
 /** To the second, for countdowns and ages. */
 export function sayAge(ms: number): string {
   return wordsOfMs(Math.max(0, Math.floor(ms / 1_000) * 1_000));

@@ -12,7 +12,7 @@ import { Note, Refusal } from "../parts/page.tsx";
 import { Fold } from "../parts/steps.tsx";
 import { Code } from "../parts/texts.tsx";
 import { answerText, requestText } from "../story/exchange.ts";
-import { sayLength } from "../words.ts";
+import { sayTook } from "../words.ts";
 import { type Draft, type FieldsProps, inboxType, isWebHook } from "./draft.ts";
 
 const useStyles = makeStyles({
@@ -116,7 +116,7 @@ function TestNow({ draft }: { readonly draft: Draft }) {
         {tested !== null && tested.url === url && (
           <>
             <Note intent={intents[tested.verdict]}>
-              {tested.words} ({sayLength(tested.durationMs)})
+              {tested.words} ({sayTook(tested.durationMs)})
             </Note>
             <Fold title="What was said" summary="request and answer">
               <Code

@@ -11,9 +11,10 @@ import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, Note, PageHead } from "../parts/page.tsx";
 import { Rows } from "../parts/table.tsx";
 import { Code, CopyButton, Facts, Long, Mono, When } from "../parts/texts.tsx";
+import { concerning, ProblemCards } from "../problems/cards.tsx";
 import { pathTo, subscriptionPath, topicPath } from "../route.ts";
 import { StoryActions } from "../story/actions.tsx";
-import { DeliveryCard } from "../story/delivery.tsx";
+import { DeliveryCard, namedIn } from "../story/delivery.tsx";
 import { pretty } from "../story/exchange.ts";
 import { byTrouble, type Chosen, deliveryKey, headline, Lanes } from "../story/lanes.tsx";
 import { sayBytes, saySchema } from "../words.ts";
@@ -80,6 +81,7 @@ function Told({ story, again }: { readonly story: Story; readonly again: () => v
           <Card title={headline(story)}>
             <Lanes story={story} chosen={shown} choose={choose} />
           </Card>
+          {delivery.held !== null && <ProblemCards concerns={concerning(namedIn(delivery))} />}
           <DeliveryCard
             key={deliveryKey(delivery)}
             story={story}

@@ -14,7 +14,7 @@ import { To } from "../parts/link.tsx";
 import { Answer, Card, Empty, Note, PageHead } from "../parts/page.tsx";
 import { FlowBadge, OwnHealth } from "../parts/subscriptions.tsx";
 import { Age, Facts, Mono, sayHealth, When, Words } from "../parts/texts.tsx";
-import { ProblemCards } from "../problems/cards.tsx";
+import { concerning, ProblemCards } from "../problems/cards.tsx";
 import { go, pathTo, type SubscriptionName, subscriptionPath, topicPath } from "../route.ts";
 import { EditSubscription } from "../subscription/edit.tsx";
 import { FlowControls } from "../subscription/flow.tsx";
@@ -98,29 +98,16 @@ export function SubscriptionPage({ names, query }: PageProps) {
           <>
             {tab === "state" && (
               <>
-                <ProblemCards
-                  concerns={({ subscriptions }) =>
-                    subscriptions.some(
-                      ({ topic, domainTopic, name }) =>
-                        topic === subscription.topic &&
-                        domainTopic === subscription.domainTopic &&
-                        name === subscription.name,
-                    )
-                  }
-                />
-                <FigureStrip
-                  scope={{
-                    kind: "subscription",
-                    topic: subscription.topic,
-                    domainTopic: subscription.domainTopic,
-                    name: subscription.name,
-                  }}
-                />
+                <ProblemCards concerns={concerning(subscription)} />
+                <OwnFigures subscription={subscription} />
                 <State subscription={subscription} />
               </>
             )}
             {tab === "receive" && subscription.queue !== null && (
-              <ReceiveCards subscription={subscription} onDone={asked.again} />
+              <>
+                <OwnFigures subscription={subscription} />
+                <ReceiveCards subscription={subscription} onDone={asked.again} />
+              </>
             )}
             {tab === "settings" &&
               topic !== undefined &&
@@ -145,6 +132,11 @@ export function SubscriptionPage({ names, query }: PageProps) {
       </Answer>
     </>
   );
+}
+
+function OwnFigures({ subscription }: { readonly subscription: SubscriptionView }) {
+  const { topic, domainTopic, name } = subscription;
+  return <FigureStrip scope={{ kind: "subscription", topic, domainTopic, name }} />;
 }
 
 /** What is due and not yet sent waits for its turn, or for somebody who holds it back. */

@@ -1,9 +1,9 @@
 // Long forms: numbered steps, settings folded to a line, and a question before what was typed is
 // lost.
 
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { makeStyles, mergeClasses, tokens } from "../fluent.ts";
-import { guardUnsaved } from "../route.ts";
+import { guardUnsaved, usePlace } from "../route.ts";
 
 const useStyles = makeStyles({
   fields: { display: "flex", flexDirection: "column", gap: tokens.spacingVerticalM },
@@ -63,7 +63,10 @@ const useStyles = makeStyles({
   },
 });
 
-/** Settings that most leave as they are: a line that says how they are, and opens into them. */
+/**
+ * Settings that most leave as they are: a line that says how they are, and opens into them, or is
+ * open already because the address names it: `open=Dead letters`.
+ */
 export function Fold({
   title,
   summary,
@@ -76,8 +79,13 @@ export function Fold({
   readonly children: ReactNode;
 }) {
   const styles = useStyles();
+  const isAsked = usePlace().query.get("open") === title;
+  const place = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (isAsked) place.current?.scrollIntoView({ block: "center" });
+  }, [isAsked]);
   return (
-    <details className={styles.fold} open={isOpenAtFirst}>
+    <details ref={place} className={styles.fold} open={isOpenAtFirst || isAsked}>
       <summary className={styles.foldHead}>
         <span className={styles.foldTitle}>{title}</span>{" "}
         <span className={styles.foldWords}>{summary}</span>

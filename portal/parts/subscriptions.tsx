@@ -23,7 +23,7 @@ export function troubleOf({
   flow,
   health,
 }: SubscriptionView): { readonly words: string; readonly color: "danger" | "warning" } | null {
-  if (provisioningState === "Failed") return { words: "failed", color: "danger" };
+  if (provisioningState === "Failed") return { words: "handshake failed", color: "danger" };
   if (provisioningState === "AwaitingManualAction") {
     return { words: "awaits validation", color: "warning" };
   }

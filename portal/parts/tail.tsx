@@ -6,7 +6,7 @@ import { Input, makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { SearchRegular } from "../icons/drawings.tsx";
 import { filterLive, useLive } from "../live.ts";
 import { eventPath, subscriptionPath } from "../route.ts";
-import { sayCount, sayLength } from "../words.ts";
+import { sayCount, sayTook } from "../words.ts";
 import { HeldRows, PauseButton } from "./held.tsx";
 import { To } from "./link.tsx";
 import { Card, Empty } from "./page.tsx";
@@ -111,6 +111,11 @@ function keyOf({ event, subscription, number, stage }: LiveAttempt): string {
   return `${event} ${subscription} ${stage} ${number}`;
 }
 
+/** The latest end is on top: by their beginnings slow attempts would be out of order. */
+function endOf({ at, durationMs }: LiveAttempt): string {
+  return new Date(Date.parse(at) + durationMs).toISOString();
+}
+
 function Outcome({ attempt }: { readonly attempt: LiveAttempt }) {
   const styles = useStyles();
   const { outcome, status, decision } = attempt;
@@ -122,7 +127,7 @@ function Outcome({ attempt }: { readonly attempt: LiveAttempt }) {
 }
 
 const columns: readonly Column<LiveAttempt>[] = [
-  { title: "Time", width: "90px", show: ({ at }) => <When at={at} /> },
+  { title: "Time", width: "90px", show: (attempt) => <When at={endOf(attempt)} /> },
   {
     title: "Event",
     show: ({ event, eventId }) => (
@@ -147,7 +152,7 @@ const columns: readonly Column<LiveAttempt>[] = [
     width: "80px",
     align: "right",
     isExtra: true,
-    show: ({ durationMs }) => sayLength(durationMs),
+    show: ({ durationMs }) => sayTook(durationMs),
   },
   {
     title: "In words",

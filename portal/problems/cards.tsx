@@ -8,7 +8,7 @@ import { useSay } from "../frame/toasts.tsx";
 import { refreshOverview, useNow } from "../live.ts";
 import { To } from "../parts/link.tsx";
 import { Age, Long, Words } from "../parts/texts.tsx";
-import { go, pathTo, subscriptionPath } from "../route.ts";
+import { go, pathTo, type SubscriptionName, subscriptionPath } from "../route.ts";
 import { sayAge, sayCount, sayMany } from "../words.ts";
 import { type ProblemKind, type ProblemMember, remedies, useProblems } from "./problems.ts";
 
@@ -76,6 +76,15 @@ const useStyles = makeStyles({
   words: { color: tokens.colorNeutralForeground2, overflowWrap: "anywhere" },
   buttons: { display: "flex", flexWrap: "wrap", gap: tokens.spacingHorizontalXS },
 });
+
+/** Those that one subscription has. */
+export function concerning(named: SubscriptionName): (member: ProblemMember) => boolean {
+  return ({ subscriptions }) =>
+    subscriptions.some(
+      ({ topic, domainTopic, name }) =>
+        topic === named.topic && domainTopic === named.domainTopic && name === named.name,
+    );
+}
 
 export function ProblemCards({
   kinds,
@@ -275,7 +284,7 @@ function Remedies({
         open(subscriptionPath(named, "handshake"), "See it")}
       {kind === "dropping" &&
         named !== undefined &&
-        open(subscriptionPath(named, "settings"), "Keep dead letters")}
+        open(subscriptionPath(named, "settings", { open: "Dead letters" }), "Keep dead letters")}
     </div>
   );
 }

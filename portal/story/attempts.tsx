@@ -4,7 +4,7 @@
 import type { AttemptView, DeliveryStory } from "../../src/core/api/views.ts";
 import { makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { Code, CopyButton, When, Words } from "../parts/texts.tsx";
-import { sayBytes, sayLength } from "../words.ts";
+import { sayBytes, sayTook } from "../words.ts";
 import { answerText, requestAsCurl, requestText } from "./exchange.ts";
 import { attemptKey, isGood } from "./lanes.tsx";
 
@@ -132,7 +132,7 @@ function Attempt({
           {status === null ? outcome : `${status} ${outcome}`}
         </span>
         <span className={styles.quiet}>
-          after {sayLength(durationMs)}
+          after {sayTook(durationMs)}
           {batch > 1 && `, with ${batch - 1} others`}
           {attempt.isLate && ", late"}; the endpoint was {attempt.health}
         </span>

@@ -10,7 +10,7 @@ import { useOrder } from "../parts/form.tsx";
 import { To } from "../parts/link.tsx";
 import { Card, Note, Refusal } from "../parts/page.tsx";
 import { Facts, Mono, StateBadge, When, Words } from "../parts/texts.tsx";
-import { pathTo, subscriptionPath } from "../route.ts";
+import { pathTo, type SubscriptionName, subscriptionPath } from "../route.ts";
 import { sayAge, sayMany } from "../words.ts";
 import { SendAgain } from "./actions.tsx";
 import { Attempts } from "./attempts.tsx";
@@ -25,6 +25,10 @@ const useStyles = makeStyles({
   },
   actions: { display: "flex", gap: tokens.spacingHorizontalS, alignItems: "center" },
 });
+
+export function namedIn({ topic, domainTopic, subscription }: DeliveryStory): SubscriptionName {
+  return { topic, domainTopic, name: subscription };
+}
 
 export function DeliveryCard({
   story,
@@ -42,11 +46,7 @@ export function DeliveryCard({
 }) {
   const styles = useStyles();
   const { subscription, state } = delivery;
-  const named = {
-    topic: delivery.topic,
-    domainTopic: delivery.domainTopic,
-    name: subscription,
-  };
+  const named = namedIn(delivery);
   return (
     <Card
       title={`To ${subscription}`}
@@ -127,10 +127,9 @@ function TryNow({
   const say = useSay();
   const { refused, run } = useOrder();
   if (delivery.state !== "waiting" && delivery.state !== "deadLettering") return null;
-  const { topic, domainTopic, subscription } = delivery;
   const hasten = () =>
     void run(async () => {
-      const path = subscriptionApi({ topic, domainTopic, name: subscription }, "hasten");
+      const path = subscriptionApi(namedIn(delivery), "hasten");
       const { hastened } = await ask<{ hastened: number }>("POST", path, { event: story.event });
       say.done(hastened === 0 ? "It is being sent already" : "It is sent now");
       again();

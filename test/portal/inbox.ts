@@ -86,7 +86,7 @@ export function inbox(browser: () => Browser): void {
     await publish("slowly", "PT6S");
     await story("slowly");
     await page.getByRole("heading", { name: "1 of 1 delivered" }).waitFor();
-    await sees(page, /after 5 s/);
+    await sees(page, /after 5\.\d s/);
 
     await answers("Flapping", /by turns|every other/);
     await publish("by-turns", "PT2M");

@@ -76,6 +76,78 @@ export function operator(browser: () => Browser): void {
     }
   });
 
+  test("equal errors are one card, five are shown, and each button does what it says", async (t) => {
+    const stage = await openStage(t);
+    stage.receiver.answer = ({ path }) => Number(path.split("/").at(-1)) || 200;
+    stage.receiver.body = "out of order";
+    await stage.makeTopic("orders");
+    const paths = ["a/503", "b/503", "c/503", "d/503", "500", "502", "504", "429"];
+    for (const path of paths) {
+      await stage.subscribe("orders", `at-${path.replace("/", "-")}`, webhook(stage, path));
+    }
+    await stage.subscribe("orders", "held", webhook(stage, "held"));
+    await stage.ask("POST", "/api/v1/topics/orders/subscriptions/held/pause");
+    const endpoint = `${stage.receiver.url}/shut`;
+    await stage.subscribe("orders", "shut", webhook(stage, "shut"));
+    await stage.ask("POST", "/api/v1/endpoints/close", { endpoint });
+    await stage.publish("orders", Array.from({ length: 12 }, eventWith));
+    await stage.advance({ advance: "PT1M" });
+    const page = await stage.visit(browser(), "/");
+    const cards = page.getByRole("region", { name: "Problems" }).locator("li");
+    const button = (name: string | RegExp) => page.getByRole("button", { name });
+    const titled = (name: string) =>
+      cards.filter({ has: page.getByRole("heading", { name, exact: true }) });
+    const more = button(/^\d+ more$/);
+    await more.waitFor();
+    assert.equal(await cards.getByRole("heading").count(), 5);
+    await more.click();
+    await titled("Paused").waitFor();
+    await titled("Answers 503").getByText("and 1 more").click();
+    await titled("Answers 503").getByRole("link", { name: "orders / at-d-503" }).waitFor();
+    await titled("Closed by an operator").getByRole("button", { name: "Open" }).click();
+    await titled("Closed by an operator").waitFor({ state: "detached" });
+    await titled("Paused").getByRole("button", { name: "Resume" }).click();
+    await titled("Paused").waitFor({ state: "detached" });
+    await titled("Answers 503").getByRole("button", { name: "Pause (4)" }).click();
+    await titled("Paused").getByText("and 1 more").waitFor();
+    await titled("Answers 500").getByRole("button", { name: "Close" }).click();
+    await titled("Closed by an operator").getByText("at-500").waitFor();
+    stage.receiver.answer = () => 200;
+    await titled("Answers 502").getByRole("button", { name: "Try now" }).click();
+    await titled("Answers 502").waitFor({ state: "detached" });
+  });
+
+  test("what is dropped says since when, and leads to the setting that keeps it", async (t) => {
+    const stage = await openStage(t);
+    stage.receiver.answer = () => 400;
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "careless");
+    await stage.advance({ advance: "PT11M" });
+    await stage.publish("orders", [eventWith({ id: "lost" })]);
+    await stage.advance({ advance: "PT2M" });
+    const page = await stage.visit(browser(), "/");
+    const card = page.getByRole("region", { name: "Problems" }).locator("li");
+    await card.getByRole("heading", { name: "Events are dropped" }).waitFor();
+    await card.getByText(/^for 2 min/).waitFor();
+    await card.getByRole("button", { name: "Keep dead letters" }).click();
+    await page.getByRole("combobox", { name: "Undeliverable events" }).waitFor();
+  });
+
+  test("why an event waits is told in its story, with what the endpoint said", async (t) => {
+    const stage = await openStage(t);
+    await fill(stage);
+    await stage.publish("orders", [eventWith({ id: "behind-them" })]);
+    const page = await stage.visit(browser(), "/portal/deliveries/behind-them");
+    await page.getByRole("button", { name: /^warehouse/ }).click();
+    await sees(page, "Why it waits:");
+    const card = page.getByRole("region", { name: "Problems" }).locator("li");
+    await card.getByRole("heading", { name: "Answers 503" }).waitFor();
+    await card.getByText("the database is full").waitFor();
+    stage.receiver.answer = () => 200;
+    await card.getByRole("button", { name: "Try now" }).click();
+    await page.getByRole("button", { name: /^attempt 1 to warehouse, 200/ }).waitFor();
+  });
+
   test("a pause is a problem until it is ended", async (t) => {
     const stage = await openStage(t);
     await stage.makeTopic("orders");

@@ -70,6 +70,9 @@ test("the next try is never in the past", () => {
   assert.equal(at({ health: due }, [queue(shop)]), startAt + minute);
   assert.equal(at({ health: due }, [queue(shop, { nextDueAt: startAt - minute })]), startAt);
   assert.equal(at({ health: due }, []), null);
+  const paused = { ...shop, flow: { kind: "paused", since: startAt } } as const;
+  const held = { health: unhealthy, subscriptions: [paused] };
+  assert.equal(at(held, [queue(shop)]), null, "what is paused is not tried");
 });
 
 test("the words for an endpoint name what to look for", () => {

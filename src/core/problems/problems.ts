@@ -218,7 +218,10 @@ function endpointFindings(
   // It answers again: of interest only while something waits for that.
   const isRecovering = health.kind === "recovering";
   if (isRecovering && waiting === 0) return [];
-  const nextDueAt = earliest(own.map((queue) => queue.nextDueAt));
+  // What is paused is not tried, however long it has been due.
+  const running = subscriptions.filter(({ flow }) => flow.kind !== "paused");
+  const isPaused = running.length === 0 && subscriptions.length > 0;
+  const nextDueAt = earliest(running.map((one) => queueOf(one, "deliver")?.nextDueAt ?? null));
   const nextAt = health.kind === "unhealthy" && health.until > now ? health.until : nextDueAt;
   const { title, status, answer } = isRecovering
     ? { title: "Recovers", ...unsaid }
@@ -232,7 +235,7 @@ function endpointFindings(
         ...bearer,
         since: trouble?.since ?? state.changes.at(-1)?.at ?? null,
         // What is due now is tried at once, or waits for a send under way.
-        nextTryAt: nextAt === null ? null : Math.max(nextAt, now),
+        nextTryAt: nextAt === null || isPaused ? null : Math.max(nextAt, now),
       },
     },
   ];

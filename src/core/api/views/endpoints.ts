@@ -84,7 +84,7 @@ export const ProblemView = named(
     waiting: whole,
     nextTryAt: orNull(instant),
     count: about(whole, "How many have it."),
-    members: about(list(ProblemBearer), "Who has it, the worst first; at most fifty."),
+    members: about(list(ProblemBearer), "Who has it, the worst first; at most 250."),
   }),
 );
 export type ProblemView = Infer<typeof ProblemView>;
