@@ -83,7 +83,7 @@ const RULES: readonly Rule[] = [
     planted: [
       { "src/core/a.ts": 'import { createHash } from "node:crypto";' },
       { "src/dispatch/a.ts": 'import { request } from "undici";' },
-      { "src/egress/webhook.ts": 'import pino from "pino";' },
+      { "src/egress/webhook.ts": 'import { parse } from "yaml";' },
       { "src/store/memory.ts": 'import { DatabaseSync } from "node:sqlite";' },
       { "src/dispatch/a.ts": 'import { setTimeout } from "node:timers/promises";' },
       { "src/runtime/a.ts": 'import leftpad from "leftpad";' },

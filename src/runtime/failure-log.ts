@@ -9,7 +9,7 @@ import type { LiveCatalog } from "../core/routing/live-catalog.ts";
 import { deliveryFailure, type FailureRecord, publishFailure } from "../core/story/failure.ts";
 import type { StoryNote } from "../core/story/note.ts";
 import type { Topic } from "../core/topic.ts";
-import { inBackground } from "./log.ts";
+import { inBackground } from "./background.ts";
 
 export interface FailureLog {
   /** Called with notes. */

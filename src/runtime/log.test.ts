@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -175,6 +176,36 @@ test("what was said before a process ends in an error is written all the same", 
   const [written, [code]] = await Promise.all([text(child.stdout), once(child, "exit")]);
   assert.equal(code, 1);
   assert.equal(written.trimEnd().split("\n").length, 2_000);
+});
+
+test("a disk without room, or a reader that has gone, does not keep a process from ending", {
+  skip: !existsSync("/dev/full"),
+}, async (t) => {
+  const program = `
+    import { openLog } from ${JSON.stringify(new URL("./log.ts", import.meta.url).href)};
+    const log = openLog({ level: "info", format: "json", stream: process.stdout });
+    log.fact("info", "line.written", {});
+    process.stdin.once("data", async () => {
+      log.fact("info", "line.written", {});
+      if (process.argv[1] === "closes") await log.close();
+      process.exit(7);
+    });
+    process.stderr.write("ready");
+  `;
+  const full = openSync("/dev/full", "w");
+  t.after(() => closeSync(full));
+  for (const out of [full, "pipe"] as const) {
+    for (const how of ["closes", "exits"]) {
+      const child = spawn(process.execPath, ["--input-type=module", "--eval", program, how], {
+        stdio: ["pipe", out, "pipe"],
+      });
+      t.after(() => child.kill("SIGKILL"));
+      child.stdout?.destroy();
+      await once(child.stderr as Readable, "data");
+      child.stdin?.write("end");
+      assert.deepEqual(await once(child, "exit"), [7, null]);
+    }
+  }
 });
 
 test("a reader that stops reading costs lines, which are counted, and not memory", async () => {

@@ -1,13 +1,13 @@
 // The log: one line per fact, as JSON for programs or as text at a terminal.
 //
-// Lines go through pino's destination, which writes in the background, several lines at once. A
-// reader that stops reading must not fill our memory: beyond a limit lines are left out, and the
-// log says how many. Nothing here ever throws: a failure to log must not fail anything else.
+// Lines are written in the background (background.ts); of those that are left out because nobody
+// reads them the log says how many. Nothing here ever throws: a failure to log must not fail
+// anything else.
 
 import { inspect } from "node:util";
-import { destination } from "pino";
 import type { Instant, Level, Log } from "../core/ports.ts";
 import { isoInstant } from "../core/text/time.ts";
+import { inBackground, type Out } from "./background.ts";
 
 export interface OpenLog extends Log {
   /**
@@ -42,9 +42,6 @@ export interface LogOptions {
   /** Only for text. Default: colours on a terminal without NO_COLOR. */
   readonly isColored?: boolean;
 }
-
-/** Bytes of lines that wait for a slow reader. */
-const waitingBytesMax = 16 * 1024 * 1024;
 
 const attempted = "delivery.attempted";
 
@@ -102,59 +99,11 @@ interface Fact {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-export interface Out {
-  write(line: string): void;
-  /** Lines left out since the last report, as far as there is room for it. */
-  takeDropped(): number;
-  close(): Promise<void>;
-}
-
 function direct(stream: LogStream): Out {
   return {
     write: (line) => void stream.write(line),
     takeDropped: () => 0,
     close: async () => {},
-  };
-}
-
-export function inBackground(fd: number): Out {
-  const boom = destination({ dest: fd, sync: false, maxLength: waitingBytesMax });
-  let dropped = 0;
-  let isFull = false;
-  let isWriting = false;
-  let isClosed = false;
-  const closing: (() => void)[] = [];
-  const rest = () => {
-    isWriting = false;
-    for (const tell of closing.splice(0)) tell();
-  };
-  boom.on("drop", () => {
-    dropped++;
-    isFull = true;
-  });
-  boom.on("write", () => {
-    isFull = false;
-  });
-  boom.on("drain", rest);
-  // A full disk or a closed reader: waiting lines are tried again with the next one.
-  boom.on("error", rest);
-  return {
-    write(line) {
-      if (isClosed) return;
-      isWriting = true;
-      boom.write(line);
-    },
-    takeDropped() {
-      if (isFull || dropped === 0) return 0;
-      const taken = dropped;
-      dropped = 0;
-      return taken;
-    },
-    // The descriptor stays open: it belongs to the process.
-    async close() {
-      isClosed = true;
-      if (isWriting) await new Promise<void>((resolve) => closing.push(resolve));
-    },
   };
 }
 

@@ -73,7 +73,6 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/sdk-trace": ["src/runtime/telemetry/"],
   "@peculiar/x509": ["src/runtime/access/certificate.ts"],
   jose: ["src/runtime/access/tokens.ts"],
-  pino: ["src/runtime/log.ts"],
   rhea: ["src/egress/amqp-broker.ts"],
   pg: ["src/store/postgres/connection.ts"],
   "reflect-metadata": ["src/runtime/access/certificate.ts"],
