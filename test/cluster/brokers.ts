@@ -27,6 +27,8 @@ export class Cluster {
   readonly folder: string;
   readonly #options: ClusterOptions;
   readonly #programs: (Program | null)[] = [];
+  /** Also those that have ended. */
+  readonly #started: Program[] = [];
   readonly #publishing: Promise<void>[] = [];
   #isOver = false;
   #made = 0;
@@ -56,7 +58,7 @@ export class Cluster {
     const { url, settings = [] } = this.#options;
     const data = join(this.folder, `broker-${index}`);
     this.#programs[index] = null;
-    this.#programs[index] = await startProgram(
+    const program = await startProgram(
       [
         ...["--store", url, "--data", data, "--config", join(this.folder, "config.json")],
         ...["--handshake", "off", "--log-level", "warn", "--health-failures", "10000"],
@@ -64,6 +66,16 @@ export class Cluster {
       ],
       { POSTHORN_ADMIN_KEY: adminKey },
     );
+    this.#programs[index] = program;
+    this.#started.push(program);
+  }
+
+  /** When brokers said that they had lost what they owned, in milliseconds of this process. */
+  lostLeases(): readonly number[] {
+    const lost = this.#started.flatMap(({ facts }) =>
+      facts.filter(({ fact }) => fact === "slots.lost"),
+    );
+    return lost.map(({ time }) => Date.parse(String(time)) - performance.timeOrigin);
   }
 
   async end(index: number, signal: "SIGKILL" | "SIGTERM"): Promise<number | string> {
@@ -160,8 +172,9 @@ export class Cluster {
   }
 
   async #watchPauses(): Promise<void> {
+    const begun = performance.now();
     while (!this.#isOver) {
-      const pauseMs = performance.now() - this.endpoints.lastAt;
+      const pauseMs = performance.now() - Math.max(begun, this.endpoints.lastAt);
       this.ledger.longestPauseMs = Math.max(this.ledger.longestPauseMs, pauseMs);
       await pause(20);
     }

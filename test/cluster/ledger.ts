@@ -23,6 +23,7 @@ const clockMs = 60;
 export class ClusterLedger {
   readonly accepted = new Set<string>();
   readonly #faults: Fault[] = [];
+  readonly #leasesLost: Fault[] = [];
   /** Tries of publishes that got no 200. */
   failedTries = 0;
   /** Publishes that no try of an ordinary client got through. */
@@ -39,8 +40,14 @@ export class ClusterLedger {
     };
   }
 
+  /** A broker could not renew its lease in time, and noticed it: until then others took over. */
+  lostLease(from: number, to: number): void {
+    this.#leasesLost.push({ name: "lease lost", from, to });
+  }
+
   #isExplained(from: number, to: number): boolean {
-    return this.#faults.some((fault) => fault.from - settleMs <= to && fault.to + settleMs >= from);
+    const isNear = (one: Fault) => one.from - settleMs <= to && one.to + settleMs >= from;
+    return this.#faults.some(isNear) || this.#leasesLost.some(isNear);
   }
 
   lost(endpoints: ClusterEndpoints): readonly string[] {
@@ -97,7 +104,7 @@ export class ClusterLedger {
     const steady = arrivals.filter(({ endpoint }) => endpoint === "steady");
     const again = steady.length - new Set(steady.map(({ id }) => id)).size;
     return [
-      `faults ${this.#faults.length}, accepted ${this.accepted.size}, arrivals ${arrivals.length}`,
+      `faults ${this.#faults.length}, leases lost ${this.#leasesLost.length}, accepted ${this.accepted.size}, arrivals ${arrivals.length}`,
       `tries without a 200: ${this.failedTries}, publishes given up: ${this.given.length}`,
       `sent again to the steady endpoint: ${again}, longest pause ${Math.round(this.longestPauseMs)} ms`,
       `against the law: ${trespasses.length}, lost: ${lost.length}`,
