@@ -14,13 +14,21 @@ test("public-only blocks whatever is not the public network, however it is writt
     ...["169.254.169.254", "168.63.129.16", "100.100.100.200", "224.0.0.1", "255.255.255.255"],
     ...["[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::ffff:10.0.0.1]"],
     ...["[fe80::1]", "[fc00::1]", "[fd00:ec2::254]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]"],
+    ...["[::127.0.0.1]", "[::ffff:0:127.0.0.1]", "[100::1]", "[1fff::1]", "[3fff::1]", "[5f00::1]"],
+    ...["[fec0::1]", "[ff02::1]", "192.88.99.1"],
   ];
   for (const host of urls) {
     const { hostname } = new URL(`http://${host}/`);
     const address = hostname.replace(/^\[|\]$/g, "");
     assert.equal(Object(publicOnly.whyBlocked(address)).code, blockedCode, host);
   }
-  for (const address of ["93.184.216.34", "172.32.0.1", "11.0.0.1", "2606:2800:220:1::1"]) {
+  for (const address of [
+    "93.184.216.34",
+    "172.32.0.1",
+    "11.0.0.1",
+    "2606:2800:220:1::1",
+    "3ffe::1",
+  ]) {
     assert.equal(publicOnly.whyBlocked(address), null, address);
   }
 });

@@ -23,11 +23,16 @@ const linkLocal = [
   "fd20:ce::254/128",
 ];
 const privateUse = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
-/** Several receivers, tests, documentation, and IPv4 in disguise (6to4, Teredo, NAT64). */
+/**
+ * Several receivers, tests, documentation, IPv4 in disguise (6to4, Teredo, NAT64 and others), and
+ * all of IPv6 but 2000::/3. A plain IPv4 address is ::ffff:0:0/96 to a list of IPv6 networks.
+ */
 const special = [
-  ...["192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"],
-  ...["224.0.0.0/4", "240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64"],
-  ...["2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10", "ff00::/8"],
+  ...["192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24"],
+  ...["203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"],
+  ...["::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/8", "200::/7"],
+  ...["400::/6", "800::/5", "1000::/4", "4000::/2", "8000::/1"],
+  ...["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"],
 ];
 
 export const networkSets: Readonly<Record<string, readonly string[]>> = {
