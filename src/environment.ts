@@ -136,7 +136,10 @@ export async function openEnvironment(
   const store = stack.adopt(
     await openStore(config, {
       ...{ clock, activity, meter, log, ids, ...outside },
-      onAwait: () => openWaitingRoom(config, { log, ids }),
+      onAwait: () => {
+        log.release();
+        return openWaitingRoom(config, { log, ids });
+      },
     }),
     (open) => open.close(),
   );

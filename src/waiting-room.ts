@@ -1,5 +1,5 @@
 // What answers on the broker's HTTP address while its database is waited for at the start: that it
-// is alive, and not ready. Publishers are asked to come again.
+// is alive, and not ready. Everybody else is asked to come again.
 
 import type { Config } from "./config/config.ts";
 import type { Ids, Log } from "./core/ports.ts";
@@ -9,6 +9,7 @@ import { openListeners } from "./runtime/http/listeners.ts";
 
 const why = "The database is away.";
 const retryAfterMs = 2_000;
+const methods = ["GET", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"] as const;
 
 /** The answer closes it. */
 export async function openWaitingRoom(
@@ -41,7 +42,6 @@ function routes(): readonly Route[] {
   return [
     { method: "GET", path: "/healthz", handle: () => json(200, { status: "alive" }) },
     { method: "GET", path: "/readyz", handle: () => json(503, { status: "notReady", why }) },
-    { method: "POST", path: "/topics/:topic/api/events", handle: refuse },
-    { method: "POST", path: "/api/events", handle: refuse },
+    ...methods.map((method) => ({ method, path: "/*", handle: refuse })),
   ];
 }

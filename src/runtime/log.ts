@@ -16,6 +16,8 @@ export interface OpenLog extends Log {
    * is one.
    */
   announce(name: string, fields: Readonly<Record<string, unknown>>, greeting?: string): void;
+  /** Facts wait for the announcement no longer: it may be long in coming. */
+  release(): void;
   /** A line that is not a fact, from another writer to the same destination. */
   line(text: string): void;
   /** Resolves when everything is written. May be called twice. */
@@ -84,6 +86,7 @@ export function openLog(options: LogOptions): OpenLog {
       out.write(isGreeted ? `${greeting}\n` : line({ at: now(), level: "info", name, fields }));
       release();
     },
+    release,
     line: (text) => out.write(`${text}\n`),
     async close() {
       release();
