@@ -91,7 +91,11 @@ export type Settlement = {
   /** The lease is a receiver's lock (`Pull`), and counts only if it is in force at this time. */
   readonly lockedAt?: Instant;
 } & (
-  | { readonly kind: "gone" }
+  | {
+      readonly kind: "gone";
+      /** The subscriber has it: what a crash of the store's machine undoes comes again. */
+      readonly isDelivered?: true;
+    }
   /** The lease is given back unused; nothing else changes. */
   | { readonly kind: "back" }
   | {

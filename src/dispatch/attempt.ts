@@ -18,7 +18,8 @@ export function settlementOf(
 ): Settlement {
   const { id, lease } = delivery;
   if (decision.kind === "delivered" || decision.kind === "drop") {
-    return { kind: "gone", delivery: id, lease };
+    const isDelivered = decision.kind === "delivered" && delivery.stage === "deliver";
+    return { kind: "gone", delivery: id, lease, ...(isDelivered && { isDelivered }) };
   }
   const named = { delivery: id, lease };
   // A dead letter is about the subscriber's last attempt, however often its store has been tried

@@ -8,6 +8,7 @@ import type { SubscriptionId } from "../../core/subscription.ts";
 import { foldCase } from "../../core/text/compare.ts";
 import { refuseRouting } from "../revision.ts";
 import { int4Array, int8Array, textArray } from "./binary.ts";
+import type { Statement } from "./connection.ts";
 import { metaOf } from "./event-row.ts";
 import { type Hint, hintColumns } from "./hints.ts";
 import type { QueueLeases } from "./leases.ts";
@@ -19,36 +20,53 @@ export interface Append {
   readonly by: RoutedBy | undefined;
 }
 
-/**
- * $1, $2: topics and their marks. $3 to $10: deliveries; `place`: which of those marks, or 0. $11
- * to $13: events for several. $14, $16: notices. $15: subscriptions that no mark vouches for.
- */
-const append = {
-  name: "append",
-  text: `
-  with held as materialized (
+const held = `
+  held as materialized (
     select c.place::int4 from unnest($1::text[], $2::int8[]) with ordinality c(key, mark, place)
     join topics t on t.key = c.key and t.routing = c.mark
-  ), missing as materialized (
-    select s.id from unnest($15::int8[]) s(id)
-    where not exists (select 1 from subscriptions o where o.id = s.id)
-  ), added as (
+  )`;
+const added = `
+  added as (
     insert into deliveries
       (subscription, event, due_at, since, fence, attempts, size, stage, meta, body)
     select x.subscription, x.event, x.due_at, x.since, 0, 0, x.size, 0, x.meta, x.body
     from unnest($3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::int4[], $8::int4[],
-      $9::text[], $10::text[]) x(subscription, event, due_at, since, place, size, meta, body)
+      $9::text[], $10::text[]) x(subscription, event, due_at, since, place, size, meta, body)`;
+const notices = `
+  (select count(pg_notify(h.channel, h.text))
+    from unnest($11::text[], $12::text[]) h(channel, text))`;
+
+/**
+ * Most rounds: each event is for one subscription, and a mark vouches for it. $1, $2: topics and
+ * their marks. $3 to $10: deliveries; `place`: which of those marks. $11, $12: notices.
+ */
+const appendPlain = {
+  name: "append_plain",
+  text: `
+  with ${held}, ${added}
+    where x.place in (select place from held)
+  )
+  select (select array_agg(place) from held), null::int8[], ${notices}`,
+};
+
+/** `place` may be 0. $13 to $15: events for several. $16: subscriptions that no mark vouches for. */
+const append = {
+  name: "append",
+  text: `
+  with ${held}, missing as materialized (
+    select s.id from unnest($16::int8[]) s(id)
+    where not exists (select 1 from subscriptions o where o.id = s.id)
+  ), ${added}
     where case when x.place = 0 then x.subscription not in (select id from missing)
       else x.place in (select place from held) end
     returning event, body is null as is_shared
   ), shared as (
     insert into events (number, meta, body)
     select x.number, x.meta, x.body
-    from unnest($11::int8[], $12::text[], $13::text[]) x(number, meta, body)
+    from unnest($13::int8[], $14::text[], $15::text[]) x(number, meta, body)
     where x.number in (select event from added where is_shared)
   )
-  select (select array_agg(place) from held), (select array_agg(id) from missing),
-    (select count(pg_notify(h.channel, h.text)) from unnest($14::text[], $16::text[]) h(channel, text))`,
+  select (select array_agg(place) from held), (select array_agg(id) from missing), ${notices}`,
 };
 
 /** Leased to a standing claim, if the append is kept. */
@@ -72,7 +90,7 @@ export class Appends {
     const count = ops.reduce((sum, { routed }) => sum + routed.length, 0);
     const round = new Round(this.#parts, ops, await numbers.take(count), this.#nextLease);
     try {
-      const [row] = await database.query(append, round.values());
+      const [row] = await database.query(...round.statement());
       const [held, missing] = row as [number[] | null, number[] | null];
       return await this.#end(ops, round, { held: held ?? [], missing: missing ?? [] });
     } catch (error) {
@@ -175,7 +193,7 @@ class Round {
     return this.#numbers[op] ?? [];
   }
 
-  values(): readonly unknown[] {
+  statement(): [Statement, readonly unknown[]] {
     const { times } = this.#parts;
     const rows = {
       ...{ subscription: [] as number[], event: [] as number[], dueAt: [] as number[] },
@@ -209,18 +227,23 @@ class Round {
         }
       }
     }
-    const [channels, texts] = hintColumns(this.#hints());
-    return [
+    const values = [
       textArray(this.#checks.map(({ topic }) => foldCase(topic))),
       int8Array(this.#checks.map(({ mark }) => mark)),
       ...[rows.subscription, rows.event, rows.dueAt, rows.since].map(int8Array),
       ...[rows.place, rows.size].map(int4Array),
       ...[rows.meta, rows.body].map(textArray),
-      int8Array(shared.number),
-      ...[shared.meta, shared.body].map(textArray),
-      channels,
-      int8Array([...this.#unchecked]),
-      texts,
+      ...hintColumns(this.#hints()),
+    ];
+    if (shared.number.length === 0 && this.#unchecked.size === 0) return [appendPlain, values];
+    return [
+      append,
+      [
+        ...values,
+        int8Array(shared.number),
+        ...[shared.meta, shared.body].map(textArray),
+        int8Array([...this.#unchecked]),
+      ],
     ];
   }
 
