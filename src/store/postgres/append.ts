@@ -49,7 +49,7 @@ const appendPlain = {
   select (select array_agg(place) from held), null::int8[], ${notices}`,
 };
 
-/** `place` may be 0. $13 to $15: events for several. $16: subscriptions that no mark vouches for. */
+/** `place` may be 0. $13 to $15: events for several. $16: subscriptions without a mark. */
 const append = {
   name: "append",
   text: `
