@@ -190,7 +190,10 @@ export async function assemble(deps: Environment, rules: RoomRules): Promise<Roo
     serve(subscriptions);
     // The profile is the topic's, and so is how long it keeps events.
     for (const topic of topics) {
-      for (const one of directory.subscriptionsOf(topic.name)) roster.put(one, topic);
+      for (const subscription of directory.subscriptionsOf(topic.name)) {
+        roster.put(subscription, topic);
+        receivers.changed({ subscription, topic });
+      }
     }
     handshakes.noted(subscriptions);
     const records = [topics, subscriptions, gone.topics, gone.subscriptions].flat();

@@ -34,6 +34,7 @@ const topics = {
   },
   drops: { all: queue({ eventTimeToLive: "PT1M" }) },
   late: {},
+  kept: { all: queue({ receiveLockDurationInSeconds: 300 }) },
   paused: { all: queue({ eventTimeToLive: "PT1M" }) },
   stories: { all: queue() },
   hands: { all: queue({ maxDeliveryCount: 3 }) },
@@ -230,6 +231,19 @@ test("a deleted subscription ends whoever waits, and a new one is empty (N-46)",
   assert.deepEqual(failures(old), ["BadToken"]);
   await broker.publish("late", "b");
   assert.deepEqual(idsOf(await broker.receive("late", "late")), ["b 1"]);
+});
+
+test("a request that waits gets what a longer retention keeps (N-41, N-46)", async () => {
+  await broker.publish("kept", "a");
+  await broker.advance("PT23H58M");
+  assert.deepEqual(idsOf(await broker.receive("kept", "all")), ["a 1"]);
+  await broker.advance("PT4M");
+  const waiting = broker.receive("kept", "all");
+  await waitsFor(broker, 1);
+  const changed = { properties: { eventRetentionInDays: 2 } };
+  assert.equal((await broker.arm("PATCH", "/namespaces/shop/topics/kept", changed)).status, 202);
+  await broker.advance("PT1M");
+  assert.deepEqual(idsOf(await waiting), ["a 2"]);
 });
 
 test("a paused subscription hands out nothing, and goes on where it was", async () => {

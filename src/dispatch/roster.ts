@@ -88,6 +88,7 @@ interface Served {
   subscription: Subscription;
   /** What the dispatchers were started with: a change of any of it replaces them. */
   readonly profile: ProfileName;
+  readonly retentionDays: number | undefined;
   readonly terms: string;
   /** Null: nothing is sent, and clients fetch. */
   readonly shared: SharedEndpoint | null;
@@ -189,12 +190,13 @@ export class Roster implements OwnSwitchboard, SlotListener {
 
   #serveActive({ subscription, topic }: Known): void {
     const { id } = subscription;
+    const { retentionDays } = topic;
     const profile = topic.profile ?? this.#options.profile;
     const served = this.#served.get(id);
-    const isSameProfile = served?.profile === profile;
-    if (isSameProfile && served.subscription === subscription) return;
-    const terms = termsOf(subscription, topic);
-    if (isSameProfile && served.terms === terms) {
+    const isSameTopic = served?.profile === profile && served.retentionDays === retentionDays;
+    if (isSameTopic && served.subscription === subscription) return;
+    const terms = termsOf(subscription);
+    if (isSameTopic && served.terms === terms) {
       served.subscription = subscription;
       served.dispatchers.deliver.steer(subscription);
       this.#setRate(served);
@@ -208,7 +210,7 @@ export class Roster implements OwnSwitchboard, SlotListener {
       deliver: this.#start(subscription, topic, shared?.endpoint),
       deadLetter: this.#open(subscription, topic, this.#deadLetterQueue(subscription)),
     };
-    const placed = { subscription, profile, terms, shared, dispatchers };
+    const placed = { subscription, profile, retentionDays, terms, shared, dispatchers };
     this.#served.set(id, placed);
     this.#setRate(placed);
     if (served?.shared != null) {
@@ -482,12 +484,12 @@ export class Roster implements OwnSwitchboard, SlotListener {
 }
 
 /** What a dispatcher uses of a subscription. */
-function termsOf(subscription: Subscription, { retentionDays }: TopicRules): string {
+function termsOf(subscription: Subscription): string {
   const { revision, slot, state, handshake, filter, labels, expiresAt, origin, ...rest } =
     subscription;
   // For a pause or drain a dispatcher is steered, not replaced.
   const { flow, pauses, ...seen } = rest;
-  return JSON.stringify([seen, retentionDays]);
+  return JSON.stringify(seen);
 }
 
 /** Dead-letter stores have a schedule and a limit of their own (L-4), and no health. */
