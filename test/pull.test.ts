@@ -71,7 +71,8 @@ test("a lock lapses, the event comes again, and the old token is lost (N-33 to N
   await broker.publish("lapses", "a");
   const [first] = await broker.receive("lapses", "all");
   assert.ok(first);
-  const { queue: shown } = await broker.api("/topics/shop%2Flapses/subscriptions/all");
+  const { queue: shown, armId } = await broker.api("/topics/shop%2Flapses/subscriptions/all");
+  assert.match(armId, /\/namespaces\/shop\/topics\/lapses\/eventSubscriptions\/all$/);
   assert.deepEqual(shown, { lockMs: 90_000, locked: 1, available: 0, receivers: 0 });
   await broker.advance("PT89S");
   await broker.publish("lapses", "b");

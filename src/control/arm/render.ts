@@ -84,9 +84,11 @@ export function sourceArmId(topic: Topic, domainTopic: string | null): string {
   return domainTopic === null ? id : `${id}/topics/${domainTopic}`;
 }
 
+/** Those of namespaces have only the nested form. */
 export function subscriptionArmId(topic: Topic, subscription: Subscription, form: Form): string {
   const source = sourceArmId(topic, subscription.domainTopic);
-  const provider = form === "scope" ? "/providers/Microsoft.EventGrid" : "";
+  const isNested = form === "nested" || topic.kind === "namespaceTopic";
+  const provider = isNested ? "" : "/providers/Microsoft.EventGrid";
   return `${source}${provider}/eventSubscriptions/${subscription.name}`;
 }
 
@@ -119,7 +121,7 @@ export function renderSubscription(
         ...(posthorn !== null && { posthorn }),
       },
       systemData: null,
-      id: subscriptionArmId(topic, subscription, "nested"),
+      id: subscriptionArmId(topic, subscription, form),
       name,
       type: `${armTypes.namespaceTopic}/eventSubscriptions`,
     };
