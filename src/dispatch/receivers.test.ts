@@ -25,6 +25,7 @@ async function openSlowStore() {
   const gate = Promise.withResolvers<void>();
   const slow: WholeStore = Object.assign(Object.create(store), {
     onWake: () => {},
+    settle: store.settle.bind(store),
     receive: async (...asked: Parameters<WholeStore["receive"]>): Promise<Received> => {
       await gate.promise;
       return await store.receive(...asked);
@@ -48,6 +49,19 @@ test("whose wait ends while the store is asked gets what the store locks for it"
   const next = receivers.receive(queue, order);
   await clock.run(startAt + 40_000);
   assert.deepEqual(await next, []);
+});
+
+test("what is locked for one who has gone meanwhile is as it was (N-44)", async () => {
+  const { receivers, clock, order, queue, answer } = await openSlowStore();
+  let hangUp = () => {};
+  const gone = receivers.receive(queue, { ...order, onGone: (listener) => (hangUp = listener) });
+  hangUp();
+  assert.deepEqual(await gone, []);
+  answer();
+  const next = receivers.receive(queue, order);
+  await clock.run(startAt + 5_000);
+  const [delivery] = await next;
+  assert.deepEqual([delivery?.attempts, delivery?.last], [1, null]);
 });
 
 test("a broker that stops waits for the answer of the store", async () => {

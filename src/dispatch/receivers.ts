@@ -22,6 +22,7 @@ import {
   type PullRules,
   pullRulesOf,
   settlementOf,
+  takeBack,
 } from "../core/pull/pull-rules.ts";
 import type { Pull, Received } from "../core/pull/pull-store.ts";
 import type {
@@ -61,6 +62,7 @@ interface Waiter extends ReceiveOrder {
   /** The store is being asked: what it locks is for this one, however long it has waited. */
   isAsking: boolean;
   isDismissed: boolean;
+  isGone: boolean;
 }
 
 function dismiss(waiter: Waiter): void {
@@ -100,7 +102,7 @@ export class PullReceivers implements Receivers {
     const end = Promise.withResolvers<readonly Delivery[]>();
     const waiter: Waiter = {
       ...{ ...order, answer: end.resolve, refuse: end.reject },
-      ...{ wasAsked: false, isAsking: false, isDismissed: false },
+      ...{ wasAsked: false, isAsking: false, isDismissed: false, isGone: false },
     };
     line.waiters.add(waiter);
     const after = [
@@ -109,6 +111,7 @@ export class PullReceivers implements Receivers {
     ];
     const timers = after.map((each) => each(order.waitMs, () => dismiss(waiter)));
     order.onGone?.(() => {
+      waiter.isGone = true;
       line.waiters.delete(waiter);
       waiter.answer([]);
     });
@@ -287,6 +290,11 @@ export class PullReceivers implements Receivers {
       waiter.isAsking = false;
     }
     const { deliveries, nextDueAt } = received;
+    if (waiter.isGone && deliveries.length > 0) {
+      // If the store fails now, the locks run out.
+      await store.settle(deliveries.map(takeBack)).catch(() => {});
+      return true;
+    }
     if (deliveries.length > 0) {
       for (const delivery of deliveries) this.#remember(handOut(delivery, now));
       report.received(deliveries, { by: waiter.by, at: now, rules });

@@ -54,6 +54,14 @@ export function handOut(delivery: Delivery, at: Instant): Delivery {
   return { ...delivery, last: { at, number, outcome: receivedOutcome, status: null } };
 }
 
+/** As if it had not been handed out: whoever it was for had gone (N-44). */
+export function takeBack({ id, lease, dueAt, since, attempts, last }: Delivery): Settlement {
+  return {
+    ...{ delivery: id, lease, kind: "due", at: dueAt, stage: "deliver", since },
+    ...{ attempts: attempts - 1, last, reason: null },
+  };
+}
+
 /** Whether the receiver who had it before has let its lock lapse. */
 export function hasLapsed({ last }: Pick<Delivery, "last">): boolean {
   return last?.outcome === receivedOutcome;
