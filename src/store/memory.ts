@@ -145,9 +145,10 @@ export class MemoryStore implements WholeStore {
   // Pull.
 
   async receive(subscription: SubscriptionId, want: Receive): Promise<Received> {
-    const received = receive(this.#lines, subscription, want);
-    const lockedUntil = want.now + want.lockMs;
-    if (received.deliveries.length > 0) this.#wake({ subscription, stage: "deliver" }, lockedUntil);
+    const { spent, ...received } = receive(this.#lines, subscription, want);
+    if (spent + received.deliveries.length > 0) {
+      this.#wake({ subscription, stage: "deliver" }, want.now + want.lockMs);
+    }
     return received;
   }
 

@@ -147,6 +147,18 @@ export const pullCases: Cases = (on) => {
     assert.deepEqual(namesOf((await store.takeEnded(id, ending())).deliveries), ["a"]);
   });
 
+  on("what a lower limit ends keeps nobody from the rest", async ({ store, ids: [id] }) => {
+    await store.append(routedTo([id], "a", "b", "c"), startAt);
+    const { deliveries } = await store.receive(id, want());
+    await store.settle(deliveries.map((delivery) => locked(released(delivery), startAt)));
+    await store.append(routedTo([id], "d"), startAt + 1);
+    const now = startAt + 1;
+    const left = await store.receive(id, want({ now, max: 1, attemptsMax: 1 }));
+    assert.deepEqual(namesOf(left.deliveries), ["d"]);
+    const ended = await store.takeEnded(id, ending({ now }));
+    assert.deepEqual(namesOf(ended.deliveries).toSorted(), ["a", "b", "c"]);
+  });
+
   on("what has expired is not handed out, and ends unless it is locked", async (scene) => {
     const { store, ids } = scene;
     const [id] = ids;

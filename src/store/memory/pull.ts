@@ -8,16 +8,23 @@ import type { Ended, Ending, Receive, Received } from "../../core/pull/pull-stor
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { type Lines, leased, type Row } from "./lines.ts";
 
-export function receive(lines: Lines, subscription: SubscriptionId, want: Receive): Received {
+/** `spent`: how many were found that may not be handed out any more. */
+export function receive(
+  lines: Lines,
+  subscription: SubscriptionId,
+  want: Receive,
+): Received & { readonly spent: number } {
   const { now, lockMs, attemptsMax, lastReason } = want;
   const lockedUntil = now + lockMs;
   const handed: Row[] = [];
+  let spent = 0;
   let chars = 0;
   for (const row of lineOf(lines, subscription)) {
     if (row.dueAt > now) break;
     if (row.reason !== null || row.since <= want.expiredSince) continue;
     if (row.attempts >= attemptsMax) {
       row.reason = lastReason;
+      spent += 1;
       continue;
     }
     const size = row.event.text.length;
@@ -36,7 +43,7 @@ export function receive(lines: Lines, subscription: SubscriptionId, want: Receiv
   const next = lineOf(lines, subscription).find(
     ({ reason, since }) => reason === null && since > want.expiredSince,
   );
-  return { deliveries, nextDueAt: next?.dueAt ?? null };
+  return { deliveries, nextDueAt: next?.dueAt ?? null, spent };
 }
 
 export function takeEnded(lines: Lines, subscription: SubscriptionId, want: Ending): Ended {

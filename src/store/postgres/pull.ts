@@ -37,10 +37,16 @@ const receive = {
       and (f.before = 0 or f.before + f.size <= $5)
     returning d.*
   )
-  select ${columns}, d.fence, f.due_at, f.last_at, f.last_number, f.last_outcome, f.last_status
-  from handed d join few f on f.event = d.event
+  select ${columns}, d.fence, f.due_at, f.last_at, f.last_number, f.last_outcome, f.last_status,
+    s.count
+  from (select count(*) from few where attempts >= $6) s
+  left join (handed d join few f on f.event = d.event) on true
   left join events e on d.body is null and e.number = d.event order by d.fence`,
 };
+
+/** In its rows; without a delivery, there is one row that says only how many are to end. */
+const eventColumn = 1;
+const spentColumn = 19;
 
 const nextAvailable = {
   name: "next_available",
@@ -126,12 +132,22 @@ export class PostgresPull {
     const { database, times } = this.#parts;
     const { now, lockMs, max, charsMax, attemptsMax, lastReason } = want;
     const since = times.there(want.expiredSince);
-    const rows = await database.query(receive, [
-      ...[subscription, times.there(now), since, max, charsMax, attemptsMax, lastReason],
-      ...[times.there(now + lockMs), this.#reserve(max), receivedOutcome],
-    ]);
+    let found: readonly Row[];
+    let hasSpent = false;
+    let isAgain: boolean;
+    // All that it found may be handed out no more: that is noted, and passed over the next time.
+    do {
+      found = await database.query(receive, [
+        ...[subscription, times.there(now), since, max, charsMax, attemptsMax, lastReason],
+        ...[times.there(now + lockMs), this.#reserve(max), receivedOutcome],
+      ]);
+      const [first] = found as [Row];
+      isAgain = first[spentColumn] > 0 && first[eventColumn] === null;
+      hasSpent ||= first[spentColumn] > 0;
+    } while (isAgain);
+    const rows = found.filter((row) => row[eventColumn] !== null);
     const deliveries = rows.map((row) => ({ ...this.#handed(row), ...this.#before(row) }));
-    if (rows.length > 0) {
+    if (rows.length > 0 || hasSpent) {
       ownWake(this.#parts, { subscription, stage: "deliver" }, now + lockMs);
     }
     const [next] = await database.query(nextAvailable, [subscription, since]);
@@ -176,7 +192,7 @@ export class PostgresPull {
 
   /** When it was due, and what was kept of it, before it was handed out. */
   #before(row: Row): Pick<Delivery, "dueAt" | "last"> {
-    const [dueAt, at, number, outcome, status] = row.slice(14);
+    const [dueAt, at, number, outcome, status] = row.slice(14, spentColumn);
     const { times } = this.#parts;
     const last = at === null ? null : { at: times.here(at), number, outcome, status };
     return { dueAt: times.here(dueAt), last };

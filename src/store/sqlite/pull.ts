@@ -47,7 +47,9 @@ export class SqlitePull {
       hand.run({ ...kept, event, subscription });
       return { ...deliveryOf(row), attempts: number, reason, lease, leasedUntil: until };
     });
-    if (rows.length > 0) this.#deps.tell.wake({ subscription, stage: "deliver" }, until);
+    if (rows.length + spent.length > 0) {
+      this.#deps.tell.wake({ subscription, stage: "deliver" }, until);
+    }
     const next = nextAvailable.get({ subscription, from, expiredSince })?.due_at;
     return { deliveries, nextDueAt: (next ?? null) as Instant | null };
   }
