@@ -40,6 +40,8 @@ export function parseLockToken(
 ): Lock | null {
   if (!/^[\w-]{1,128}$/.test(token)) return null;
   const bytes = Buffer.from(token, "base64url");
+  // Letters that stand for no bytes would make two texts of one token.
+  if (bytes.toString("base64url") !== token) return null;
   const text = bytes.subarray(0, -signatureBytes).toString("latin1");
   const [, event = "", owner = "", lease = ""] = form.exec(text) ?? [];
   if (event === "" || Number.parseInt(owner, 36) !== subscription) return null;
