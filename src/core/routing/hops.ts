@@ -10,6 +10,7 @@
 import { Refusal } from "../refusal.ts";
 import type { SubscriptionDraft } from "../subscription.ts";
 import { isSameName } from "../text/compare.ts";
+import { splitTopicName } from "../topic.ts";
 
 export const hopsHeader = "posthorn-hops";
 
@@ -27,9 +28,23 @@ export function hopsIn(header: string | readonly string[] | undefined): number {
   );
 }
 
-/** Whether the request is a publish; elsewhere nobody would read the header. */
+/**
+ * Whether the request is a publish, to a topic or to one of a namespace; elsewhere nobody would
+ * read the header. `path`: with the query.
+ */
 export function isPublishPath(path: string): boolean {
-  return /\/events\/?(\?|$)/i.test(path);
+  const [own = ""] = path.split("?", 1);
+  return /(?:\/events|:publish)\/*$/i.test(decoded(own));
+}
+
+/** As our router reads it; empty if it cannot be decoded. */
+function decoded(path: string): string {
+  if (!path.includes("%")) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return "";
+  }
 }
 
 /** Whether its events are published to its own topic again, as far as the URL shows. */
@@ -38,7 +53,12 @@ export function leadsToItself({
   destination,
 }: Pick<SubscriptionDraft, "topic" | "destination">): boolean {
   if (destination.kind !== "webhook") return false;
-  const path = URL.parse(destination.url)?.pathname ?? "";
-  const name = /^\/+topics\/+([^/]+)\/+(?:api\/+)?events\/*$/i.exec(path)?.[1] ?? "";
-  return isSameName(name, topic);
+  const path = decoded(URL.parse(destination.url)?.pathname ?? "");
+  const [, plain] = /^\/+topics\/+([^/]+)\/+(?:api\/+)?events\/*$/i.exec(path) ?? [];
+  if (plain !== undefined) return isSameName(plain, topic);
+  const [, named, inside] =
+    /^(?:\/+namespaces\/+([^/]+))?\/+topics\/+([^/]+):publish\/*$/i.exec(path) ?? [];
+  const { namespace, topic: own } = splitTopicName(topic);
+  if (inside === undefined || namespace === null) return false;
+  return isSameName(inside, own) && isSameName(named ?? namespace, namespace);
 }
