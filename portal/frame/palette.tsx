@@ -217,14 +217,14 @@ function useFound(text: string): readonly Found[] {
 
 const none: readonly EventSummary[] = [];
 
-/** By the beginning of the id, after a short rest. */
+/** By a part of the id, after a short rest. */
 function useEvents(text: string): readonly EventSummary[] {
   const [held, setHeld] = useState({ text: "", value: none });
   useEffect(() => {
     if (text.length < idMin || /\s/.test(text)) return;
     const left = new AbortController();
     const timer = setTimeout(async () => {
-      const path = apiPath(["events"], { id: text, limit: eventsMax });
+      const path = apiPath(["events"], { q: `id:"${text.replaceAll('"', "")}"`, limit: eventsMax });
       const found = await ask<SearchPage<EventSummary>>("GET", path, undefined, left.signal).catch(
         () => null,
       );

@@ -205,9 +205,11 @@ function DeleteTopic({ topic }: { readonly topic: TopicView }) {
         onClose={() => setAsking(false)}
       >
         <p>
-          Its {sayMany(topic.subscriptions, "subscription")} and{" "}
-          {sayMany(topic.waiting, "delivery", "deliveries")} that wait are deleted with it. This
-          cannot be undone.
+          {topic.subscriptions === 0
+            ? "It has no subscriptions."
+            : `Its ${sayMany(topic.subscriptions, "subscription")} and ` +
+              `${sayMany(topic.waiting, "delivery", "deliveries")} that wait are deleted with it.`}{" "}
+          This cannot be undone.
         </p>
       </Confirm>
     </>

@@ -87,7 +87,7 @@ export function PauseButton({
       aria-pressed={isPaused}
       onClick={() => onChange(!isPaused)}
     >
-      {isPaused ? "Go on" : "Pause"}
+      {isPaused ? "Resume" : "Pause"}
     </Button>
   );
 }

@@ -94,14 +94,19 @@ export function Tail({
   );
 }
 
-/** What came before the broker knew the words: those with a name are left to it. */
+/** For what came before the broker knew the words; what is not named here is left to it. */
 function isLike(attempt: LiveAttempt, wanted: string): boolean {
-  const { eventId, topic, subscription, subject, type } = attempt;
-  const text = `${eventId} ${topic} ${subscription} ${subject} ${type}`.toLowerCase();
+  const { eventId: id, topic, subscription, subject, type } = attempt;
+  const named: Readonly<Record<string, string>> = { id, topic, subscription, subject, type };
+  const all = Object.values(named).join(" ").toLowerCase();
   return wanted
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => word.includes(":") || text.includes(word));
+    .every((word) => {
+      const [, name = "", value = ""] = /^(\w+):(.*)$/.exec(word) ?? [];
+      if (name === "") return all.includes(word);
+      return named[name]?.toLowerCase().includes(value.replaceAll('"', "")) ?? true;
+    });
 }
 
 /** After the last key. */

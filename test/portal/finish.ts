@@ -30,7 +30,7 @@ export function finish(browser: () => Browser): void {
     await heading(page, "billing").waitFor();
     await find("ord", /^orders/);
     await heading(page, "orders").waitFor();
-    await find("8f3c-the-one", /8f3c-the-one.*Shop\.Ordered/);
+    await find("8f3c", /8f3c-the-one.*Shop\.Ordered/);
     await heading(page, "8f3c-the-one").waitFor();
     await find("what", /^What-if/);
     await heading(page, "What-if").waitFor();
@@ -228,6 +228,9 @@ export function finish(browser: () => Browser): void {
     await filtered;
     await tail.getByText("billing").waitFor({ state: "detached" });
     await tail.getByText("broken").waitFor();
+    await page.getByRole("textbox", { name: "Filter the live tail" }).fill("subscription:bill");
+    await tail.getByText("billing").waitFor();
+    await tail.getByText("broken").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Search", exact: true }).click();
     const row = page.getByRole("row").filter({ hasText: "tailed" });
     await row.locator("[data-title='Still waits']").getByText("broken").waitFor();
