@@ -72,8 +72,13 @@ const tops = new Map<string, number>();
 let entriesMade = 0;
 let addressNow = location.href;
 
+/** A page, or a tab of it: each has its own form, which is gone when another is shown. */
+function formOf({ pathname, searchParams }: URL): string {
+  return `${pathname} ${searchParams.get("tab") ?? ""}`;
+}
+
 export function go(
-  to: string,
+  path: string,
   {
     replace = false,
     carries = true,
@@ -83,15 +88,16 @@ export function go(
     readonly carries?: boolean;
   } = {},
 ): void {
-  const target = carries ? withCarried(to) : to;
-  const isSamePage = new URL(target, location.origin).pathname === location.pathname;
-  if (!isSamePage && !mayLeave()) return;
+  const target = carries ? withCarried(path) : path;
+  const to = new URL(target, location.origin);
+  if (formOf(to) !== formOf(new URL(location.href)) && !mayLeave()) return;
   isFollowed = true;
   keepTop();
+  const from = location.pathname;
   if (replace) history.replaceState(history.state, "", target);
   else history.pushState({ entry: `${Date.now()} ${++entriesMade}` } satisfies Entry, "", target);
   addressNow = location.href;
-  if (!isSamePage) scrollTo(0, 0);
+  if (to.pathname !== from) scrollTo(0, 0);
   tell();
 }
 
@@ -102,8 +108,7 @@ window.addEventListener("scrollend", () => {
 });
 
 window.addEventListener("popstate", () => {
-  const isSamePage = new URL(addressNow).pathname === location.pathname;
-  if (!isSamePage && !mayLeave()) {
+  if (formOf(new URL(addressNow)) !== formOf(new URL(location.href)) && !mayLeave()) {
     history.pushState({ entry: `${Date.now()} ${++entriesMade}` } satisfies Entry, "", addressNow);
     return;
   }

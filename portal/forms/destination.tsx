@@ -7,7 +7,7 @@ import { idWords } from "../../src/core/azure/resource-id.ts";
 import { resourceForms } from "../../src/core/azure/resources.ts";
 import { apiPath, ask, useAsked } from "../api.ts";
 import { Button, makeStyles, tokens } from "../fluent.ts";
-import { ChoiceField, FieldRow, TextField, useOrder } from "../parts/form.tsx";
+import { bound, ChoiceField, FieldRow, TextField, useOrder } from "../parts/form.tsx";
 import { Note, Refusal } from "../parts/page.tsx";
 import { Fold } from "../parts/steps.tsx";
 import { Code } from "../parts/texts.tsx";
@@ -31,6 +31,7 @@ export function Destination({
   change,
   keptUrl,
 }: FieldsProps & { readonly keptUrl: string | null }) {
+  const own = bound(draft, change);
   const choices =
     keptUrl === null
       ? [...endpointTypes, [inboxType, "Test inbox in Posthorn"] as const]
@@ -40,9 +41,8 @@ export function Destination({
       <ChoiceField
         label="Endpoint type"
         path="properties.destination.endpointType"
-        value={draft.endpointType}
+        {...own("endpointType")}
         choices={choices}
-        onChange={(endpointType) => change({ endpointType })}
       />
       {draft.endpointType === inboxType && <InboxField draft={draft} change={change} />}
       {isWebHook(draft) && (
@@ -51,14 +51,13 @@ export function Destination({
             label="URL"
             path={`${to}.endpointUrl`}
             isRequired={keptUrl === null}
-            value={draft.endpointUrl}
+            {...own("endpointUrl")}
             placeholder={keptUrl ?? "https://example.com/hook"}
             hint={
               keptUrl === null
                 ? "It must pass a handshake before the first event."
                 : "Leave empty to keep it. Its query is not shown, because it often is a secret."
             }
-            onChange={(endpointUrl) => change({ endpointUrl })}
           />
           <TestNow draft={draft} />
         </>
@@ -71,6 +70,7 @@ export function Destination({
 }
 
 function InboxField({ draft, change }: FieldsProps) {
+  const own = bound(draft, change);
   const { value } = useAsked<Page<InboxView>>(apiPath(["inboxes"]));
   const names = (value?.value ?? []).map(({ name }) => name);
   return (
@@ -78,13 +78,12 @@ function InboxField({ draft, change }: FieldsProps) {
       label="Test inbox"
       path="name"
       isRequired
-      value={draft.inbox}
+      {...own("inbox")}
       hint={
         names.length === 0
           ? "It is made if there is none of this name. Its page shows every request."
           : `There are: ${names.join(", ")}. Another name makes a new one.`
       }
-      onChange={(inbox) => change({ inbox })}
     />
   );
 }
@@ -136,6 +135,7 @@ function TestNow({ draft }: { readonly draft: Draft }) {
 }
 
 function ResourceFields({ draft, change }: FieldsProps) {
+  const own = bound(draft, change);
   const form = Object.values(resourceForms).find(
     ({ endpointType }) => endpointType === draft.endpointType,
   );
@@ -145,23 +145,16 @@ function ResourceFields({ draft, change }: FieldsProps) {
         label="Resource id"
         path={`${to}.resourceId`}
         isRequired
-        value={draft.resourceId}
+        {...own("resourceId")}
         hint={form === undefined ? undefined : idWords(form.pattern)}
-        onChange={(resourceId) => change({ resourceId })}
       />
       {draft.endpointType === "StorageQueue" && (
         <FieldRow>
-          <TextField
-            label="Queue"
-            path={`${to}.queueName`}
-            value={draft.queueName}
-            onChange={(queueName) => change({ queueName })}
-          />
+          <TextField label="Queue" path={`${to}.queueName`} {...own("queueName")} />
           <TextField
             label="Time to live in the queue, in seconds"
             path={`${to}.queueMessageTimeToLiveInSeconds`}
-            value={draft.queueTtl}
-            onChange={(queueTtl) => change({ queueTtl })}
+            {...own("queueTtl")}
           />
         </FieldRow>
       )}

@@ -25,7 +25,10 @@ const useStyles = makeStyles({
   before: { textDecorationLine: "line-through" },
 });
 
-const names: Readonly<Partial<Record<keyof Draft, string>>> = {
+/** How members of a draft are named, in the order in which changes are told. */
+export type Names<Of> = Readonly<Partial<Record<keyof Of, string>>>;
+
+export const subscriptionNames: Names<Draft> = {
   endpointType: "Endpoint type",
   endpointUrl: "URL",
   resourceId: "Resource id",
@@ -57,16 +60,16 @@ export interface Change {
   readonly after: string;
 }
 
-export function changesBetween(before: Draft, after: Draft): readonly Change[] {
-  return (Object.keys(names) as (keyof Draft)[]).flatMap((key) => {
+export function changesBetween<Of>(before: Of, after: Of, names: Names<Of>): readonly Change[] {
+  return (Object.entries(names) as [keyof Of, string][]).flatMap(([key, name]) => {
     const [old, now] = [words(before[key]), words(after[key])];
-    return old === now ? [] : [{ name: names[key] ?? key, before: old, after: now }];
+    return old === now ? [] : [{ name, before: old, after: now }];
   });
 }
 
-function words(value: Draft[keyof Draft]): string {
+function words(value: unknown): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "string") return value.trim().replaceAll("\n", ", ") || "none";
+  if (!Array.isArray(value)) return String(value).trim().replaceAll("\n", ", ") || "none";
   return value.map((entry) => Object.values(entry).join(" ")).join("; ") || "none";
 }
 

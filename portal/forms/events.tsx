@@ -6,7 +6,7 @@ import type { FilterVerdict, Page, TopicView, TriedFilter } from "../../src/core
 import { apiPath, ask, useAsked } from "../api.ts";
 import { Button, makeStyles, mergeClasses, tokens } from "../fluent.ts";
 import { AddRegular } from "../icons/drawings.tsx";
-import { AreaField, FieldRow, SwitchField, TextField, useOrder } from "../parts/form.tsx";
+import { AreaField, bound, FieldRow, SwitchField, TextField, useOrder } from "../parts/form.tsx";
 import { To } from "../parts/link.tsx";
 import { Refusal } from "../parts/page.tsx";
 import { Fold } from "../parts/steps.tsx";
@@ -53,6 +53,7 @@ const useStyles = makeStyles({
 });
 
 export function Filters({ draft, change, topic }: FieldsProps & { readonly topic: TopicView }) {
+  const own = bound(draft, change);
   return (
     <>
       <AreaField
@@ -60,35 +61,24 @@ export function Filters({ draft, change, topic }: FieldsProps & { readonly topic
         path="properties.filter.includedEventTypes"
         hint="One per line. Empty: all."
         rows={2}
-        value={draft.eventTypes}
-        onChange={(eventTypes) => change({ eventTypes })}
+        {...own("eventTypes")}
       />
       <SeenTypes draft={draft} change={change} topic={topic} />
       <FieldRow>
         <TextField
           label="Subject begins with"
           path="properties.filter.subjectBeginsWith"
-          value={draft.begins}
-          onChange={(begins) => change({ begins })}
+          {...own("begins")}
         />
         <TextField
           label="Subject ends with"
           path="properties.filter.subjectEndsWith"
-          value={draft.ends}
-          onChange={(ends) => change({ ends })}
+          {...own("ends")}
         />
       </FieldRow>
       <FieldRow>
-        <SwitchField
-          label="Subject is case-sensitive"
-          value={draft.isCaseSensitive}
-          onChange={(isCaseSensitive) => change({ isCaseSensitive })}
-        />
-        <SwitchField
-          label="Match values in arrays"
-          value={draft.onArrays}
-          onChange={(onArrays) => change({ onArrays })}
-        />
+        <SwitchField label="Subject is case-sensitive" {...own("isCaseSensitive")} />
+        <SwitchField label="Match values in arrays" {...own("onArrays")} />
       </FieldRow>
       <ClauseFields
         path="properties.filter.advancedFilters"

@@ -6,7 +6,7 @@ import { type Operand, operatorTypes } from "../../src/core/routing/filter/opera
 import type { OperatorType } from "../../src/core/routing/filter.ts";
 import { Button, Label, makeStyles, tokens } from "../fluent.ts";
 import { AddRegular, DeleteRegular } from "../icons/drawings.tsx";
-import { AreaField, ChoiceField, Fault, SwitchField, TextField } from "../parts/form.tsx";
+import { AreaField, bound, ChoiceField, Fault, SwitchField, TextField } from "../parts/form.tsx";
 import { type ClauseDraft, type HeaderDraft, operandOf } from "./draft.ts";
 
 const useStyles = makeStyles({
@@ -24,7 +24,7 @@ const useStyles = makeStyles({
 });
 
 /** Entries that can be added, changed and removed. */
-function EntryList<T>({
+function EntryList<T extends object>({
   title,
   addWords,
   path,
@@ -39,25 +39,33 @@ function EntryList<T>({
   readonly entries: readonly T[];
   readonly plain: T;
   readonly onChange: (entries: readonly T[]) => void;
-  readonly show: (entry: T, change: (changes: Partial<T>) => void, index: number) => ReactNode;
+  readonly show: (
+    entry: T,
+    own: ReturnType<typeof bound<T>>,
+    change: (changes: Partial<T>) => void,
+  ) => ReactNode;
 }) {
   const styles = useStyles();
   return (
     <div className={styles.list}>
       <Label>{title}</Label>
-      {entries.map((entry, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: entries have no name of their own.
-        <div key={index} className={styles.entry}>
-          {show(entry, (changes) => onChange(entries.with(index, { ...entry, ...changes })), index)}
-          <Button
-            className={styles.remove}
-            appearance="subtle"
-            icon={<DeleteRegular />}
-            aria-label={`Remove number ${index + 1}`}
-            onClick={() => onChange(entries.filter((_, place) => place !== index))}
-          />
-        </div>
-      ))}
+      {entries.map((entry, index) => {
+        const change = (changes: Partial<T>) =>
+          onChange(entries.with(index, { ...entry, ...changes }));
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: entries have no name of their own.
+          <div key={index} className={styles.entry}>
+            {show(entry, bound(entry, change), change)}
+            <Button
+              className={styles.remove}
+              appearance="subtle"
+              icon={<DeleteRegular />}
+              aria-label={`Remove number ${index + 1}`}
+              onClick={() => onChange(entries.filter((_, place) => place !== index))}
+            />
+          </div>
+        );
+      })}
       <Fault path={path} />
       <div>
         <Button size="small" icon={<AddRegular />} onClick={() => onChange([...entries, plain])}>
@@ -87,9 +95,9 @@ export function HeaderFields({
       entries={headers}
       plain={plainHeader}
       onChange={onChange}
-      show={({ name, type, value, isSecret }, change) => (
+      show={({ type, value, isSecret }, own, change) => (
         <>
-          <TextField label="Name" value={name} onChange={(given) => change({ name: given })} />
+          <TextField label="Name" {...own("name")} />
           <ChoiceField
             label="Kind"
             value={type}
@@ -101,18 +109,11 @@ export function HeaderFields({
           />
           <TextField
             label={type === "Static" ? "Text" : "Field of the event"}
-            value={value}
+            {...own("value")}
             placeholder={type === "Static" ? "" : "data.customer.id"}
             hint={isSecret && value === "Hidden" ? "Leave Hidden to keep the value." : undefined}
-            onChange={(given) => change({ value: given })}
           />
-          {type === "Static" && (
-            <SwitchField
-              label="Secret"
-              value={isSecret}
-              onChange={(given) => change({ isSecret: given })}
-            />
-          )}
+          {type === "Static" && <SwitchField label="Secret" {...own("isSecret")} />}
         </>
       )}
     />
@@ -147,16 +148,11 @@ export function ClauseFields({
       entries={clauses}
       plain={plainClause}
       onChange={onChange}
-      show={({ key, operatorType, values }, change) => {
+      show={({ operatorType }, own, change) => {
         const operand = operandOf(operatorType);
         return (
           <>
-            <TextField
-              label="Key"
-              value={key}
-              placeholder="data.amount"
-              onChange={(given) => change({ key: given })}
-            />
+            <TextField label="Key" {...own("key")} placeholder="data.amount" />
             <ChoiceField
               label="Operator"
               value={operatorType}
@@ -168,8 +164,7 @@ export function ClauseFields({
                 label="Compared with"
                 hint={operandHints[operand]}
                 rows={1}
-                value={values}
-                onChange={(given) => change({ values: given })}
+                {...own("values")}
               />
             )}
           </>

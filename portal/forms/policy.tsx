@@ -6,7 +6,7 @@ import type { DeadLetterStoreView, Page, TopicView } from "../../src/core/api/vi
 import type { ChosenProfile } from "../../src/core/delivery/profile.ts";
 import { apiPath, useAsked } from "../api.ts";
 import { makeStyles, Text, tokens } from "../fluent.ts";
-import { ChoiceField, FieldRow, TextField } from "../parts/form.tsx";
+import { bound, ChoiceField, FieldRow, TextField } from "../parts/form.tsx";
 import { Note } from "../parts/page.tsx";
 import { Fold } from "../parts/steps.tsx";
 import { Timeline } from "../parts/timeline.tsx";
@@ -21,6 +21,7 @@ const useStyles = makeStyles({
 });
 
 export function RetryPolicy({ draft, change, topic }: FieldsProps & { readonly topic: TopicView }) {
+  const own = bound(draft, change);
   const { maxAttempts, ttlMinutes } = draft;
   return (
     <Fold title="Retry policy" summary={policyWords(maxAttempts.trim(), ttlMinutes.trim())}>
@@ -29,15 +30,13 @@ export function RetryPolicy({ draft, change, topic }: FieldsProps & { readonly t
           label="Maximum attempts"
           path="properties.retryPolicy.maxDeliveryAttempts"
           hint="1 to 30; empty: the profile's."
-          value={maxAttempts}
-          onChange={(given) => change({ maxAttempts: given })}
+          {...own("maxAttempts")}
         />
         <TextField
           label="Time to live, in minutes"
           path="properties.retryPolicy.eventTimeToLiveInMinutes"
           hint="1 to 1440; empty: the profile's."
-          value={ttlMinutes}
-          onChange={(given) => change({ ttlMinutes: given })}
+          {...own("ttlMinutes")}
         />
       </FieldRow>
       <Schedule draft={draft} profile={topic.profile} />
@@ -126,6 +125,7 @@ const usualContainer = "dead-letters";
 const other = "other";
 
 export function DeadLetters({ draft, change, isNew }: FieldsProps & { readonly isNew: boolean }) {
+  const own = bound(draft, change);
   const stores = useAsked<Page<DeadLetterStoreView>>(apiPath(["dead-letter-stores"])).value?.value;
   const { deadLetterId, deadLetterContainer } = draft;
   const chosen = stores?.find(({ armId }) => isSameId(armId, deadLetterId));
@@ -168,8 +168,7 @@ export function DeadLetters({ draft, change, isNew }: FieldsProps & { readonly i
         <TextField
           label="Storage account for dead letters (resource id)"
           path="properties.deadLetterDestination"
-          value={deadLetterId}
-          onChange={(given) => change({ deadLetterId: given })}
+          {...own("deadLetterId")}
         />
       )}
       {deadLetterId === "" ? (
@@ -177,12 +176,7 @@ export function DeadLetters({ draft, change, isNew }: FieldsProps & { readonly i
           Without dead letters, an event is gone when its attempts are used up or its time is over.
         </Note>
       ) : (
-        <TextField
-          label="Container"
-          value={deadLetterContainer}
-          placeholder={usualContainer}
-          onChange={(given) => change({ deadLetterContainer: given })}
-        />
+        <TextField label="Container" {...own("deadLetterContainer")} placeholder={usualContainer} />
       )}
     </Fold>
   );

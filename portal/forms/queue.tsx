@@ -3,19 +3,16 @@
 
 import { useMemo, useState } from "react";
 import type { Page, SubscriptionView, TopicView } from "../../src/core/api/views.ts";
-import { apiPath, ask, Refused, useAsked } from "../api.ts";
-import { type ArmHandover, type ArmQueue, armPath, askArm, namespaceId } from "../arm.ts";
-import { makeStyles } from "../fluent.ts";
+import { apiPath, ask, Refused } from "../api.ts";
+import { type ArmHandover, type ArmQueue, askArm, namespaceId } from "../arm.ts";
 import { useSay } from "../frame/toasts.tsx";
 import { refreshOverview } from "../live.ts";
 import { FormDialog } from "../parts/dialogs.tsx";
-import { AreaField, FieldRow, Form, TextField, useOrder } from "../parts/form.tsx";
-import { Answer, Card } from "../parts/page.tsx";
-import { useUnsaved } from "../parts/steps.tsx";
+import { AreaField, bound, FieldRow, Form, TextField, useOrder } from "../parts/form.tsx";
 import { go, subscriptionPath } from "../route.ts";
+import { Diff, type Names } from "./diff.tsx";
 import { linesOf, numberOr } from "./draft.ts";
-
-const useStyles = makeStyles({ form: { maxWidth: "960px" } });
+import { StoredCard, useDraft } from "./edit.tsx";
 
 interface QueueDraft {
   readonly lockSeconds: string;
@@ -83,6 +80,7 @@ function QueueFields({
   readonly change: (changes: Partial<QueueDraft>) => void;
   readonly mode: Mode;
 }) {
+  const own = bound(draft, change);
   const path = `properties.deliveryConfiguration.${mode}`;
   return (
     <>
@@ -92,23 +90,20 @@ function QueueFields({
             label="Lock duration, in seconds"
             path={`${path}.receiveLockDurationInSeconds`}
             hint="60 to 300; empty: 60."
-            value={draft.lockSeconds}
-            onChange={(lockSeconds) => change({ lockSeconds })}
+            {...own("lockSeconds")}
           />
         )}
         <TextField
           label="Maximum delivery count"
           path={`${path}.maxDeliveryCount`}
           hint="1 to 10; empty: 10."
-          value={draft.maxCount}
-          onChange={(maxCount) => change({ maxCount })}
+          {...own("maxCount")}
         />
         <TextField
           label="Time to live"
           path={`${path}.eventTimeToLive`}
           hint="Such as 12h or 1d; empty: as long as the topic keeps events."
-          value={draft.timeToLive}
-          onChange={(timeToLive) => change({ timeToLive })}
+          {...own("timeToLive")}
         />
       </FieldRow>
       <AreaField
@@ -116,8 +111,7 @@ function QueueFields({
         path="properties.filtersConfiguration.includedEventTypes"
         hint="One per line. Empty: all."
         rows={2}
-        value={draft.eventTypes}
-        onChange={(eventTypes) => change({ eventTypes })}
+        {...own("eventTypes")}
       />
     </>
   );
@@ -212,60 +206,37 @@ function isMissing(error: unknown): false {
   throw error;
 }
 
-export function EditQueue({
-  subscription,
-  onSaved,
-}: {
+export function EditQueue(given: {
   readonly subscription: SubscriptionView;
   readonly onSaved: () => void;
 }) {
-  const styles = useStyles();
-  const asked = useAsked<ArmQueue>(armPath(subscription.armId));
   return (
-    <Card className={styles.form}>
-      <Answer asked={asked} what="the settings of a subscription">
-        {(value) => (
-          <Edit
-            key={JSON.stringify(value.properties)}
-            stored={value}
-            onSaved={() => {
-              asked.again();
-              onSaved();
-            }}
-          />
-        )}
-      </Answer>
-    </Card>
+    <StoredCard<ArmQueue> {...given}>
+      {(stored, onSaved) => <Edit stored={stored} onSaved={onSaved} />}
+    </StoredCard>
   );
 }
 
+const names: Names<QueueDraft> = {
+  lockSeconds: "Lock duration, in seconds",
+  maxCount: "Maximum delivery count",
+  timeToLive: "Time to live",
+  eventTypes: "Event types",
+};
+
 function Edit({ stored, onSaved }: { readonly stored: ArmQueue; readonly onSaved: () => void }) {
   const say = useSay();
-  const { refused, run } = useOrder();
   const mode = stored.properties.deliveryConfiguration.queue === undefined ? "push" : "queue";
   const kept = useMemo(() => draftOf(stored, mode), [stored, mode]);
-  const [draft, setDraft] = useState(kept);
-  const isChanged = JSON.stringify(draft) !== JSON.stringify(kept);
-  useUnsaved(isChanged, "Your changes to this subscription are not saved.");
-  const save = () =>
-    void run(async () => {
-      await askArm("PATCH", stored.id, { properties: propertiesOf(draft, mode, stored) });
-      say.done("Saved");
-      onSaved();
-    });
+  const { draft, change, changes, form } = useDraft(kept, names, async (given) => {
+    await askArm("PATCH", stored.id, { properties: propertiesOf(given, mode, stored) });
+    say.done("Saved");
+    onSaved();
+  });
   return (
-    <Form
-      refused={refused}
-      submitWords="Save"
-      onSubmit={save}
-      onCancel={isChanged ? () => setDraft(kept) : undefined}
-      cancelWords="Reset"
-    >
-      <QueueFields
-        draft={draft}
-        change={(changes) => setDraft((before) => ({ ...before, ...changes }))}
-        mode={mode}
-      />
+    <Form {...form}>
+      <QueueFields {...{ draft, change, mode }} />
+      <Diff changes={changes} />
     </Form>
   );
 }

@@ -5,7 +5,15 @@ import type { ReactNode } from "react";
 import type { TopicView } from "../../src/core/api/views.ts";
 import { deliverySchemasOf } from "../../src/core/schema/convert.ts";
 import type { Refused } from "../api.ts";
-import { AreaField, ChoiceField, FieldRow, Form, SwitchField, TextField } from "../parts/form.tsx";
+import {
+  AreaField,
+  bound,
+  ChoiceField,
+  FieldRow,
+  Form,
+  SwitchField,
+  TextField,
+} from "../parts/form.tsx";
 import { Fold, Step } from "../parts/steps.tsx";
 import { sayMany, saySchema } from "../words.ts";
 import { Destination } from "./destination.tsx";
@@ -71,7 +79,8 @@ export function SubscriptionForm({
 }
 
 function Batching({ draft, change }: FieldsProps) {
-  const { maxEvents, batchKilobytes, splits } = draft;
+  const own = bound(draft, change);
+  const { maxEvents, batchKilobytes } = draft;
   const size = batchKilobytes === "" ? "" : `, about ${batchKilobytes} KB`;
   const count = maxEvents.trim() === "" ? "one event" : `up to ${maxEvents} events`;
   return (
@@ -81,22 +90,19 @@ function Batching({ draft, change }: FieldsProps) {
           label="Maximum events per request"
           path={`${to}.maxEventsPerBatch`}
           hint="1 to 5000; empty: one."
-          value={maxEvents}
-          onChange={(given) => change({ maxEvents: given })}
+          {...own("maxEvents")}
         />
         <TextField
           label="Preferred size of a request, in KB"
           path={`${to}.preferredBatchSizeInKilobytes`}
           hint="1 to 1024"
-          value={batchKilobytes}
-          onChange={(given) => change({ batchKilobytes: given })}
+          {...own("batchKilobytes")}
         />
       </FieldRow>
       <SwitchField
         label="When a batch is undeliverable, halve it to find the bad event"
         path="properties.posthorn.splitOnFailure"
-        value={splits}
-        onChange={(given) => change({ splits: given })}
+        {...own("splits")}
       />
     </Fold>
   );
@@ -118,6 +124,7 @@ function Headers({ draft, change }: FieldsProps) {
 }
 
 function AdditionalFeatures({ draft, change, topic }: FieldsProps & { readonly topic: TopicView }) {
+  const own = bound(draft, change);
   const schemas = deliverySchemasOf[topic.inputSchema as keyof typeof deliverySchemasOf] ?? [];
   const labels = draft.labels.split("\n").filter((each) => each.trim() !== "").length;
   const summary = [
@@ -131,19 +138,17 @@ function AdditionalFeatures({ draft, change, topic }: FieldsProps & { readonly t
       <ChoiceField
         label="Delivered as"
         path="properties.eventDeliverySchema"
-        value={draft.deliverySchema}
+        {...own("deliverySchema")}
         choices={[
           ["", "the topic's default"],
           ...schemas.map((name) => [name, saySchema(name)] as const),
         ]}
-        onChange={(deliverySchema) => change({ deliverySchema })}
       />
       <SwitchField
         label="Sign deliveries (Standard Webhooks)"
         path="properties.posthorn.signing"
         hint="The secret is created when you save, and shown on the page of the subscription."
-        value={draft.signs}
-        onChange={(signs) => change({ signs })}
+        {...own("signs")}
       />
       <FieldRow>
         <AreaField
@@ -151,15 +156,13 @@ function AdditionalFeatures({ draft, change, topic }: FieldsProps & { readonly t
           path="properties.labels"
           hint="One per line."
           rows={2}
-          value={draft.labels}
-          onChange={(given) => change({ labels: given })}
+          {...own("labels")}
         />
         <TextField
           label="Expires at"
           path="properties.expirationTimeUtc"
           hint="UTC, such as 2030-01-01T00:00:00Z; empty: never."
-          value={draft.expires}
-          onChange={(expires) => change({ expires })}
+          {...own("expires")}
         />
       </FieldRow>
     </Fold>

@@ -8,6 +8,7 @@ import { refreshOverview } from "../live.ts";
 import { FormDialog } from "../parts/dialogs.tsx";
 import {
   AreaField,
+  bound,
   ChoiceField,
   FieldRow,
   Form,
@@ -17,7 +18,9 @@ import {
 } from "../parts/form.tsx";
 import { go, topicPath } from "../route.ts";
 import { saySchema } from "../words.ts";
+import { Diff, type Names } from "./diff.tsx";
 import { numberOr } from "./draft.ts";
+import { useDraft } from "./edit.tsx";
 
 const schemas = ["EventGridSchema", "CloudEventSchemaV1_0", "CustomEventSchema"].map(
   (name) => [name, saySchema(name)] as const,
@@ -72,6 +75,7 @@ function DraftFields({
   readonly change: (changes: Partial<Draft>) => void;
   readonly kind: TopicKind;
 }) {
+  const own = bound(draft, change);
   return (
     <>
       <FieldRow>
@@ -79,16 +83,14 @@ function DraftFields({
           label="Profile"
           path="properties.posthorn.profile"
           hint="The version of the service that its deliveries follow."
-          value={draft.profile}
+          {...own("profile")}
           choices={profileChoices}
-          onChange={(profile) => change({ profile })}
         />
         <TextField
           label="Own port"
           path="properties.posthorn.port"
           hint="For old clients that keep only host and port."
-          value={draft.port}
-          onChange={(port) => change({ port })}
+          {...own("port")}
         />
       </FieldRow>
       <AreaField
@@ -96,33 +98,25 @@ function DraftFields({
         path="properties.inboundIpRules"
         hint="IP addresses or ranges such as 10.0.0.0/8, one per line. Empty: all."
         rows={2}
-        value={draft.ipRules}
-        onChange={(ipRules) => change({ ipRules })}
+        {...own("ipRules")}
       />
       <SwitchField
         label="Public network access"
         path="properties.publicNetworkAccess"
-        value={draft.isPublic}
-        onChange={(isPublic) => change({ isPublic })}
+        {...own("isPublic")}
       />
       <SwitchField
         label="Bearer tokens only, no keys"
         path="properties.disableLocalAuth"
-        value={draft.disableLocalAuth}
-        onChange={(disableLocalAuth) => change({ disableLocalAuth })}
+        {...own("disableLocalAuth")}
       />
       {kind === "domain" && (
         <FieldRow>
           <SwitchField
             label="Create its topics with their first subscription"
-            value={draft.autoCreate}
-            onChange={(autoCreate) => change({ autoCreate })}
+            {...own("autoCreate")}
           />
-          <SwitchField
-            label="Delete them with their last"
-            value={draft.autoDelete}
-            onChange={(autoDelete) => change({ autoDelete })}
-          />
+          <SwitchField label="Delete them with their last" {...own("autoDelete")} />
         </FieldRow>
       )}
     </>
@@ -251,6 +245,16 @@ export function NewTopic({
   );
 }
 
+const names: Names<Draft> = {
+  profile: "Profile",
+  port: "Own port",
+  ipRules: "Addresses that may publish",
+  isPublic: "Public network access",
+  disableLocalAuth: "Bearer tokens only, no keys",
+  autoCreate: "Create its topics with their first subscription",
+  autoDelete: "Delete them with their last",
+};
+
 /** For an existing one. */
 export function TopicForm({
   topic,
@@ -262,9 +266,8 @@ export function TopicForm({
   readonly onSaved: () => void;
 }) {
   const say = useSay();
-  const { refused, run } = useOrder();
   const { properties } = topic;
-  const [draft, setDraft] = useState<Draft>({
+  const kept: Draft = {
     profile: properties.posthorn?.profile ?? "",
     port: properties.posthorn?.port?.toString() ?? "",
     disableLocalAuth: properties.disableLocalAuth,
@@ -272,20 +275,16 @@ export function TopicForm({
     ipRules: (properties.inboundIpRules ?? []).map(({ ipMask }) => ipMask).join("\n"),
     autoCreate: properties.autoCreateTopicWithFirstSubscription ?? true,
     autoDelete: properties.autoDeleteTopicWithLastSubscription ?? true,
+  };
+  const { draft, change, changes, form } = useDraft(kept, names, async (given) => {
+    await askArm("PATCH", topic.id, { properties: propertiesOf(given, kind) });
+    say.done("Saved");
+    onSaved();
   });
-  const save = () =>
-    void run(async () => {
-      await askArm("PATCH", topic.id, { properties: propertiesOf(draft, kind) });
-      say.done("Saved");
-      onSaved();
-    });
   return (
-    <Form refused={refused} submitWords="Save" onSubmit={save}>
-      <DraftFields
-        draft={draft}
-        kind={kind}
-        change={(changes) => setDraft((before) => ({ ...before, ...changes }))}
-      />
+    <Form {...form}>
+      <DraftFields {...{ draft, change, kind }} />
+      <Diff changes={changes} />
     </Form>
   );
 }

@@ -11,6 +11,7 @@ import { numberOr } from "../forms/draft.ts";
 import { useLive } from "../live.ts";
 import { Bars } from "../parts/bars.tsx";
 import {
+  bound,
   ChoiceField,
   FieldGroup,
   FieldRow,
@@ -138,6 +139,7 @@ export function WhatIfPage() {
     profile: overview?.profile ?? plainDraft.profile,
   }));
   const change = (changes: Partial<Draft>) => setDraft((before) => ({ ...before, ...changes }));
+  const own = bound(draft, change);
   const { played, refused, isWaiting } = useSimulation(orderOf(draft));
   const { deadLettering, batching } = profiles[draft.profile as ChosenProfile];
   return (
@@ -152,72 +154,60 @@ export function WhatIfPage() {
             <ChoiceField
               label="Profile"
               path="profile"
-              value={draft.profile}
+              {...own("profile")}
               choices={profileNames.map((name) => [name, name] as const)}
-              onChange={(profile) => change({ profile })}
             />
             <ChoiceField
               label="Destination"
-              value={draft.destination}
+              {...own("destination")}
               choices={[
                 ["webhook", "a webhook"],
                 ["resource", "an Azure resource"],
               ]}
-              onChange={(destination) => change({ destination })}
             />
             <FieldRow>
               <TextField
                 label="Maximum attempts"
                 path="maxDeliveryAttempts"
                 hint="Empty: the profile's."
-                value={draft.attempts}
-                onChange={(attempts) => change({ attempts })}
+                {...own("attempts")}
               />
               <TextField
                 label="Time to live, in minutes"
                 path="eventTimeToLiveInMinutes"
                 hint="Empty: the profile's."
-                value={draft.ttl}
-                onChange={(ttl) => change({ ttl })}
+                {...own("ttl")}
               />
             </FieldRow>
             <ChoiceField
               label="During the outage the endpoint"
               path="outage[0].does"
-              value={draft.does}
+              {...own("does")}
               choices={failures}
-              onChange={(does) => change({ does })}
             />
             <FieldRow>
               <TextField
                 label="Outage, in minutes"
                 path="outage[0].untilMs"
                 hint="Empty: for ever."
-                value={draft.outageMinutes}
-                onChange={(outageMinutes) => change({ outageMinutes })}
+                {...own("outageMinutes")}
               />
               <TextField
                 label="Events during the outage"
                 path="backlog"
                 hint={`Published evenly; at most ${sayCount(simulateBacklogRange.max)}.`}
-                value={draft.backlog}
-                onChange={(backlog) => change({ backlog })}
+                {...own("backlog")}
               />
             </FieldRow>
             {deadLettering && (
-              <SwitchField
-                label="With a dead-letter destination"
-                value={draft.deadLetter}
-                onChange={(deadLetter) => change({ deadLetter })}
-              />
+              <SwitchField label="With a dead-letter destination" {...own("deadLetter")} />
             )}
             {deadLettering && draft.deadLetter && (
               <TextField
                 label="Dead-letter store fails, in minutes"
                 path="deadLetterOutage[0].untilMs"
                 hint="Empty: never."
-                value={draft.lettersMinutes}
-                onChange={(lettersMinutes) => change({ lettersMinutes })}
+                {...own("lettersMinutes")}
               />
             )}
             <FieldGroup title="The endpoint otherwise">
@@ -226,15 +216,13 @@ export function WhatIfPage() {
                   label="Answers after, in seconds"
                   path="answerMs"
                   hint="Empty: 0.05."
-                  value={draft.answerSeconds}
-                  onChange={(answerSeconds) => change({ answerSeconds })}
+                  {...own("answerSeconds")}
                 />
                 <TextField
                   label="Requests a minute, at most"
                   path="allowedRate"
                   hint="Empty: any number."
-                  value={draft.rate}
-                  onChange={(rate) => change({ rate })}
+                  {...own("rate")}
                 />
               </FieldRow>
               {batching && (
@@ -242,8 +230,7 @@ export function WhatIfPage() {
                   label="Maximum events per request"
                   path="batch"
                   hint="Empty: one."
-                  value={draft.batch}
-                  onChange={(batch) => change({ batch })}
+                  {...own("batch")}
                 />
               )}
             </FieldGroup>

@@ -41,7 +41,11 @@ export function FormDialog({
 }) {
   const styles = useStyles();
   return (
-    <Dialog open={isOpen} onOpenChange={(_, { open }) => !open && onClose()}>
+    <Dialog
+      open={isOpen}
+      // A click beside it must not lose what was typed.
+      onOpenChange={(_, { open, type }) => !open && type !== "backdropClick" && onClose()}
+    >
       <DialogSurface className={styles.surface}>
         <DialogBody>
           <DialogTitle>{title}</DialogTitle>

@@ -4,6 +4,7 @@
 import {
   createContext,
   type FormEvent,
+  type ReactElement,
   type ReactNode,
   useContext,
   useEffect,
@@ -224,15 +225,15 @@ interface TextProps extends FieldProps {
   readonly placeholder?: string;
 }
 
-export function TextField({
+/** A field with its label, its hint, and what the broker said of it. */
+function Framed({
   label,
   path,
   hint,
   isRequired,
   value,
-  onChange,
-  placeholder,
-}: TextProps) {
+  children,
+}: Partial<FieldProps> & { readonly value: unknown; readonly children: ReactElement }) {
   const fault = useFault(path, value);
   return (
     <Field
@@ -242,6 +243,25 @@ export function TextField({
       validationState={fault === undefined ? "none" : "error"}
       hint={hint}
     >
+      {children}
+    </Field>
+  );
+}
+
+/** What a field needs to show and to change one member of a draft: `{...own("name")}`. */
+export function bound<Draft extends object>(
+  draft: Draft,
+  change: (changes: Partial<Draft>) => void,
+) {
+  return <Name extends keyof Draft>(name: Name) => ({
+    value: draft[name],
+    onChange: (value: Draft[Name]) => change({ [name]: value } as unknown as Partial<Draft>),
+  });
+}
+
+export function TextField({ value, onChange, placeholder, ...field }: TextProps) {
+  return (
+    <Framed {...field} value={value}>
       <Input
         value={value}
         placeholder={placeholder}
@@ -249,31 +269,21 @@ export function TextField({
         autoComplete="off"
         spellCheck={false}
       />
-    </Field>
+    </Framed>
   );
 }
 
 export function AreaField({
-  label,
-  path,
-  hint,
-  isRequired,
   value,
   onChange,
   placeholder,
   rows = 3,
   isCode = false,
+  ...field
 }: TextProps & { readonly rows?: number; readonly isCode?: boolean }) {
   const styles = useStyles();
-  const fault = useFault(path, value);
   return (
-    <Field
-      label={label}
-      required={isRequired}
-      validationMessage={fault}
-      validationState={fault === undefined ? "none" : "error"}
-      hint={hint}
-    >
+    <Framed {...field} value={value}>
       <Textarea
         value={value}
         placeholder={placeholder}
@@ -282,31 +292,23 @@ export function AreaField({
         textarea={{ className: isCode ? styles.mono : undefined, spellCheck: false }}
         onChange={(_, given) => onChange(given.value)}
       />
-    </Field>
+    </Framed>
   );
 }
 
 export function ChoiceField({
-  label,
-  path,
-  hint,
   value,
   onChange,
   choices,
+  ...field
 }: FieldProps & {
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly choices: readonly (readonly [value: string, words: string])[];
 }) {
   const styles = useStyles();
-  const fault = useFault(path, value);
   return (
-    <Field
-      label={label}
-      validationMessage={fault}
-      validationState={fault === undefined ? "none" : "error"}
-      hint={hint}
-    >
+    <Framed {...field} value={value}>
       <Dropdown
         className={styles.dropdown}
         value={choices.find(([each]) => each === value)?.[1] ?? value}
@@ -319,26 +321,20 @@ export function ChoiceField({
           </Option>
         ))}
       </Dropdown>
-    </Field>
+    </Framed>
   );
 }
 
 export function SwitchField({
   label,
-  path,
-  hint,
   value,
   onChange,
+  ...field
 }: FieldProps & { readonly value: boolean; readonly onChange: (value: boolean) => void }) {
-  const fault = useFault(path, value);
   return (
-    <Field
-      validationMessage={fault}
-      validationState={fault === undefined ? "none" : "error"}
-      hint={hint}
-    >
+    <Framed {...field} value={value}>
       <Switch label={label} checked={value} onChange={(_, { checked }) => onChange(checked)} />
-    </Field>
+    </Framed>
   );
 }
 

@@ -251,6 +251,12 @@ export function finish(browser: () => Browser): void {
     await click;
     await page.getByRole("textbox", { name: "Subject begins with" }).waitFor();
     assert.match(page.url(), /subscriptions\/billing/);
+    const askedAgain = page.waitForEvent("dialog");
+    const tab = page.getByRole("tab", { name: "State" }).click();
+    await (await askedAgain).dismiss();
+    await tab;
+    const typed = page.getByRole("textbox", { name: "Subject begins with" });
+    assert.equal(await typed.inputValue(), "/orders/", "another tab is another form");
     await page.getByRole("button", { name: "Reset" }).click();
     await page.getByRole("link", { name: "Endpoints" }).first().click();
     await heading(page, "Endpoints").waitFor();

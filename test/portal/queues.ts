@@ -70,6 +70,7 @@ export function queues(browser: () => Browser): void {
     ] as const) {
       await fill(name, text);
     }
+    await page.mouse.click(5, 5);
     await button("Create").last().click();
     await page.getByText("Nothing is received").waitFor();
 
@@ -85,6 +86,9 @@ export function queues(browser: () => Browser): void {
     await page.getByText(/^Must be .* from 60 to 300/).waitFor();
     await fill("Lock duration, in seconds", "120");
     await fill("Time to live", "12h");
+    const changes = page.getByRole("region", { name: "Changes" });
+    await changes.getByText("2 changes to be saved").waitFor();
+    await changes.locator("del:text-is('60') + ins:text-is('120')").waitFor();
     await button("Save").click();
     await page.getByText("Saved").first().waitFor();
     await page.getByRole("tab", { name: "State" }).click();
