@@ -29,6 +29,7 @@ import type { Policy } from "../core/delivery/policy.ts";
 import { type Decision, expire, isSuccess, outcomeName } from "../core/delivery/retry.ts";
 import type { Parcel } from "../core/delivery/sink.ts";
 import { isSplit } from "../core/delivery/split.ts";
+import { Window } from "../core/delivery/window.ts";
 import type { Chance, Claim, Clock, Instant, Log, Meter, Store, Want } from "../core/ports.ts";
 import type { Chronicle } from "../core/story/chronicle.ts";
 import type { Subscription } from "../core/subscription.ts";
@@ -48,13 +49,6 @@ const bufferMs = 60_000;
 const settleMs = 30_000;
 /** Event text in the buffer of one dispatcher. */
 const bufferCharsMax = 4 * 1024 * 1024;
-/**
- * Full batches that a dispatcher may have in hand: what comes beyond them is not passed on when it
- * is stored, and has to be read back. More of small ones, up to so many events.
- */
-const batchesAhead = 8;
-const smallBatchesAhead = 32;
-const smallBatchesEvents = 3_200;
 /** Expired deliveries claimed together while an endpoint is unhealthy. */
 const expiredPageMax = 500;
 const never = Number.POSITIVE_INFINITY;
@@ -104,7 +98,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #report: Report;
   readonly #valve: Valve;
-  readonly #window: number;
+  readonly #window: Window;
   /** Of dead letters that are written together. */
   #letters: LetterWindow | null = null;
   readonly #leaseMs: number;
@@ -142,9 +136,7 @@ export class Dispatcher {
     const { policy, batch, sendsMax, subscription, deps } = options;
     this.#report = new Report(subscription, deps);
     this.#buffer = new BatchBuffer(batch);
-    const batchMax = batch?.maxEvents ?? 1;
-    const ofSmall = Math.min(smallBatchesAhead * batchMax, smallBatchesEvents);
-    this.#window = Math.max(2 * sendsMax, batchesAhead * batchMax, ofSmall);
+    this.#window = new Window({ sendsMax, batchMax: batch?.maxEvents ?? 1 }, deps.clock.now());
     const { waitMs, lateMs } = policy.profile;
     this.#limits = { waitMs, lateMs, signal: this.#breakOff.signal };
     this.#leaseMs = bufferMs + waitMs + settleMs;
@@ -271,7 +263,7 @@ export class Dispatcher {
     }
     // Of a limited endpoint a few are enough, unless those before could not be sent any more.
     const few = Math.max(isProbe ? 1 : 2 * gate.atOnce, 2 * this.#usedUp);
-    const window = Math.min(this.#window, few);
+    const window = Math.min(this.#window.size, few);
     const ahead = Math.min(endpoint.ahead * (batch?.maxEvents ?? 1), this.#valve.ahead);
     const room = Math.min(window - mine, ahead - this.#buffer.size);
     // Claiming for every single free place would be too often; for half a window at a time it is
@@ -465,6 +457,7 @@ export class Dispatcher {
     this.#underway.begin(batch.length);
     endpoint.begin(sentAt);
     this.#valve.pass(batch.length, sentAt);
+    this.#window.count(batch.length, sentAt);
     onSend(batch.length);
     const { stage } = queue;
     const span = deps.tracer?.begin(
