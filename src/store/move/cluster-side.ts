@@ -1,7 +1,7 @@
 // The store of many brokers as one side of a move: its tables filled from rows of the embedded
 // store, or read as such rows. All of it is one transaction, in which no broker can join.
 
-import { slotOf } from "../../core/cluster/slot.ts";
+import { homeSlot } from "../../core/cluster/slot.ts";
 import type { Event, InputSchema } from "../../core/event.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { routingMark } from "../../core/routing/routing-mark.ts";
@@ -72,14 +72,14 @@ export async function addCatalog(
   }
   for (const { id, revision, record } of subscriptions) {
     const draft = JSON.parse(record as string) as SubscriptionDraft;
-    const { topic, domainTopic, name, destination } = draft;
+    const { topic, domainTopic, name } = draft;
     const key = foldCase(domainTopic === null ? name : `${domainTopic}/${name}`);
     await session.query(
       {
         text: `insert into subscriptions (id, topic, key, revision, slot, record)
           values ($1, $2, $3, $4, $5, $6)`,
       },
-      [id, foldCase(topic), key, revision, slotOf(destination), record],
+      [id, foldCase(topic), key, revision, homeSlot(draft), record],
     );
   }
 }
@@ -94,7 +94,7 @@ export async function addSmall(
   switch (table) {
     case "retired": {
       const slots = rows.map(({ record }) =>
-        slotOf((JSON.parse(record as string) as SubscriptionDraft).destination),
+        homeSlot(JSON.parse(record as string) as SubscriptionDraft),
       );
       const text = `insert into retired (id, revision, record, slot)
         select * from unnest($1::int8[], $2::int8[], $3::text[], $4::int2[])`;
@@ -156,15 +156,15 @@ export async function addWaiting(
     } as SqlRecord;
   });
   const names = [
-    ...["subscription", "event", "due_at", "since", "last_at", "attempts", "size"],
+    ...["subscription", "event", "due_at", "since", "fence", "last_at", "attempts", "size"],
     ...["last_number", "last_status", "stage", "last_outcome", "reason", "meta", "body"],
   ];
   await session.query(
     {
-      text: `insert into deliveries (${names.join(", ")}, fence)
-        select *, 0 from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[],
-          $6::int4[], $7::int4[], $8::int4[], $9::int4[], $10::int2[], $11::text[], $12::text[],
-          $13::text[], $14::text[])`,
+      text: `insert into deliveries (${names.join(", ")})
+        select * from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::int8[],
+          $7::int4[], $8::int4[], $9::int4[], $10::int4[], $11::int2[], $12::text[], $13::text[],
+          $14::text[], $15::text[])`,
     },
     names.map((name) => rows.map((row) => row[name] ?? null)),
   );
@@ -182,6 +182,8 @@ export async function raiseNumbers(session: Session): Promise<void> {
     `select greatest((select max(revision) from topics), (select max(revision) from subscriptions))`,
   );
   await raise("redriven_numbers", "select coalesce(max(number), 0) from redriven");
+  // Leases are made in a range for each epoch (postgres/store.ts).
+  await raise("epochs", "select coalesce(max(fence), 0) / 4294967296 + 1 from deliveries");
   // Given out in ranges that end with the number.
   await raise(
     "event_numbers",
@@ -224,7 +226,7 @@ export async function* readCluster(
 }
 
 const delivered = [
-  ...["event", "subscription", "stage", "due_at", "since", "attempts", "last_at"],
+  ...["event", "subscription", "stage", "due_at", "since", "attempts", "fence", "last_at"],
   ...["last_outcome", "last_status", "last_number", "reason"],
 ];
 
@@ -244,7 +246,7 @@ async function* readWaiting(
       [subscription, event],
     );
     yield ["events", rows.map((row) => rowOf(row[0] as number, eventOf(...bodyOf(row))))];
-    yield ["deliveries", rows.map((row) => ({ ...recordOf(row, delivered), fence: 0 }))];
+    yield ["deliveries", rows.map((row) => recordOf(row, delivered))];
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageRows) return;
     [event, subscription] = [last[0] as number, last[1] as number];

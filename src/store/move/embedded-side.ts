@@ -114,7 +114,9 @@ export function draftEmbedded(folder: string): Draft {
       database.exec(
         "INSERT INTO counts SELECT subscription, stage, count(*) FROM deliveries GROUP BY 1, 2",
       );
-      const last = database.prepare("SELECT coalesce(max(number), 0) AS at FROM events").get()?.at;
+      const used = `SELECT max(coalesce((SELECT max(number) FROM events), 0),
+        coalesce((SELECT max(fence) FROM deliveries), 0)) AS at`;
+      const last = database.prepare(used).get()?.at;
       // Numbers go on above every number that was ever used.
       const openings = Math.floor(Number(last) / numbersPerOpening) + 1;
       database.prepare("UPDATE openings SET count = ?").run(openings);

@@ -17,6 +17,7 @@ import {
   want,
 } from "../../../test/contract/fixture.ts";
 import { type Postgres, startPostgres } from "../../../test/fixtures/postgres.ts";
+import { homeSlot } from "../../core/cluster/slot.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { parseTarget, type Target } from "../../core/text/connection-string.ts";
 import { Database } from "../postgres/database.ts";
@@ -87,8 +88,7 @@ async function fill({ folder }: Place): Promise<void> {
 function dump({ folder }: Place): object {
   const database = new DatabaseSync(join(folder, storeFile));
   const all = Object.entries(embeddedTables).map(([table, { columns, key }]) => {
-    const kept = columns.filter((name) => name !== "fence");
-    const text = `SELECT ${kept.join(", ")} FROM ${table} ORDER BY ${key.join(", ")}`;
+    const text = `SELECT ${columns.join(", ")} FROM ${table} ORDER BY ${key.join(", ")}`;
     return [
       table,
       database
@@ -130,6 +130,40 @@ test("everything is moved there and back, and is the same", async (t) => {
   const [number] = (await store.append(routedTo([one.id], "new"), startAt)) as number[];
   assert.ok((number ?? 0) > Math.max(...deliveries.map(({ id }) => id.event)), "a new number");
   await store.close();
+});
+
+test("a lock of a receiver is moved along, and pull queues are at home in slots of their own", async (t) => {
+  const { place } = await openPlaces(t);
+  const [here, back] = [place("here"), place("back")];
+  mkdirSync(here.folder, { recursive: true });
+  const openHere = ({ folder }: Place) =>
+    openFront(openInline(new SqliteEngine({ path: join(folder, storeFile) })));
+  const store = openHere(here);
+  await store.putTopic(topicDraft());
+  const destination = { kind: "pull", lockMs: 60_000 } as const;
+  const names = ["one", "two", "three", "four"];
+  const ids: number[] = [];
+  for (const name of names) {
+    ids.push((await store.putSubscription(subscriptionDraft({ name, destination }))).id);
+  }
+  const [id] = ids as [number];
+  await store.append(routedTo([id], "a", "b"), startAt);
+  const asked = { max: 1, charsMax: 1_000, now: startAt, lockMs: 60_000, attemptsMax: 3 };
+  const more = { lastReason: "why", expiredSince: startAt - 1_000 };
+  const [locked] = (await store.receive(id, { ...asked, ...more })).deliveries;
+  assert.ok(locked);
+  await store.close();
+  await moveToCluster(here);
+  const rows = await here.database.query({
+    text: "select slot, record from posthorn.subscriptions",
+  });
+  const slots = rows.map(([slot, record]) => [slot, homeSlot(JSON.parse(record))]);
+  for (const [slot, home] of slots) assert.equal(slot, home);
+  await moveToFolder(back);
+  const moved = openHere(back);
+  const acknowledged = { ...gone(locked), lockedAt: startAt + 1 };
+  assert.deepEqual(await moved.settle([acknowledged]), [true]);
+  await moved.close();
 });
 
 test("a side that is in use, or has a store already, is refused in words", async (t) => {
