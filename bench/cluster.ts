@@ -266,7 +266,8 @@ async function measureWaiting(options: ClusterOptions): Promise<Result[]> {
   const port = await findClosedPort();
   const [empty, full] = [await openDatabase(parts), await openDatabase(parts)];
   const crowd = new Crowd(parts);
-  const [one] = await openBrokers(parts, 1, configTo(port), empty.url);
+  // As many: each more makes a broker wait longer for company.
+  const others = await openBrokers(parts, 2, configTo(port), empty.url);
   const brokers = await openBrokers(parts, 2, configTo(port), full.url);
   const rate = async (some: readonly BrokerServer[]) => {
     const { accepted, ms } = await crowd.publish(some, {
@@ -281,17 +282,22 @@ async function measureWaiting(options: ClusterOptions): Promise<Result[]> {
   });
   const ratios: number[] = [];
   for (let round = 0; round < options.rounds; round += 1) {
-    const base = await rate([one as BrokerServer]);
+    const base = await rate(others.slice(0, 1));
     ratios.push((await rate(brokers.slice(0, 1))) / base);
   }
-  const memory = brokers.map(({ pids }) => residentBytes(pids[0] as number).now / MEBIBYTE);
+  const memories = () =>
+    Math.max(...brokers.map(({ pids }) => residentBytes(pids[0] as number).now / MEBIBYTE));
+  const memory = memories();
+  await sleep(SETTLED_MS);
+  const quietMemory = memories();
   const [third] = await openBrokers(parts, 1, configTo(port), full.url);
   return [
     {
       scenario: "cluster",
       system: "2 on PostgreSQL",
       measured: `${filled.accepted} waiting`,
-      memoryMiB: Math.max(...memory),
+      memoryMiB: memory,
+      quietMemoryMiB: quietMemory,
       publishRatio: median(ratios),
       readyMs: third?.readyMs ?? 0,
       delivered: filled.accepted,

@@ -82,6 +82,7 @@ const CLUSTER: readonly Column[] = [
   ["delivered/s", "deliveredPerSecond", 0],
   ["longest arrival ms", "pauseMs", 0],
   ["memory MiB", "memoryMiB", 0],
+  ["when quiet", "quietMemoryMiB", 0],
   ["publish rate, full / empty", "publishRatio", 2],
   ["ready ms", "readyMs", 0],
   ["idle % of a core", "idlePercent", 2],
