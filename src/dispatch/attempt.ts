@@ -17,9 +17,11 @@ export function settlementOf(
   now: Instant,
 ): Settlement {
   const { id, lease } = delivery;
+  if (decision.kind === "delivered" && delivery.stage === "deliver") {
+    return { kind: "gone", delivery: id, lease, isDelivered: true };
+  }
   if (decision.kind === "delivered" || decision.kind === "drop") {
-    const isDelivered = decision.kind === "delivered" && delivery.stage === "deliver";
-    return { kind: "gone", delivery: id, lease, ...(isDelivered && { isDelivered }) };
+    return { kind: "gone", delivery: id, lease };
   }
   const named = { delivery: id, lease };
   // A dead letter is about the subscriber's last attempt, however often its store has been tried
