@@ -233,6 +233,9 @@ test("a push has its own headers, and batches if it asks for them (N-56, N-62)",
   assert.equal(first?.headers["x-id"], JSON.parse(String(first?.body)).id);
   const [both] = sent("/many");
   assert.equal(both?.headers["content-type"], `${batch}; charset=utf-8`);
+  for (const each of [first, both]) {
+    assert.equal(each?.headers["aeg-compatibility-mode-enabled"], "false");
+  }
   assert.deepEqual(
     JSON.parse(String(both?.body)).map(({ id }: { id: string }) => id),
     ["a", "b"],

@@ -11,6 +11,7 @@ import { findField } from "../../core/schema/mapping.ts";
 import type { DeliveryHeader, Forward, WebHookDestination } from "../../core/subscription.ts";
 import { joinHeaders } from "../../core/text/header-names.ts";
 import { findMembers } from "../../core/text/json.ts";
+import { splitTopicName } from "../../core/topic.ts";
 import { traceFields } from "../../core/tracing/trace.ts";
 import { linesOf, type Message } from "./connection.ts";
 import { forwardHeaders, withTopic } from "./forward.ts";
@@ -158,8 +159,7 @@ function sameLines(subscription: Parcel["subscription"]): string {
   const lines = linesOf({
     "content-type": contentTypeOf(subscription.deliverySchema, isBatched(subscription)),
     "user-agent": "posthorn",
-    "aeg-event-type": "Notification",
-    "aeg-subscription-name": subscription.name.toUpperCase(),
+    ...steadyFields(subscription),
   });
   sameLinesOf.set(subscription, lines);
   return lines;
@@ -183,18 +183,26 @@ function forwardIn({ destination }: Parcel["subscription"]): Forward | undefined
  * publisher's text safe.
  */
 export function gridFields(
-  { name }: Parcel["subscription"],
+  subscription: Parcel["subscription"],
   { attempts, event }: Delivery,
   { rendered, say }: { readonly rendered: Rendered; readonly say: (text: string) => string },
 ): Record<string, string> {
   const { metadataVersion, dataVersion } = rendered;
   return {
-    "aeg-event-type": "Notification",
-    "aeg-subscription-name": name.toUpperCase(),
+    ...steadyFields(subscription),
     "aeg-delivery-count": String(attempts),
     "aeg-metadata-version": metadataVersion,
     ...(dataVersion === null ? {} : { "aeg-data-version": say(dataVersion) }),
     "aeg-output-event-id": say(event.systemId),
+  };
+}
+
+/** Those that are the same for all events of a subscription; the last only in a namespace (N-56). */
+function steadyFields({ name, topic }: Parcel["subscription"]): Record<string, string> {
+  return {
+    "aeg-event-type": "Notification",
+    "aeg-subscription-name": name.toUpperCase(),
+    ...(splitTopicName(topic).namespace !== null && { "aeg-compatibility-mode-enabled": "false" }),
   };
 }
 
