@@ -2,6 +2,8 @@
 // complete, so tests need no socket and a simulation no network; a stream of text is the one
 // exception.
 
+import type { Refusal } from "./refusal.ts";
+
 export interface Request {
   readonly method: string;
   readonly params: Readonly<Record<string, string>>;
@@ -62,6 +64,8 @@ export interface Route {
    * body. What strangers can ask for has none.
    */
   judge?(head: RequestHead): Promise<Verdict> | Verdict;
+  /** How it answers a body that cannot be taken, if not as all do. */
+  refuse?(refusal: Refusal): Reply;
 }
 
 export type TakeBody = (body: Uint8Array) => Promise<Reply> | Reply;

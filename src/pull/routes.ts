@@ -29,6 +29,7 @@ import {
   checkDataVersion,
   queried,
   queriedInteger,
+  replyToPullRefusal,
   replyWith,
   type Target,
   targetIn,
@@ -67,10 +68,10 @@ type FindNamespace = (head: RequestHead, target: Target) => Topic;
 function routesAt(deps: PullDeps, before: string, find: FindNamespace): readonly Route[] {
   const judge = (head: RequestHead) => answering(() => judgeRequest(deps, head, find));
   const topic = `${before}/topics/:topic`;
-  return [
-    { method: "POST", path: topic, ...judgedBy(judge) },
-    { method: "POST", path: `${topic}/eventsubscriptions/:subscription`, ...judgedBy(judge) },
-  ];
+  return [topic, `${topic}/eventsubscriptions/:subscription`].map((path) => ({
+    ...{ method: "POST", path, refuse: replyToPullRefusal },
+    ...judgedBy(judge),
+  }));
 }
 
 /** Refusal: NotFound. */

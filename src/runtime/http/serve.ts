@@ -113,7 +113,7 @@ function replyToError(
   error: unknown,
   { requestId, route }: { readonly requestId: string; readonly route: Route },
 ): Reply {
-  if (error instanceof Refusal) return replyToRefusal(error);
+  if (error instanceof Refusal) return route.refuse?.(error) ?? replyToRefusal(error);
   // The route and not the URL, which may contain a key.
   const { method, path } = route;
   log.fact("error", "request.failed", { requestId, method, path, error });
