@@ -33,13 +33,14 @@ export function hopsIn(header: string | readonly string[] | undefined): number {
  * read the header. `path`: with the query.
  */
 export function isPublishPath(path: string): boolean {
+  // Asked for every delivery, and most are plain.
+  if (!path.includes("%")) return /^[^?]*(?:\/events|:publish)\/*(?:\?|$)/i.test(path);
   const [own = ""] = path.split("?", 1);
   return /(?:\/events|:publish)\/*$/i.test(decoded(own));
 }
 
 /** As our router reads it; empty if it cannot be decoded. */
 function decoded(path: string): string {
-  if (!path.includes("%")) return path;
   try {
     return decodeURIComponent(path);
   } catch {
