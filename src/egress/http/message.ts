@@ -197,7 +197,7 @@ export function gridFields(
   };
 }
 
-/** Those that are the same for all events of a subscription; the last only in a namespace (N-56). */
+/** The same for all events of a subscription; the last one only in a namespace (N-56). */
 function steadyFields({ name, topic }: Parcel["subscription"]): Record<string, string> {
   return {
     "aeg-event-type": "Notification",
