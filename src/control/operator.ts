@@ -202,6 +202,7 @@ export class Operator {
     const labels = { topic: names.topic, subscription: names.subscription, reason };
     if (count > 0) meter.count("posthorn_dropped_events_total", labels, count);
     log.fact(count > 0 ? "warn" : "info", "deliveries.dropped", { ...names, count, reason });
+    if (count === 0) return;
     chronicle?.note({
       ...{ kind: "cleared", at: clock.now(), subscription: subscription.id, stage: "deliver" },
       ...{ through, reason, words: "Skipped: an operator dropped what waited" },

@@ -12,6 +12,7 @@ import {
   attempted,
   billing,
   busy,
+  cleared,
   deliveryOf,
   ok,
   warehouse,
@@ -160,6 +161,32 @@ describe("stories in PostgreSQL", () => {
     await write(there, accepted("c"));
     await database.close();
     await there.close();
+  });
+
+  test("what was accepted elsewhere just before its subscription was deleted ends as dropped", async () => {
+    const url = await newPlace();
+    const database = connect(url);
+    const openLink = (broker: string) =>
+      openStories({ database, broker, retention: plainRetention });
+    const [here, there] = [openLink("here"), openLink("there")];
+    const write = (link: StoryLink, note: StoryNote) => {
+      const packer = new Packer({ charsMax: 10_000, notesMax: 10, texts: "all" }, "foreign");
+      packer.add(note);
+      return link.ask({ kind: "write", batch: packer.take(), now: startAt, isPressed: false });
+    };
+    assert.equal(((await write(here, accepted("a"))) as Aftermath).held, 1);
+    assert.equal(((await write(there, cleared())) as Aftermath).held, 1, "it looks again later");
+    await here.ask({ kind: "step", now: startAt });
+    const step = (now: Instant) => there.ask({ kind: "step", now }) as Promise<Aftermath>;
+    assert.deepEqual([(await step(startAt)).held, (await step(startAt)).more], [1, false]);
+    assert.equal((await step(startAt + 5_000)).held, 0);
+    const told = (await there.ask({ kind: "find", id: "a" })) as Entry | null;
+    assert.deepEqual(
+      told?.passages.map(({ name, state }) => [name, state]),
+      [["warehouse", "dropped"]],
+    );
+    await Promise.all([here.close(), there.close()]);
+    await database.close();
   });
 
   test("one broker removes what is old, for all", async () => {

@@ -32,7 +32,7 @@ export function openStories(options: StoriesOptions): StoryLink {
   let writing: Promise<unknown> = Promise.resolve();
 
   const step = async (now: Instant, gone: Numbers): Promise<Aftermath> => {
-    const isClearing = await writer.clear();
+    const isClearing = await writer.clear(now);
     const { held } = writer;
     if (now - sweptAt < sweepMs) return { cut: 0, more: isClearing, gone, held };
     const { cut, more } = await sweeper.step(now);

@@ -29,6 +29,8 @@ import type { Database, Session } from "../database.ts";
 const entryBytes = 400;
 const partBytes = 100;
 const clearedPageMax = 1_000;
+/** By then every broker has written what it held when a subscription was deleted. */
+const heldElsewhereMs = 5_000;
 /** What is not sent again; after a while it is, so that it is known who uses it. */
 const sentMax = 10_000;
 export const sentMs = 3_600_000;
@@ -91,6 +93,14 @@ const openAfter = {
 
 type RollRow = [roll: string, members: string, blocks: string | null];
 
+interface Clearance {
+  readonly note: ClearedNote;
+  readonly from: Cursor;
+  /** Not before this time. */
+  readonly at: Instant;
+  readonly isLast: boolean;
+}
+
 /** What is changed of rows that are there. */
 interface Changes {
   readonly updated: [event: string, states: string, rank: number, bytes: number][];
@@ -101,7 +111,7 @@ export class StoryWriter {
   readonly #database: Database;
   readonly #rolls = new Sent();
   readonly #blocks = new Sent();
-  #clearances: { readonly note: ClearedNote; readonly from: Cursor }[] = [];
+  #clearances: Clearance[] = [];
   /** What another broker sends is better written by that one first, when it is over. */
   readonly #held = new Held(0);
 
@@ -109,9 +119,9 @@ export class StoryWriter {
     this.#database = database;
   }
 
-  /** Events that are not written yet. */
+  /** Events that are not written yet, and what is to be cleared later. */
   get held(): number {
-    return this.#held.size;
+    return this.#held.size + this.#clearances.length;
   }
 
   /**
@@ -124,7 +134,10 @@ export class StoryWriter {
     // What is cleared must be found among the rows.
     const isClearing = clearances.length + this.#clearances.length > 0;
     await this.#keep(this.#held.exchange(tellings, now, isPressed || isClearing), rows);
-    for (const note of clearances) this.#clearances.push({ note, from: beginning });
+    for (const note of clearances) {
+      const isLast = note.through !== null;
+      this.#clearances.push({ note, from: beginning, at: now, isLast });
+    }
     const rolls = [...refused, ...this.#rolls.forget(now)];
     return { rolls, blocks: this.#blocks.forget(now) };
   }
@@ -176,11 +189,12 @@ export class StoryWriter {
     return { rows: [...rows.values()], refused };
   }
 
-  /** Whether there is more to clear. */
-  async clear(): Promise<boolean> {
-    const [clearance, ...others] = this.#clearances;
+  /** Whether there is more to clear now. */
+  async clear(now: Instant): Promise<boolean> {
+    const clearance = this.#clearances.find(({ at }) => at <= now);
     if (clearance === undefined) return false;
-    const { note, from } = clearance;
+    const { note, from, isLast } = clearance;
+    const others = this.#clearances.filter((other) => other !== clearance);
     const next = await this.#database.transaction(async (session) => {
       const rows = await session.query(openAfter, [from.at, from.place, clearedPageMax]);
       const changes: Changes = { updated: [], parts: [] };
@@ -190,8 +204,11 @@ export class StoryWriter {
       if (last === undefined || rows.length < clearedPageMax) return null;
       return { at: last[2] as number, place: last[3] as number };
     });
-    this.#clearances = next === null ? others : [{ note, from: next }, ...others];
-    return this.#clearances.length > 0;
+    // Of a subscription that is gone nothing is open: another broker may have held some of it.
+    const again = { note, from: beginning, at: now + heldElsewhereMs, isLast: true };
+    if (next !== null) this.#clearances = [{ ...clearance, from: next }, ...others];
+    else this.#clearances = isLast ? others : [...others, again];
+    return this.#clearances.some(({ at }) => at <= now);
   }
 
   /** The bytes of each that is new. */
