@@ -40,7 +40,7 @@ const useStyles = makeStyles({
   head: {
     display: "flex",
     flexWrap: "wrap",
-    alignItems: "center",
+    alignItems: "baseline",
     columnGap: tokens.spacingHorizontalS,
     minWidth: 0,
   },
@@ -48,6 +48,7 @@ const useStyles = makeStyles({
   who: {
     display: "inline-flex",
     flexWrap: "wrap",
+    alignItems: "baseline",
     columnGap: tokens.spacingHorizontalS,
     minWidth: 0,
   },

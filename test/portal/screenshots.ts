@@ -165,6 +165,7 @@ async function withMuch(t: Scope, browser: Browser): Promise<void> {
     if (path.includes("broken")) return 503;
     return path.includes("refusing") ? 400 : 200;
   };
+  stage.receiver.body = '{"error":"the connection to the database is gone"}';
   const at = (path: string, over: object = {}) => ({
     destination: {
       endpointType: "WebHook",
