@@ -23,18 +23,25 @@ async function openSlowStore() {
   await store.append([{ event, to: [subscription.id] }], startAt);
   const clock = new SimClock(startAt, () => {});
   const gate = Promise.withResolvers<void>();
+  /** How often what is due is locked by somebody else. */
+  const busy = { times: 0 };
   const slow: WholeStore = Object.assign(Object.create(store), {
     onWake: () => {},
     settle: store.settle.bind(store),
     receive: async (...asked: Parameters<WholeStore["receive"]>): Promise<Received> => {
       await gate.promise;
+      if (busy.times > 0) {
+        busy.times -= 1;
+        return { deliveries: [], nextDueAt: startAt };
+      }
       return await store.receive(...asked);
     },
   });
   const deps = { store: slow, clock, meter: { count: () => {} }, log: { fact: () => {} } };
   const receivers = new PullReceivers({ deps, defaults: {} });
   const order = { max: 1, waitMs: 10_000, by: "r" };
-  return { receivers, clock, order, queue: { topic, subscription }, answer: gate.resolve };
+  const { resolve: answer } = gate;
+  return { receivers, clock, order, queue: { topic, subscription }, answer, busy };
 }
 
 test("whose wait ends while the store is asked gets what the store locks for it", async () => {
@@ -62,6 +69,16 @@ test("what is locked for one who has gone meanwhile is as it was (N-44)", async 
   await clock.run(startAt + 5_000);
   const [delivery] = await next;
   assert.deepEqual([delivery?.attempts, delivery?.last], [1, null]);
+});
+
+test("what another broker is handing out is asked for again (N-23)", async () => {
+  const { receivers, clock, order, queue, answer, busy } = await openSlowStore();
+  busy.times = 2;
+  answer();
+  const waiting = receivers.receive(queue, order);
+  await clock.run(startAt + 1_000);
+  assert.equal(busy.times, 0);
+  assert.equal((await waiting).length, 1);
 });
 
 test("a broker that stops waits for the answer of the store", async () => {

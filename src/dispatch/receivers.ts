@@ -41,6 +41,8 @@ import type { ReportDeps } from "./report.ts";
 const answerCharsMax = 4 * 1024 * 1024;
 /** Requests that are put to the store together. */
 const askedAtOnce = 16;
+/** What is due and not to be had is being handed out by another broker: then it is asked again. */
+const elsewhereMs = 100;
 /** What is remembered of events that were handed out. */
 const rememberedMax = 10_000;
 const rememberedCharsMax = 32 * 1024 * 1024;
@@ -302,8 +304,8 @@ export class PullReceivers implements Receivers {
       waiter.answer(deliveries);
     } else if (waiter.isDismissed) waiter.answer([]);
     if (nextDueAt === null) return false;
-    if (nextDueAt <= now) return deliveries.length > 0;
-    this.#alarm(line, nextDueAt);
+    if (nextDueAt <= now && deliveries.length > 0) return true;
+    this.#alarm(line, nextDueAt > now ? nextDueAt : now + elsewhereMs);
     return false;
   }
 
