@@ -249,6 +249,12 @@ function wordsOf({ from: _from, to: _to, ...named }: LetterFilter): string {
   return Object.values(named).join(", ");
 }
 
+/** They are found hour by hour, and within an hour in the order of their files. */
+function newestFirst(one: DeadLetterView, other: DeadLetterView): number {
+  const timeOf = ({ writtenAt, lastAttemptAt }: DeadLetterView) => `${writtenAt} ${lastAttemptAt}`;
+  return timeOf(other).localeCompare(timeOf(one));
+}
+
 function Letters({
   asked,
   filter,
@@ -297,7 +303,7 @@ function Letters({
           <>
             <Rows
               label="Dead letters"
-              rows={value}
+              rows={value.toSorted(newestFirst)}
               keyOf={({ id }) => id}
               columns={[
                 {

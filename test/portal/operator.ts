@@ -328,6 +328,22 @@ export function operator(browser: () => Browser): void {
     assert.ok(clicks.count() <= 3, `${clicks.count()} clicks`);
   });
 
+  test("dead letters are in the order of time, the newest first", async (t) => {
+    const stage = await openStage(t);
+    stage.receiver.answer = () => 400;
+    await stage.makeTopic("orders");
+    await stage.subscribe("orders", "legacy-erp", { deadLetterDestination });
+    const ids = ["first", "second", "third", "fourth", "fifth"];
+    for (const id of ids) {
+      await stage.publish("orders", [eventWith({ id })]);
+      await stage.advance({ advance: "PT6M" });
+    }
+    const page = await stage.visit(browser(), "/portal/dead-letters");
+    const letters = page.getByRole("table", { name: "Dead letters", exact: true });
+    for (const id of ids) await letters.getByRole("link", { name: id }).waitFor();
+    assert.deepEqual(await letters.getByRole("link").allTextContents(), ids.toReversed());
+  });
+
   test("a group of dead letters is that of one topic, whole in its words", async (t) => {
     const stage = await openStage(t);
     stage.receiver.answer = () => 400;
