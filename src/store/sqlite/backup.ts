@@ -96,8 +96,8 @@ export function lookAtStore(path: string, isDeep = false): StoreFacts | null {
 /** Of a store whose file is whole; null: none. */
 export function journalDamage(path: string, database: DatabaseSync): string | null {
   const isThere = "SELECT count(*) FROM sqlite_schema WHERE name = 'journal'";
-  if (only(database, isThere) !== 1) return null;
-  return readJournal(path, Number(only(database, "SELECT epoch FROM journal"))).damage;
+  const epoch = only(database, isThere) === 1 ? only(database, "SELECT epoch FROM journal") : 0;
+  return readJournal(path, Number(epoch)).damage;
 }
 
 /** Refusal: InvalidSetting. */

@@ -9,7 +9,8 @@
 //   after a crash   the records are repeated, in the transaction that ends with the next COMMIT
 //   torn tail       the last record was never answered for: it has not happened
 //   damage          a record that cannot be read has readable ones behind it: it was answered for.
-//                   The store is not opened; `recover` goes on with the others
+//                   Or there are records of a later epoch: SQLite's own log was damaged, which it
+//                   takes for its end. The store is not opened; `recover` goes on with the others
 
 import {
   closeSync,
@@ -144,7 +145,8 @@ export function* entriesIn({ records }: JournalContent): Iterable<JournalEntry> 
 /** `at`: where the next record is to be written. */
 function readRecords(bytes: Buffer, epoch: number): JournalContent & { readonly at: number } {
   const records: Buffer[] = [];
-  let damage: string | null = null;
+  const isAhead = newestIn(bytes) > epoch;
+  let damage = isAhead ? "what comes before it is missing from the store's file or its log" : null;
   let at = 0;
   for (let place = 0; place < bytes.length; ) {
     const record = recordAt(bytes, place);
@@ -163,7 +165,10 @@ function readRecords(bytes: Buffer, epoch: number): JournalContent & { readonly 
 
 /** Of all that can be read, which may be of times before; 0: nothing. */
 export function newestEpoch(file: JournalFile): number {
-  const bytes = file.read();
+  return newestIn(file.read());
+}
+
+function newestIn(bytes: Buffer): number {
   let newest = 0;
   for (let at = bytes.indexOf(magic); at !== -1; at = bytes.indexOf(magic, at + 1)) {
     newest = Math.max(newest, recordAt(bytes, at)?.epoch ?? 0);

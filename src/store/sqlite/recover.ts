@@ -54,10 +54,12 @@ export function recoverStore(path: string, stamp: string): Recovery {
     throw new Refusal("InvalidSetting", `there is no store ${path}`);
   }
   const found = existsSync(path) ? verdictOf(path) : "ok";
-  if (found === "ok") {
+  if (found === "ok" || isEmpty(path)) {
     // What is missing is lost; the rest is complete. If there is nothing, a new store begins.
-    if (isEmpty(path)) removeSeal(path);
-    else takeJournalIn(path);
+    if (isEmpty(path)) {
+      if (hasJournal(path)) renameSync(journalPath(path), `${journalPath(path)}.damaged-${stamp}`);
+      removeSeal(path);
+    } else takeJournalIn(path);
     return { ...nothing, why: missing };
   }
   if (found.startsWith(journalWords)) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import {
   closeSync,
+  cpSync,
   existsSync,
   mkdtempSync,
   openSync,
@@ -15,7 +16,7 @@ import {
   writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import {
@@ -122,6 +123,43 @@ test("a store whose log was taken away is refused; recovering goes on without it
   await assert.rejects(open(path), refused(/store\.db-wal, is missing, and it may have held/));
   assert.match(recoverStore(path, "1").why ?? "", /-wal, is missing/);
   assert.equal(await waiting(path), 10);
+});
+
+test("a store whose log was cut is refused; recovering goes on with what is left", async (t) => {
+  const path = makeStore(t);
+  const store = openFront(await open(path));
+  await store.putTopic(topicDraft());
+  const { id } = await store.putSubscription(subscriptionDraft({ name: "billing" }));
+  await store.append(routedTo([id], "one"), 0);
+  await store.putSubscription(subscriptionDraft({ name: "shipping" }));
+  await store.append(routedTo([id], "two"), 0);
+  // As a crash leaves it.
+  const crashed = makeStore(t);
+  cpSync(dirname(path), dirname(crashed), { recursive: true });
+  await store.close();
+  const whole = readFileSync(`${crashed}-wal`);
+  for (const bytes of [32, Math.floor(whole.length / 2)]) {
+    truncateSync(`${crashed}-wal`, bytes);
+    await assert.rejects(open(crashed), refused(/store\.db is damaged: what comes before it is/));
+    assert.match(lookAtStore(crashed, true)?.verdict ?? "", /what comes before it is/);
+    writeFileSync(`${crashed}-wal`, whole);
+  }
+  truncateSync(`${crashed}-wal`, 32);
+  assert.match(recoverStore(crashed, "1").why ?? "", /what comes before it is missing/);
+  assert.equal(await waiting(crashed), 0);
+  assert.ok(existsSync(`${crashed.replace(".db", ".journal")}.damaged-1`));
+});
+
+test("recovering an emptied store begins a new one, whatever its journal has", async (t) => {
+  const path = makeStore(t);
+  await fill(path, 10);
+  const store = openFront(await open(path));
+  const crashed = makeStore(t);
+  cpSync(dirname(path), dirname(crashed), { recursive: true });
+  await store.close();
+  truncateSync(crashed, 0);
+  assert.match(recoverStore(crashed, "1").why ?? "", /is empty/);
+  assert.equal(await waiting(crashed), 0);
 });
 
 test("a store whose log somebody has taken into the file is opened", async (t) => {
