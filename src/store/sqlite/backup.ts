@@ -23,7 +23,7 @@ import { isDamage } from "./database.ts";
 import { SqliteEngine } from "./engine.ts";
 import { hasJournal, journalPath, readJournal } from "./journal.ts";
 import { migrations } from "./schema.ts";
-import { hasLog, readSeal, whyBroken, writeSeal } from "./seal.ts";
+import { hasLog, readSeal, readSealedJournal, whyBroken, writeSeal } from "./seal.ts";
 
 export const storeFile = "store.db";
 
@@ -97,7 +97,7 @@ export function lookAtStore(path: string, isDeep = false): StoreFacts | null {
 export function journalDamage(path: string, database: DatabaseSync): string | null {
   const isThere = "SELECT count(*) FROM sqlite_schema WHERE name = 'journal'";
   const epoch = only(database, isThere) === 1 ? only(database, "SELECT epoch FROM journal") : 0;
-  return readJournal(path, Number(epoch)).damage;
+  return readJournal(path, Number(epoch), readSealedJournal(path)).damage;
 }
 
 /** Refusal: InvalidSetting. */

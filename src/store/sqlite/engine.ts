@@ -25,7 +25,14 @@ import { copyStore } from "./copy.ts";
 import { isDiskError, openDatabase, type SqliteOptions } from "./database.ts";
 import { Deliveries } from "./deliveries.ts";
 import { Fresh } from "./fresh.ts";
-import { entriesIn, Journal, type JournalFile, newestEpoch, openJournalFile } from "./journal.ts";
+import {
+  entriesIn,
+  Journal,
+  type JournalFile,
+  type JournalMark,
+  newestEpoch,
+  openJournalFile,
+} from "./journal.ts";
 import { Leases } from "./leases.ts";
 import { SqliteLedger } from "./ledger.ts";
 import { keepMemo, noteRedriven, putMemo, readMemos, timesRedriven } from "./memos.ts";
@@ -53,6 +60,8 @@ export interface EngineOptions extends SqliteOptions {
   /** Null: none, every round is committed. Otherwise beside the store; in memory there is none. */
   readonly journal?: JournalFile | null;
   readonly journalBytesMax?: number;
+  /** What the journal must have, if it is of that epoch. */
+  readonly sealed?: JournalMark | null;
   /** Goes on with what can be read of the journal, also if the file is older than it should be. */
   readonly isSalvage?: boolean;
 }
@@ -114,7 +123,7 @@ export class SqliteEngine {
     if (file !== null && options.isSalvage) {
       this.#epoch = Math.max(this.#epoch, newestEpoch(file) - 1);
     }
-    this.#journal = file && new Journal(file, this.#epoch);
+    this.#journal = file && new Journal(file, this.#epoch, options.sealed);
     try {
       this.#takeIn(path, options.isSalvage ?? false);
     } catch (error) {
@@ -135,7 +144,7 @@ export class SqliteEngine {
       const failed = this.commit();
       // A full disk is no reason not to start: what is in the journal is safe there.
       if (failed !== null && damage !== null) throw failed;
-      this.#journal.mark();
+      this.#journal.fill();
     } catch (error) {
       if (!isDiskError(error) && !isSystemError(error)) throw error;
       const words = `The store ${path} cannot be opened: ${error.message}.`;
@@ -159,6 +168,11 @@ export class SqliteEngine {
       ...second,
       answers: isLeft.map((is) => (is ? failed : (answers.shift() as OpResult))),
     };
+  }
+
+  /** Null: there is no journal. */
+  get journalMark(): JournalMark | null {
+    return this.#journal?.mark ?? null;
   }
 
   /** Whether it has anything of the events that rounds brought, other than as rows. */

@@ -39,6 +39,12 @@ const magic = Buffer.from("PHJ1");
 /** magic, checksum of all that follows it, length of the entries, place in the epoch, epoch. */
 const headBytes = 24;
 
+/** How far the journal has come. */
+export interface JournalMark {
+  readonly epoch: number;
+  readonly records: number;
+}
+
 /** The records of one epoch, as far as they can be read. */
 export interface JournalContent {
   readonly records: readonly Buffer[];
@@ -48,6 +54,7 @@ export interface JournalContent {
 
 export class Journal {
   readonly #file: JournalFile;
+  readonly #sealed: JournalMark | null;
   readonly #entries = new EntryWriter(headBytes);
   #epoch: number;
   #records = 0;
@@ -55,10 +62,15 @@ export class Journal {
   #isUsed = false;
   #isThere = false;
 
-  /** `epoch`: the last one that the store's file has in it. */
-  constructor(file: JournalFile, epoch: number) {
+  /** `epoch`: the last one that the store's file has in it. `sealed`: what must be there. */
+  constructor(file: JournalFile, epoch: number, sealed: JournalMark | null = null) {
     this.#file = file;
     this.#epoch = epoch + 1;
+    this.#sealed = sealed;
+  }
+
+  get mark(): JournalMark {
+    return { epoch: this.#epoch, records: this.#records };
   }
 
   /** What the current round has done. */
@@ -116,7 +128,7 @@ export class Journal {
   }
 
   /** Makes sure that the file is not empty, so that whoever opens it next can tell. */
-  mark(): void {
+  fill(): void {
     if (this.#isThere) return;
     this.#entries.clear();
     this.write();
@@ -125,7 +137,7 @@ export class Journal {
   /** What has been written since the last COMMIT; writing goes on behind it. */
   read(): JournalContent {
     const bytes = this.#file.read();
-    const { records, at, damage } = readRecords(bytes, this.#epoch);
+    const { records, at, damage } = readRecords(bytes, this.#epoch, this.#sealed);
     this.#records = records.length;
     this.#at = at;
     this.#isUsed = at > 0;
@@ -143,7 +155,11 @@ export function* entriesIn({ records }: JournalContent): Iterable<JournalEntry> 
 }
 
 /** `at`: where the next record is to be written. */
-function readRecords(bytes: Buffer, epoch: number): JournalContent & { readonly at: number } {
+function readRecords(
+  bytes: Buffer,
+  epoch: number,
+  sealed: JournalMark | null,
+): JournalContent & { readonly at: number } {
   const records: Buffer[] = [];
   const isAhead = newestIn(bytes) > epoch;
   let damage = isAhead ? "what comes before it is missing from the store's file or its log" : null;
@@ -159,6 +175,9 @@ function readRecords(bytes: Buffer, epoch: number): JournalContent & { readonly 
     if (next === null) break;
     damage ??= `the record at byte ${place} cannot be read, and there are later ones`;
     place = next;
+  }
+  if (sealed?.epoch === epoch && records.length < sealed.records) {
+    damage ??= `it has ${records.length} of ${sealed.records} records`;
   }
   return { records, damage, at };
 }
@@ -205,9 +224,13 @@ export function hasJournal(store: string): boolean {
 }
 
 /** A store that is not open; `epoch`: the last one that is in its file. */
-export function readJournal(store: string, epoch: number): JournalContent {
+export function readJournal(
+  store: string,
+  epoch: number,
+  sealed: JournalMark | null,
+): JournalContent {
   if (!hasJournal(store)) return { records: [], damage: null };
-  return readRecords(readFileSync(journalPath(store)), epoch + 1);
+  return readRecords(readFileSync(journalPath(store)), epoch + 1, sealed);
 }
 
 export function openJournalFile(store: string): JournalFile {

@@ -125,6 +125,38 @@ test("a store whose log was taken away is refused; recovering goes on without it
   assert.equal(await waiting(path), 10);
 });
 
+/** A store in use, as `kill -9` would leave it: so many events wait, each by a round of its own. */
+async function leaveKilled(t: TestContext, count: number): Promise<string> {
+  const path = makeStore(t);
+  const store = openFront(await open(path));
+  t.after(() => store.close());
+  await store.putTopic(topicDraft());
+  const { id } = await store.putSubscription(subscriptionDraft({ name: "billing" }));
+  for (let event = 0; event < count; event += 1) {
+    await store.append(routedTo([id], `event-${event}`), 0);
+  }
+  const killed = makeStore(t);
+  cpSync(dirname(path), dirname(killed), { recursive: true });
+  return killed;
+}
+
+test("a journal that was cut or overwritten is refused; recovering goes on with the rest", async (t) => {
+  const [cut, junk, whole] = await Promise.all([1, 2, 3].map(() => leaveKilled(t, 20)));
+  assert.ok(cut !== undefined && junk !== undefined && whole !== undefined);
+  assert.equal(await waiting(whole), 20);
+  const { length } = readFileSync(cut.replace(".db", ".journal"));
+  truncateSync(cut.replace(".db", ".journal"), length / 2);
+  writeFileSync(junk.replace(".db", ".journal"), Buffer.alloc(length, "junk"));
+  for (const path of [cut, junk]) {
+    await assert.rejects(open(path), refused(/journal .* damaged: it has \d+ of 20 records/));
+    assert.match(lookAtStore(path)?.verdict ?? "", /journal is damaged/);
+    assert.match(recoverStore(path, "1").why ?? "", /journal is damaged/);
+  }
+  assert.equal(await waiting(junk), 0);
+  const left = await waiting(cut);
+  assert.ok(left > 0 && left < 20, `${left}`);
+});
+
 test("a store whose log was cut is refused; recovering goes on with what is left", async (t) => {
   const path = makeStore(t);
   const store = openFront(await open(path));

@@ -10,8 +10,11 @@
 //   closed   Everything is in the file.
 //
 // The last program that opens the file moves the log into it: a thread that ends with its process,
-// or one of SQLite's own tools. The file is then younger than the seal, which is touched with every
-// round.
+// or one of SQLite's own tools. The file is then younger than the seal, which is written to with
+// every round.
+//
+// Its second line says how many records the journal has, so that one that was cut or overwritten is
+// noticed. It is not synced: after a power cut it may know of fewer, and never of more.
 //
 // A store of an older release has no seal, and gets one when it is opened.
 
@@ -29,19 +32,34 @@ import {
 import { dirname } from "node:path";
 import { Refusal } from "../../core/refusal.ts";
 import { privateFileMode } from "../private-files.ts";
-import { hasJournal, journalPath } from "./journal.ts";
+import { hasJournal, type JournalMark, journalPath } from "./journal.ts";
 
 export type SealState = "journal" | "open" | "closing" | "closed";
 
 const states: readonly SealState[] = ["journal", "open", "closing", "closed"];
 
+/** The first line is as long as the longest state; the second as two large numbers. */
+const firstChars = "closing\n".length;
+const secondChars = 32;
+
 /** Null: there is none, or it cannot be read. */
 export function readSeal(store: string): SealState | null {
+  const [first = ""] = linesOf(store);
+  return states.find((state) => state === first.trim()) ?? null;
+}
+
+/** What the journal must have; null: that is not known. */
+export function readSealedJournal(store: string): JournalMark | null {
+  const [, second = ""] = linesOf(store);
+  const [, epoch, records] = /^(\d+) (\d+) *$/.exec(second) ?? [];
+  return epoch === undefined ? null : { epoch: Number(epoch), records: Number(records) };
+}
+
+function linesOf(store: string): readonly string[] {
   try {
-    const text = readFileSync(pathOf(store), "utf8").trim();
-    return states.find((state) => state === text) ?? null;
+    return readFileSync(pathOf(store), "latin1").split("\n");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
 }
@@ -66,14 +84,16 @@ export class Seal {
 
   /** Overwritten in place with a fixed length, so that it also works on a full disk. */
   set(state: SealState): void {
-    writeSync(this.#file, `${state.padEnd("closing".length)}\n`, 0);
+    const lines = `${state.padEnd(firstChars - 1)}\n${" ".repeat(secondChars)}\n`;
+    writeSync(this.#file, lines, 0);
     fsyncSync(this.#file);
   }
 
   /** After a round of an open store. A disk that fails here has failed the round, too. */
-  touch(): void {
+  touch(journal: JournalMark | null): void {
+    const mark = journal === null ? "" : `${journal.epoch} ${journal.records}`;
     try {
-      writeSync(this.#file, "j", 0);
+      writeSync(this.#file, mark.padEnd(secondChars), firstChars);
     } catch {
       // The store reports the disk's error.
     }

@@ -11,7 +11,7 @@ import { SqliteEngine } from "./engine.ts";
 import type { Engine } from "./front.ts";
 import { OpsPacker, OpsUnpacker, RoundPacker, RoundUnpacker } from "./pack.ts";
 import type { Round } from "./round.ts";
-import { checkSeal, Seal } from "./seal.ts";
+import { checkSeal, readSealedJournal, Seal } from "./seal.ts";
 
 /** Marks the thread as ours, not just any worker that loads this file. */
 const role = "posthorn.store";
@@ -120,7 +120,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
   let seal: Seal;
   try {
     checkSeal(path);
-    engine = new SqliteEngine(options);
+    engine = new SqliteEngine({ ...options, sealed: readSealedJournal(path) });
     seal = new Seal(path);
     seal.set("journal");
   } catch (error) {
@@ -140,7 +140,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
     for (const ops of rounds.splice(0)) {
       const round = engine.run(unpacker.unpack(ops));
       if (!engine.keepsEvents) unpacker.reuse();
-      seal.touch();
+      seal.touch(engine.journalMark);
       say({ kind: "round", round: packer.pack(round) });
     }
   };
