@@ -125,7 +125,8 @@ function visit(resource: Members, on: Walk, where: string): void {
   const name = isWhole || own === null ? own : `${parent.name}/${own}`;
   if (name === null || !isOfEventGrid(type)) {
     const id = name === null ? null : foreignId(resource, on, { where, type, name });
-    found.push({ kind: "foreign", type, name: name ?? shownAs(resource.name), id });
+    const given = typeof resource.name === "string" ? resource.name : shownAs(resource.name);
+    found.push({ kind: "foreign", type, name: name ?? given, id });
   } else {
     const id = idOf(resource, on, { where, type, name });
     found.push({ kind: "resource", id, where: `${scope.file}: ${where}`, raw: resource, resolve });
