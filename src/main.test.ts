@@ -312,6 +312,10 @@ test("a database that goes away while the broker is being opened is waited for",
   });
   assert.equal(await run(world), 0, err());
   assert.equal(tries, 3);
+  assert.equal(
+    err(),
+    "posthorn: The database is away: timeout expired. Trying again until it is back.\n",
+  );
 });
 
 test("another store that cannot be opened ends the process", async () => {

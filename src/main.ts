@@ -187,13 +187,16 @@ const reopenMs = 1_000;
 
 /** A database that goes away while the broker is being opened is waited for, as at any time. */
 async function open(world: World, config: Config, onCrash: (error: Error) => void) {
-  const { stdout, env, wire } = world;
-  for (;;) {
+  const { stdout, stderr, env, wire } = world;
+  for (let said = ""; ; ) {
     try {
       return await world.open(config, { stdout, startedAt: Date.now(), env, onCrash });
     } catch (error) {
       const isAway = error instanceof Refusal && error.code === "Unavailable";
       if (!isAway || !isTarget(config.store)) throw error;
+      const words = wordsOf(error);
+      if (words !== said) stderr.write(`posthorn: ${words} Trying again until it is back.\n`);
+      said = words;
     }
     await wire.sleep(reopenMs);
   }

@@ -1,6 +1,7 @@
 // Writes lines to a descriptor in the background, many at once. A reader that stops reading must
-// not fill our memory: beyond a limit lines are left out, and counted. Nothing here ever throws or
-// waits for long: neither a full disk nor a slow reader may keep the process from ending.
+// not fill our memory: beyond a limit lines are left out, and counted. Nothing here ever throws,
+// and a full disk does not keep the process from ending. A full pipe that nobody reads does: the
+// system has no end to such a write.
 
 import { write, writeSync } from "node:fs";
 

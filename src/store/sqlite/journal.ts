@@ -8,9 +8,10 @@
 //
 //   after a crash   the records are repeated, in the transaction that ends with the next COMMIT
 //   torn tail       the last record was never answered for: it has not happened
-//   damage          a record that cannot be read has readable ones behind it: it was answered for.
-//                   Or there are records of a later epoch: SQLite's own log was damaged, which it
-//                   takes for its end. The store is not opened; `recover` goes on with the others
+//   damage          a record that cannot be read has readable ones behind it, or the seal knows of
+//                   more (seal.ts): it was answered for. Or there are records of a later epoch:
+//                   SQLite's own log was damaged, which it takes for its end. The store is not
+//                   opened; `recover` goes on with the others
 
 import {
   closeSync,
