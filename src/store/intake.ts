@@ -1,6 +1,7 @@
 // How much a store takes at once: it refuses publishes while more events wait to be written than it
 // may hold, or while one more would wait too long (core/shedding.ts).
 
+import { Chain, type Linked } from "../core/chain.ts";
 import type { Instant, Routed } from "../core/ports.ts";
 import { Refusal } from "../core/refusal.ts";
 import { type DiskPace, expectedWaitMs, isShedding, paceAfter } from "../core/shedding.ts";
@@ -14,7 +15,7 @@ export interface IntakeLimits {
 }
 
 /** Events that wait to be written. */
-export interface Came {
+export interface Came extends Linked<Came> {
   readonly at: Instant;
   readonly chars: number;
 }
@@ -23,7 +24,7 @@ export class Intake {
   readonly #limits: IntakeLimits;
   #waitingChars = 0;
   /** Of appends not yet answered, when each came; the oldest first. */
-  readonly #cameAt = new Set<Came>();
+  readonly #cameAt = new Chain<Came>();
   #pace: DiskPace = null;
   #isShedding = false;
 
@@ -47,7 +48,7 @@ export class Intake {
     const chars = charsOf(routed);
     const why = this.#whyNotNow(chars, now);
     if (why !== null) throw new Refusal("TooManyRequests", why, { retryAfterMs });
-    const came = { at: now, chars };
+    const came: Came = { at: now, chars, before: null, after: null };
     this.#cameAt.add(came);
     this.#waitingChars += chars;
     return came;
@@ -55,7 +56,7 @@ export class Intake {
 
   leave(came: Came): void {
     this.#waitingChars -= came.chars;
-    this.#cameAt.delete(came);
+    this.#cameAt.remove(came);
   }
 
   /** A round with so many characters of new events took so long. */
@@ -66,8 +67,8 @@ export class Intake {
   /** Null, or why a publish of so many characters is refused. One that would be alone never is. */
   #whyNotNow(chars: number, now: Instant): string | null {
     const { waitingCharsMax, waitMsMax = Number.POSITIVE_INFINITY } = this.#limits;
-    const [oldest] = this.#cameAt;
-    const oldestMs = oldest === undefined ? 0 : now - oldest.at;
+    const oldest = this.#cameAt.first;
+    const oldestMs = oldest === null ? 0 : now - oldest.at;
     const load = { oldestMs, waitingChars: this.#waitingChars, pace: this.#pace };
     this.#isShedding = isShedding(this.#isShedding, expectedWaitMs(load), waitMsMax);
     if (this.#isShedding) return "The disk is behind with earlier events; try again.";

@@ -3,6 +3,7 @@
 // (D-6). Timeouts use the clock, which may be virtual, with one alarm per send. Deliberately
 // absent: retries, except for that at `#isStale`.
 
+import type { Chain, Linked } from "../../core/chain.ts";
 import type { Exchanged, Outcome, Silence } from "../../core/delivery/outcome.ts";
 import type { Sink } from "../../core/delivery/sink.ts";
 import type { Activity, Clock, Instant } from "../../core/ports.ts";
@@ -42,7 +43,7 @@ export interface Floor {
   readonly late: Map<string, number>;
   /** Of all URLs. */
   lateCount: number;
-  readonly exchanges: Set<Exchange>;
+  readonly exchanges: Chain<Exchange>;
   /** When an exchange with each URL that went well was last shown whole. */
   readonly shownAt: Map<string, Instant>;
 }
@@ -61,7 +62,9 @@ const shownMax = 10_000;
  *   not even written in time is never late: it would arrive together with its retry.
  * - `over`: the outcome is known, and later events of the connection are ignored.
  */
-export class Exchange implements Listener {
+export class Exchange implements Listener, Linked<Exchange> {
+  before: Exchange | null = null;
+  after: Exchange | null = null;
   readonly outcome: Promise<Outcome>;
   readonly limits: Limits;
   readonly #floor: Floor;
@@ -246,7 +249,7 @@ export class Exchange implements Listener {
     if (state === "over") return;
     this.#state = "over";
     this.#cancelAlarm();
-    exchanges.delete(this);
+    exchanges.remove(this);
     if (this.#connection !== null) connections.drop(this.#connection);
     if (state === "late") {
       this.#countLate(-1);

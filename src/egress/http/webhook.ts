@@ -4,6 +4,7 @@
 // Deliberately absent: batches, retries, health and the number of sends in flight, which are
 // decided before and after a send (dispatch/endpoint.ts).
 
+import { Chain } from "../../core/chain.ts";
 import type { Sink } from "../../core/delivery/sink.ts";
 import type { Activity, Clock } from "../../core/ports.ts";
 import type { WebHookDestination } from "../../core/subscription.ts";
@@ -62,7 +63,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
     connections: new Connections({ keepAliveMs: 4_000, idleMax: 1_024, ca: [], ...options }),
     late: new Map(),
     lateCount: 0,
-    exchanges: new Set(),
+    exchanges: new Chain(),
     shownAt: new Map(),
   };
   const targets = new WeakMap<Address, Target | null>();
@@ -74,7 +75,7 @@ export function openWebhook(options: WebhookOptions): Webhook {
     return target;
   };
   const cancel = (isMeant: (exchange: Exchange) => boolean) => {
-    for (const exchange of [...floor.exchanges].filter(isMeant)) exchange.cancel();
+    for (const exchange of floor.exchanges.list().filter(isMeant)) exchange.cancel();
   };
   // One listener per signal and not per send: a signal looks at all it has when one is added.
   const heeded = new WeakSet<AbortSignal>();

@@ -1,5 +1,6 @@
 // The real clock. virtual.ts is the one whose time moves on request.
 
+import { Chain, type Linked } from "../../core/chain.ts";
 import type { Activity, Clock, Instant } from "../../core/ports.ts";
 
 /**
@@ -36,15 +37,20 @@ export function realClock(onSetBack?: (byMs: number) => void): Clock {
   };
 }
 
+interface Alarm extends Linked<Alarm> {
+  readonly dueAt: Instant;
+  readonly ring: () => void;
+}
+
 /**
  * All alarms of one length. They ring in the order in which they were set, so that one timer, for
  * the first of them, is enough. Nearly every alarm is the timeout of a send that is answered, and
- * is cancelled: then it costs an entry in a set, and no timer.
+ * is cancelled: then it costs a place in a chain, and no timer.
  */
 class Wait {
   readonly #ms: number;
   readonly #deps: { readonly now: () => Instant; readonly onOver: () => void };
-  readonly #alarms = new Set<{ readonly dueAt: Instant; readonly ring: () => void }>();
+  readonly #alarms = new Chain<Alarm>();
   #timer: NodeJS.Timeout;
 
   constructor(ms: number, deps: { readonly now: () => Instant; readonly onOver: () => void }) {
@@ -54,13 +60,15 @@ class Wait {
   }
 
   add(ring: () => void): () => void {
-    const alarm = { dueAt: this.#deps.now() + this.#ms, ring };
-    this.#alarms.add(alarm);
-    if (this.#alarms.size === 1) this.#timer.ref();
+    const alarms = this.#alarms;
+    if (alarms.first === null) this.#timer.ref();
+    const dueAt = this.#deps.now() + this.#ms;
+    const alarm: Alarm = { dueAt, ring, before: null, after: null };
+    alarms.add(alarm);
     return () => {
       // Without alarms the timer goes on, in case there are new ones soon, but does not keep the
       // process alive.
-      if (this.#alarms.delete(alarm) && this.#alarms.size === 0) this.#timer.unref();
+      if (alarms.remove(alarm) && alarms.first === null) this.#timer.unref();
     };
   }
 
@@ -72,7 +80,8 @@ class Wait {
     // One reading for all: an alarm set while others ring never rings in the same turn.
     const now = this.#deps.now();
     let rung = 0;
-    for (const alarm of this.#alarms) {
+    const alarms = this.#alarms;
+    for (let alarm = alarms.first; alarm !== null; alarm = alarms.first) {
       const leftMs = alarm.dueAt - now;
       if (leftMs > 0) {
         this.#timer = this.#start(leftMs);
@@ -83,7 +92,7 @@ class Wait {
         return;
       }
       rung += 1;
-      this.#alarms.delete(alarm);
+      alarms.remove(alarm);
       alarm.ring();
     }
     this.#deps.onOver();
