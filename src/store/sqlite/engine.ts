@@ -226,7 +226,7 @@ export class SqliteEngine {
     try {
       this.#begin();
       this.#spill(isFast ? [...new Set(this.#deliveries.notAsFresh(ops))] : undefined);
-      this.#database.exec("SAVEPOINT round");
+      this.#statements.beginRound.run();
       hasSavepoint = true;
       journal?.entries.clear();
       this.#deliveries.begin(journal?.entries ?? null, isFast);
@@ -279,7 +279,7 @@ export class SqliteEngine {
     try {
       const spilling = this.#fresh.spill(numbers);
       this.#counts.writeEarlier();
-      this.#release("spill");
+      this.#database.exec("RELEASE spill");
       this.#counts.written();
       this.#deliveries.spilled(spilling.kept());
     } catch (error) {
@@ -292,14 +292,10 @@ export class SqliteEngine {
     if (!journal.entries.isEmpty) journal.write();
     // The round has happened. What is not released ends with its transaction.
     try {
-      this.#release("round");
+      this.#statements.endRound.run();
     } catch (error) {
       if (!isDiskError(error)) throw error;
     }
-  }
-
-  #release(savepoint: "spill" | "round"): void {
-    this.#database.exec(`RELEASE ${savepoint}`);
   }
 
   #commit(): void {

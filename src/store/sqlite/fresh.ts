@@ -7,6 +7,7 @@
 
 import type { Instant, Routed } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
+import { NumberMap } from "./number-map.ts";
 
 export interface FreshEvent {
   readonly number: number;
@@ -25,7 +26,7 @@ type Change = readonly [what: "added" | "taken" | "gone", fresh: FreshEvent, id:
 
 export class Fresh {
   readonly #addEvents: AddEvents;
-  readonly #events = new Map<number, FreshEvent>();
+  readonly #events = new NumberMap<FreshEvent>();
   /** Those without a lease, by subscription and number, in the order of their due times. */
   readonly #free = new Map<SubscriptionId, Map<number, FreshEvent>>();
   /** Subscriptions whose free ones are not in order at present. */
@@ -111,7 +112,8 @@ export class Fresh {
       const fresh = this.#events.get(number);
       if (fresh !== undefined) spilled.push(fresh);
     }
-    this.#addEvents(spilled);
+    // In this order rows are added at the end of their table.
+    this.#addEvents(spilled.sort((a, b) => a.number - b.number));
     return {
       kept: () => {
         for (const fresh of spilled) this.#forget(fresh);

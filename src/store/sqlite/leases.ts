@@ -5,6 +5,7 @@
 import type { Queue } from "../../core/delivery/delivery.ts";
 import type { Instant, Want } from "../../core/ports.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
+import { NumberMap } from "./number-map.ts";
 
 export interface Hold {
   readonly lease: number;
@@ -27,16 +28,17 @@ export interface QueuePosition {
 }
 
 export class QueueLeases {
-  /** By event number, in the order of leasing. */
-  readonly held = new Map<number, Hold>();
+  /** By event number. */
+  readonly held = new NumberMap<Hold>();
   standing: Standing | null = null;
   /** Every row up to here is leased, so that a claim can start behind it. */
   frontier: QueuePosition | null = null;
+  /** Whether the current round has touched it; see `Leases`. */
+  isTouched = false;
   readonly #journal: (readonly [event: number, before: Hold | undefined])[] = [];
 
   hold(event: number, hold: Hold): void {
     this.#journal.push([event, this.held.get(event)]);
-    this.held.delete(event);
     this.held.set(event, hold);
   }
 
@@ -132,7 +134,7 @@ export type LeasePair = readonly [deliver: QueueLeases | undefined, deadLetter: 
 
 export class Leases {
   readonly #pairs = new Map<SubscriptionId, LeasePair>();
-  readonly #touched = new Set<QueueLeases>();
+  #touched: QueueLeases[] = [];
 
   /** Adds both stages of the subscription, unless they exist. */
   add(id: SubscriptionId): void {
@@ -167,19 +169,25 @@ export class Leases {
 
   /** Called before a lease changes. */
   touch(line: QueueLeases): QueueLeases {
-    this.#touched.add(line);
+    if (!line.isTouched) this.#touched.push(line);
+    line.isTouched = true;
     return line;
   }
 
   /** The round is on disk. */
   keep(): void {
-    for (const line of this.#touched) line.keep();
-    this.#touched.clear();
+    for (const line of this.#takeTouched()) line.keep();
   }
 
   /** The round is not on disk: everything is undone. */
   undo(): void {
-    for (const line of this.#touched) line.undo();
-    this.#touched.clear();
+    for (const line of this.#takeTouched()) line.undo();
+  }
+
+  #takeTouched(): readonly QueueLeases[] {
+    const touched = this.#touched;
+    this.#touched = [];
+    for (const line of touched) line.isTouched = false;
+    return touched;
   }
 }

@@ -6,60 +6,79 @@ import type { Queue } from "../../core/delivery/delivery.ts";
 import { stageNumber } from "./round.ts";
 import type { Statements } from "./statements.ts";
 
-/** By `keyOf`. */
-type Deltas = Map<number, number>;
+/** How the count of one queue has changed. */
+interface Delta {
+  readonly key: number;
+  /** In the current round. */
+  round: number;
+  /** In earlier ones. */
+  earlier: number;
+  isOfRound: boolean;
+}
 
 export class QueueCounts {
   readonly #statements: Statements;
-  readonly #round: Deltas = new Map();
-  readonly #earlier: Deltas = new Map();
+  /** By `keyOf`. */
+  #deltas = new Map<number, Delta>();
+  /** Those of the current round. */
+  #ofRound: Delta[] = [];
 
   constructor(statements: Statements) {
     this.#statements = statements;
   }
 
-  add(queue: Queue, delta: number): void {
-    addTo(this.#round, keyOf(queue), delta);
+  add(queue: Queue, by: number): void {
+    const delta = this.#deltaOf(keyOf(queue));
+    delta.round += by;
+    if (!delta.isOfRound) this.#ofRound.push(delta);
+    delta.isOfRound = true;
   }
 
   /** Before anyone reads the counts, and before the round is committed. */
   write(): void {
-    this.#write(this.#round);
-    this.#round.clear();
+    for (const { key, round } of this.#ofRound) this.#write(key, round);
+    this.clear();
   }
 
   /** Those of earlier rounds, too; they are forgotten by `written`, once that has not failed. */
   writeEarlier(): void {
-    this.#write(this.#earlier);
+    for (const { key, earlier } of this.#deltas.values()) this.#write(key, earlier);
   }
 
   written(): void {
-    this.#earlier.clear();
+    for (const delta of this.#ofRound) delta.earlier = 0;
+    this.#deltas = new Map(this.#ofRound.map((delta) => [delta.key, delta]));
   }
 
   /** The round is in the journal. */
   keep(): void {
-    for (const [key, delta] of this.#round) addTo(this.#earlier, key, delta);
-    this.#round.clear();
+    for (const delta of this.#ofRound) delta.earlier += delta.round;
+    this.clear();
   }
 
   /** What was not written is undone with its round. */
   clear(): void {
-    this.#round.clear();
+    for (const delta of this.#ofRound) {
+      delta.round = 0;
+      delta.isOfRound = false;
+    }
+    this.#ofRound = [];
   }
 
-  #write(deltas: Deltas): void {
-    for (const [key, delta] of deltas) {
-      if (delta !== 0) this.#statements.addCount.run(Math.floor(key / 2), key % 2, delta);
-    }
+  #deltaOf(key: number): Delta {
+    const known = this.#deltas.get(key);
+    if (known !== undefined) return known;
+    const made = { key, round: 0, earlier: 0, isOfRound: false };
+    this.#deltas.set(key, made);
+    return made;
+  }
+
+  #write(key: number, by: number): void {
+    if (by !== 0) this.#statements.addCount.run(Math.floor(key / 2), key % 2, by);
   }
 }
 
 /** One number for subscription and stage: this is asked for with each delivery. */
 function keyOf({ subscription, stage }: Queue): number {
   return 2 * subscription + stageNumber[stage];
-}
-
-function addTo(deltas: Deltas, key: number, delta: number): void {
-  deltas.set(key, (deltas.get(key) ?? 0) + delta);
 }

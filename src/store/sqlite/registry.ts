@@ -36,8 +36,8 @@ export class SqliteRegistry {
 
   /** A round begins. */
   begin(): void {
-    const sets = [this.#topics, this.#written, this.#removed, this.#retired];
-    for (const names of sets) names.clear();
+    if (this.changed === null) return;
+    for (const names of [this.#topics, this.#written, this.#removed, this.#retired]) names.clear();
   }
 
   /** The records that the current round has written or deleted; null: none. */

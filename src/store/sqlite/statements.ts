@@ -63,6 +63,8 @@ export function prepareAdding(database: DatabaseSync): AddEvents {
 export function prepare(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
+    beginRound: sql("SAVEPOINT round"),
+    endRound: sql("RELEASE round"),
     // Deliveries.
     hasEvent: sql("SELECT 1 FROM events WHERE number = ?"),
     epoch: sql("SELECT epoch FROM journal"),
