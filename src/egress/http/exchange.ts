@@ -262,7 +262,7 @@ export class Exchange implements Listener, Linked<Exchange> {
 
   #answered(): Outcome {
     const isBare = this.#retryAfter === undefined && this.#head === null;
-    if (isBare && this.#answerBytes === 0) return { kind: "answered", status: this.#status };
+    if (isBare && this.#answerBytes === 0) return bareAnswer(this.#status);
     const { clock, answerBytesMax } = this.#floor;
     const retryAfterMs =
       this.#retryAfter === undefined ? undefined : readRetryAfter(this.#retryAfter, clock.now());
@@ -275,6 +275,15 @@ export class Exchange implements Listener, Linked<Exchange> {
       ...(this.#head !== null && { exchanged: this.#exchanged }),
     };
   }
+}
+
+/** By status; there are less than a thousand. */
+const bareAnswers: Outcome[] = [];
+
+/** The same object for all of them: whoever notes the next one sees at once that nothing is new. */
+function bareAnswer(status: number): Outcome {
+  bareAnswers[status] ??= { kind: "answered", status };
+  return bareAnswers[status];
 }
 
 export function silent(why: Silence, detail: string): NoReply {

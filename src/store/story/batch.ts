@@ -55,7 +55,7 @@ export function buffersOf({ numbers, words, texts }: BatchBytes): ArrayBuffer[] 
 }
 
 const numbersRoom = 49_152;
-const wordsRoom = 768 * 1_024;
+const wordsRoom = 256 * 1_024;
 const textsRoom = 1_048_576;
 /** A batch is full when this part of a room is used. */
 const fullShare = 0.9;

@@ -22,9 +22,17 @@ import { type ClearedNote, keepClearance } from "../../core/story/note.ts";
 import type { Written } from "./assemble.ts";
 import { textOf } from "./attempt-text.ts";
 import { type Batch, bytesIn, type Numbers } from "./batch.ts";
-import { applyActs, type Fates, rankIn, readFates, storyText, writeFates } from "./fates.ts";
+import {
+  applyActs,
+  type Fates,
+  notesIn,
+  rankIn,
+  readFates,
+  storyText,
+  writeFates,
+} from "./fates.ts";
 import { beginning, Forgetting } from "./forgetting.ts";
-import { type EventNotes, groupNotes } from "./group-notes.ts";
+import { type Act, type EventNotes, groupNotes } from "./group-notes.ts";
 import { Held } from "./held.ts";
 import { Ids } from "./ids.ts";
 import { Look, type Page } from "./look.ts";
@@ -41,6 +49,11 @@ export interface StoryOptions {
 }
 
 export const lookedThroughMaxUsual = 100_000;
+/**
+ * Of a batch: so few that what was made of them is gone before the next collection of young
+ * objects, or at least before the one after it, which would make them old.
+ */
+const notesAtOnce = 256;
 /** Rows that are removed or cleared in one step. */
 const stepRowsMax = 1_000;
 /** The store's numbers grow, so the greatest is among the latest. */
@@ -77,10 +90,7 @@ export class StoryEngine {
   readonly #look: Look;
   #entriesMade: number;
   /** What was told of the last event that came on a sheet, and how it is written. */
-  #lastOnSheet: {
-    readonly telling: EventNotes;
-    readonly written: { readonly states: string; readonly story: string };
-  } | null = null;
+  #lastOnSheet: OnSheet | null = null;
   /** The latest time of an event that was first told of by something else than its acceptance. */
   #introducedThrough = Number.NEGATIVE_INFINITY;
   /** Not carried out yet, or not completely. */
@@ -123,20 +133,25 @@ export class StoryEngine {
   write(batch: Batch, now: Instant, isPressed = true): Aftermath {
     return this.#transact(() => {
       this.#rolls.add(batch);
-      const { tellings, clearances } = groupNotes(batch);
+      const { clearances } = batch;
       // What is cleared must be found among the rows.
       const isClearing = clearances.length + this.#clearances.length > 0;
-      const due = this.#held.exchange(tellings, now, isPressed || isClearing);
-      this.#keepAll(due);
+      let kept = 0;
+      for (const tellings of groupNotes(batch, notesAtOnce)) {
+        kept += this.#keepAll(this.#held.take(tellings, now));
+      }
+      kept += this.#keepAll(this.#held.release(now, isPressed || isClearing));
+      this.#endSheets();
       for (const note of clearances) this.#clearances.push({ note, from: beginning });
-      return this.#step(now, Math.max(stepRowsMax, 2 * due.length));
+      return this.#step(now, Math.max(stepRowsMax, 2 * kept));
     });
   }
 
   /** One more step of removing and clearing, and nothing is held any more. */
   step(now: Instant): Aftermath {
     return this.#transact(() => {
-      this.#keepAll(this.#held.exchange([], now, true));
+      this.#keepAll(this.#held.release(now, true));
+      this.#endSheets();
       return this.#step(now, stepRowsMax);
     });
   }
@@ -145,7 +160,8 @@ export class StoryEngine {
     if (!this.#database.isOpen) return;
     try {
       this.#transact(() => {
-        this.#keepAll(this.#held.exchange([], 0, true));
+        this.#keepAll(this.#held.release(0, true));
+        this.#endSheets();
         this.#database.exec("UPDATE closings SET is_closed = 1");
         return { cut: 0, more: false };
       });
@@ -183,8 +199,13 @@ export class StoryEngine {
     return { cut, more: more || isClearing };
   }
 
-  #keepAll(tellings: readonly EventNotes[]): void {
+  /** Returns how many. */
+  #keepAll(tellings: readonly EventNotes[]): number {
     for (const telling of tellings) this.#keep(telling);
+    return tellings.length;
+  }
+
+  #endSheets(): void {
     this.#lastOnSheet = null;
     this.#sheetWriter.flush();
   }
@@ -211,6 +232,8 @@ export class StoryEngine {
 
   /** Moves an event from its sheet to a row of its own. */
   #lift(event: string, acceptedAt: Instant): SqlRow | undefined {
+    // It may be on one that was not written yet.
+    this.#sheetWriter.flush();
     const row = this.#sheets.at(event, acceptedAt);
     const whole = row === undefined ? null : this.#sheets.whole(row);
     if (row === undefined || whole === null) return undefined;
@@ -228,8 +251,11 @@ export class StoryEngine {
     this.#entriesMade += 1;
     const number = this.#entriesMade;
     const last = this.#lastOnSheet;
-    if (last !== null && telling.isAccepted && isAlike(telling, last.telling)) {
-      this.#sheetWriter.add(telling, head, { number, ...last.written });
+    if (last !== null && telling.isAccepted && isSameCourse(telling.acts, last.telling.acts)) {
+      const { states } = last;
+      const story = storyLike(telling, last);
+      if (story !== last.story) this.#lastOnSheet = { telling, states, story };
+      this.#sheetWriter.add(telling, head, { number, states, story });
       return;
     }
     const fates: Fates = new Map();
@@ -238,9 +264,9 @@ export class StoryEngine {
     const states = writeFates(fates);
     if (telling.isAccepted && rank === 0) {
       const story = storyText(telling.particulars, { ...parts, seats: [] });
-      const written = { states, story };
-      this.#lastOnSheet = { telling, written };
-      this.#sheetWriter.add(telling, head, { number, ...written });
+      const isWhole = parts.notes.length === notesIn(telling.acts).length;
+      this.#lastOnSheet = isWhole ? { telling, states, story } : null;
+      this.#sheetWriter.add(telling, head, { number, states, story });
       return;
     }
     if (!telling.isAccepted) {
@@ -333,11 +359,31 @@ export class StoryEngine {
   }
 }
 
-/** Whether the same has happened to both, and is written the same. */
-function isAlike({ particulars, acts }: EventNotes, last: EventNotes): boolean {
-  return (
-    particulars === last.particulars &&
-    acts.length === last.acts.length &&
-    acts.every((act, index) => act === last.acts[index])
-  );
+/** An event as it came on a sheet, with each of its notes. */
+interface OnSheet {
+  readonly telling: EventNotes;
+  readonly states: string;
+  readonly story: string;
+}
+
+/** Whether the same has happened, with other notes at the most: then it ends in the same states. */
+function isSameCourse(acts: readonly Act[], last: readonly Act[]): boolean {
+  if (acts.length !== last.length) return false;
+  for (let index = 0; index < acts.length; index += 1) {
+    const [act, other] = [acts[index] as Act, last[index] as Act];
+    if (act === other) continue;
+    const isSame = act.kind === other.kind && act.state === other.state && act.seat === other.seat;
+    if (!isSame || act.subscription !== other.subscription) return false;
+    if ((act.note === null) !== (other.note === null)) return false;
+  }
+  return true;
+}
+
+/** The story of an event that took the same course as the last one. */
+function storyLike(telling: EventNotes, last: OnSheet): string {
+  const { particulars, acts } = telling;
+  const isSame =
+    particulars === last.telling.particulars &&
+    acts.every(({ note }, index) => note === last.telling.acts[index]?.note);
+  return isSame ? last.story : storyText(particulars, { seats: [], notes: notesIn(acts) });
 }

@@ -86,9 +86,22 @@ export function applyActs(
     const before = known?.state ?? "waiting";
     const state = act.state === "" ? before : choose(before, act.state);
     fates.set(act.subscription, { subscription: act.subscription, name, state });
-    if (act.note !== null) notes.push(`[${act.subscription},${act.note}]`);
+    if (act.note !== null) notes.push(writtenNote(act.subscription, act.note));
   }
   return { seats: [...seats.values()], notes };
+}
+
+/** All of them, as they are written if none is left out. */
+export function notesIn(acts: readonly Act[]): string[] {
+  const notes: string[] = [];
+  for (const { subscription, note } of acts) {
+    if (note !== null) notes.push(writtenNote(subscription, note));
+  }
+  return notes;
+}
+
+function writtenNote(subscription: SubscriptionId, note: string): string {
+  return `[${subscription},${note}]`;
 }
 
 /** Each as JSON. */

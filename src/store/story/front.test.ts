@@ -469,6 +469,43 @@ test("a note about an event that was long delivered is added to its story", asyn
   await chronicle.close();
 });
 
+test("a note about an event that was delivered earlier in the same batch is not lost", async () => {
+  const engine = new StoryEngine({ path: ":memory:", retention });
+  const packer = new Packer({ notesMax: 9_999, charsMax: 999_999, texts: "all" }, startAt);
+  packer.add(accepted("a"));
+  packer.add(attempted("a", ok));
+  for (let index = 0; index < 150; index += 1) {
+    packer.add(accepted(`e${index}`));
+    packer.add(attempted(`e${index}`, ok));
+  }
+  packer.add(attempted("a", busy, { counts: false, isLate: true }));
+  packer.add(accepted("z"));
+  packer.add(attempted("z", ok));
+  engine.write(packer.take(), startAt);
+  assert.equal(engine.find("a")?.passages[0]?.notes.length, 2);
+  for (const name of ["e0", "e149", "z"]) {
+    assert.equal(engine.find(name)?.passages[0]?.notes.length, 1);
+  }
+  engine.close();
+});
+
+test("events that took the same course keep their own notes", async () => {
+  const engine = new StoryEngine({ path: ":memory:", retention });
+  const packer = new Packer({ notesMax: 99, charsMax: 9_999, texts: "all" }, startAt);
+  const durations = [3, 3, 5, 3];
+  for (const [index, ms] of durations.entries()) {
+    packer.add(accepted(`e${index}`));
+    packer.add(attempted(`e${index}`, ok, { endedAt: startAt + ms, startedAt: startAt }));
+  }
+  engine.write(packer.take(), startAt);
+  const kept = durations.map((_, index) => engine.find(`e${index}`)?.passages[0]?.notes[0]);
+  assert.deepEqual(
+    kept.map((note) => note?.kind === "attempted" && note.durationMs),
+    durations,
+  );
+  engine.close();
+});
+
 test("a search finds what was delivered and what was not in one order, page by page", async () => {
   const engine = new StoryEngine({ path: ":memory:", retention, lookedThroughMax: 40 });
   const { chronicle } = openFront(openStoryInline(engine));

@@ -3,7 +3,7 @@
 import type { DeliveryState } from "../../core/api/views.ts";
 import type { Instant } from "../../core/ports.ts";
 import type { Head, Particulars } from "../../core/story/chronicle.ts";
-import type { ClearedNote, KeptAttempt } from "../../core/story/note.ts";
+import type { KeptAttempt } from "../../core/story/note.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
 import { textOf } from "./attempt-text.ts";
 import { type Batch, BatchReader, type PackedSeat, type PackedText } from "./batch.ts";
@@ -36,12 +36,14 @@ export interface EventNotes {
   readonly acts: Act[];
 }
 
-export function groupNotes(batch: Batch): {
-  readonly tellings: readonly EventNotes[];
-  readonly clearances: readonly ClearedNote[];
-} {
-  const { seats, clearances } = batch;
-  const tellings = new Map<string, EventNotes>();
+/** In groups of at most so many notes: what is told of an event may be in several. */
+export function* groupNotes(
+  batch: Batch,
+  notesMax = Number.POSITIVE_INFINITY,
+): Generator<EventNotes[]> {
+  const { seats } = batch;
+  let notes = 0;
+  let tellings = new Map<string, EventNotes>();
   const of = (event: string) => {
     const known = tellings.get(event);
     if (known !== undefined) return known;
@@ -51,6 +53,17 @@ export function groupNotes(batch: Batch): {
   };
   const from = new BatchReader(batch);
   const takeSeat = () => seats[from.number()] ?? null;
+  const beginnings = new Map<PackedSeat, Act>();
+  /** The same object for all events of the batch. */
+  const takeBeginning = () => {
+    const seat = takeSeat();
+    const known = seat === null ? null : beginnings.get(seat);
+    if (seat === null || known !== undefined) return known ?? null;
+    const { subscription } = seat;
+    const made: Act = { kind: "seat", subscription, seat, state: "waiting", note: null };
+    beginnings.set(seat, made);
+    return made;
+  };
   const takeAbout = () => {
     const telling = of(from.word());
     telling.acceptedAt = from.number();
@@ -60,9 +73,14 @@ export function groupNotes(batch: Batch): {
   let accepted: Accepted | null = null;
   let attempt: Act | null = null;
   while (!from.isAtEnd) {
+    if (++notes > notesMax) {
+      yield [...tellings.values()];
+      tellings = new Map();
+      notes = 1;
+    }
     switch (from.number()) {
       case kinds.accepted:
-        accepted = takeAccepted(from, takeSeat);
+        accepted = takeAccepted(from, takeBeginning);
         tell(of(accepted.head.event), accepted);
         break;
       case kinds.acceptedAlike:
@@ -109,7 +127,7 @@ export function groupNotes(batch: Batch): {
       }
     }
   }
-  return { tellings: [...tellings.values()], clearances };
+  yield [...tellings.values()];
 }
 
 function newEventNotes(event: string): EventNotes {
@@ -139,7 +157,7 @@ interface Accepted {
 
 type ParticularsButBytes = Omit<Particulars, "bytes">;
 
-function takeAccepted(from: BatchReader, takeSeat: () => PackedSeat | null): Accepted {
+function takeAccepted(from: BatchReader, takeBeginning: () => Act | null): Accepted {
   const head = takeHead(from);
   const bytes = from.number();
   const more = takeParticulars(from);
@@ -148,10 +166,8 @@ function takeAccepted(from: BatchReader, takeSeat: () => PackedSeat | null): Acc
   const text = from.number() === 1 ? from.text(bytes) : null;
   const seats: Act[] = [];
   for (let left = from.number(); left > 0; left--) {
-    const seat = takeSeat();
-    if (seat === null) continue;
-    const { subscription } = seat;
-    seats.push({ kind: "seat", subscription, seat, state: "waiting", note: null });
+    const beginning = takeBeginning();
+    if (beginning !== null) seats.push(beginning);
   }
   return { head, bytes, text, particulars, more, roll, seats };
 }

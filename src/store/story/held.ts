@@ -3,7 +3,7 @@
 
 import type { Instant } from "../../core/ports.ts";
 import { isOpen } from "../../core/story/chronicle.ts";
-import type { EventNotes } from "./group-notes.ts";
+import type { Act, EventNotes } from "./group-notes.ts";
 
 const heldMsMax = 2_000;
 const heldMax = 4_000;
@@ -30,30 +30,35 @@ export class Held {
     return through;
   }
 
-  /** Takes what is told, and returns what is to be written now, the earliest first. */
-  exchange(tellings: readonly EventNotes[], now: Instant, isPressed: boolean): EventNotes[] {
-    const before = this.#events;
-    const fresh: EventNotes[] = [];
+  /** Takes what is told, and returns what is over, or cannot be held. */
+  take(tellings: readonly EventNotes[], now: Instant): EventNotes[] {
+    const due: EventNotes[] = [];
     for (const telling of tellings) {
       this.#storedMax = Math.max(this.#storedMax, telling.head?.number ?? 0);
-      const known = before.size === 0 ? undefined : before.get(telling.event);
-      if (known === undefined) fresh.push(telling);
-      else join(known, telling);
-    }
-    this.#events = new Map();
-    const due: EventNotes[] = [];
-    for (const some of [before.values(), fresh]) {
-      for (const telling of some) {
-        if (isPressed || !this.#isHeld(telling, now)) due.push(telling);
-        else this.#events.set(telling.event, telling);
+      const known = this.#events.size === 0 ? undefined : this.#events.get(telling.event);
+      if (known === undefined) {
+        if (this.size < heldMax && isHeld(telling, now)) this.#events.set(telling.event, telling);
+        else due.push(telling);
+      } else {
+        join(known, telling);
+        if (isHeld(known, now)) continue;
+        this.#events.delete(telling.event);
+        due.push(known);
       }
     }
     return due;
   }
 
-  #isHeld(telling: EventNotes, now: Instant): boolean {
-    const isYoung = (telling.head?.acceptedAt ?? 0) > now - heldMsMax;
-    return telling.isAccepted && isYoung && this.size < heldMax && isUnderWay(telling);
+  /** Returns what has been held for long enough; with `isPressed`, all. */
+  release(now: Instant, isPressed: boolean): EventNotes[] {
+    const due: EventNotes[] = [];
+    const held = new Map<string, EventNotes>();
+    for (const telling of this.#events.values()) {
+      if (!isPressed && isHeld(telling, now)) held.set(telling.event, telling);
+      else due.push(telling);
+    }
+    this.#events = held;
+    return due;
   }
 
   /** What was to be written could not be, and what is held may depend on it. */
@@ -70,7 +75,16 @@ function join(known: EventNotes, { acts, ...later }: EventNotes): void {
   }
 }
 
-function isUnderWay({ acts }: EventNotes): boolean {
+function isHeld(telling: EventNotes, now: Instant): boolean {
+  const isYoung = (telling.head?.acceptedAt ?? 0) > now - heldMsMax;
+  return telling.isAccepted && isYoung && isUnderWay(telling.acts);
+}
+
+/** Most events have few deliveries, for which a set would cost more than looking again. */
+const fewActs = 16;
+
+function isUnderWay(acts: readonly Act[]): boolean {
+  if (acts.length <= fewActs) return acts.some((act, index) => isLeftOpen(act, acts, index));
   const open = new Set<number>();
   for (const { subscription, state } of acts) {
     if (state === "") continue;
@@ -78,4 +92,14 @@ function isUnderWay({ acts }: EventNotes): boolean {
     else open.delete(subscription);
   }
   return open.size > 0;
+}
+
+/** Whether it leaves its delivery open, and nothing later says how that ended. */
+function isLeftOpen({ subscription, state }: Act, acts: readonly Act[], index: number): boolean {
+  if (state === "" || !isOpen(state)) return false;
+  for (let later = index + 1; later < acts.length; later += 1) {
+    const act = acts[later] as Act;
+    if (act.subscription === subscription && act.state !== "") return false;
+  }
+  return true;
 }

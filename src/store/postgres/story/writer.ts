@@ -129,11 +129,13 @@ export class StoryWriter {
    * to read it, so nothing is held.
    */
   async write(batch: Batch, now: Instant, isPressed: boolean): Promise<Numbers> {
-    const { tellings, clearances } = groupNotes(batch);
+    const { clearances } = batch;
     const { rows, refused } = this.#rollRows(batch, now);
     // What is cleared must be found among the rows.
     const isClearing = clearances.length + this.#clearances.length > 0;
-    await this.#keep(this.#held.exchange(tellings, now, isPressed || isClearing), rows);
+    const due = [...groupNotes(batch)].flatMap((tellings) => this.#held.take(tellings, now));
+    due.push(...this.#held.release(now, isPressed || isClearing));
+    await this.#keep(due, rows);
     for (const note of clearances) {
       const isLast = note.through !== null;
       this.#clearances.push({ note, from: beginning, at: now, isLast });
@@ -144,7 +146,7 @@ export class StoryWriter {
 
   /** Nothing is held any more. */
   async release(now: Instant): Promise<void> {
-    await this.#keep(this.#held.exchange([], now, true), []);
+    await this.#keep(this.#held.release(now, true), []);
   }
 
   async #keep(tellings: readonly EventNotes[], rolls: readonly RollRow[]): Promise<void> {
