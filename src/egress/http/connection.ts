@@ -55,6 +55,8 @@ export class Connection {
   keepAliveMs: number | null = null;
   readonly #socket: Socket;
   readonly #host: string;
+  /** Without TLS, what is written is mostly taken by the system before the write returns. */
+  readonly #isPlain: boolean;
   readonly #onClose: () => void;
   readonly #memory = new HeadMemory();
   #last = { method: "", path: "", lines: "" };
@@ -77,6 +79,7 @@ export class Connection {
     const { socket, judge } = given;
     this.#socket = socket;
     this.#host = given.host;
+    this.#isPlain = given.madeBy === "connect";
     this.#onClose = given.onClose;
     socket.once(given.madeBy, () => {
       const fault = judge?.();
@@ -102,7 +105,9 @@ export class Connection {
 
   /** Throws if the message cannot be sent as it is. */
   send(message: Message, listener: Listener): void {
-    const bytes = bytesOf(message, this.#begin(message));
+    const first = this.#begin(message);
+    const isAtOnce = this.#isMade && this.#isPlain;
+    const bytes = (isAtOnce ? bytesInShared(message, first) : null) ?? bytesOf(message, first);
     const reader = new AnswerReader(listener, this.#memory);
     const request = { bytes, listener, reader, isAnswering: false };
     this.#request = request;
@@ -130,7 +135,9 @@ export class Connection {
     request.bytes = null;
     listener.onWritten();
     // The listener may have closed it.
-    if (!this.#socket.destroyed && bytes !== null) this.#socket.write(bytes);
+    if (this.#socket.destroyed || bytes === null) return;
+    this.#socket.write(bytes);
+    if (bytes.buffer === shared.buffer && this.#socket.writableLength > 0) giveAwayShared();
   }
 
   /** The next bytes; nothing of them is kept. */
@@ -181,18 +188,61 @@ export class Connection {
   }
 }
 
+const sharedBytes = 65_536;
+/** In it, before the body. */
+const headBytesMax = 4_096;
+/** What a UTF-16 code unit may need as UTF-8. */
+const bytesPerUnitMax = 3;
+
+/**
+ * Where requests become bytes that the system takes at once, one after the other. Memory for each
+ * of them would be left to the collector of garbage, which comes late for what is outside the heap.
+ */
+let shared = Buffer.allocUnsafeSlow(sharedBytes);
+
+/** The system has not taken all of it: it is the socket's now. */
+function giveAwayShared(): void {
+  shared = Buffer.allocUnsafeSlow(sharedBytes);
+}
+
+/** Null: it may have no room there. The body comes first, so that its length is known. */
+function bytesInShared(message: Message, first: string): Buffer | null {
+  const head = first + (message.lines ?? linesOf(message.headers));
+  const pieces = piecesOf(message);
+  let unitsMax = (sharedBytes - headBytesMax) / bytesPerUnitMax;
+  for (const piece of pieces ?? []) unitsMax -= piece.length;
+  if (unitsMax < 0) return null;
+  let end = headBytesMax;
+  for (const piece of pieces ?? []) end += shared.write(piece, end);
+  const whole = wholeHead(head, pieces === null ? null : end - headBytesMax);
+  if (whole.length > headBytesMax) return null;
+  const start = headBytesMax - whole.length;
+  shared.write(whole, start, "latin1");
+  return shared.subarray(start, end);
+}
+
 /** Written piece by piece: joined as a text, a body would be copied twice before it is sent. */
 function bytesOf(message: Message, first: string): Buffer {
   const head = first + (message.lines ?? linesOf(message.headers));
-  const pieces = message.pieces ?? (message.body === null ? null : [message.body]);
-  if (pieces === null) return Buffer.from(`${head}\r\n`, "latin1");
+  const pieces = piecesOf(message);
+  if (pieces === null) return Buffer.from(wholeHead(head, null), "latin1");
   let bodyBytes = 0;
   for (const piece of pieces) bodyBytes += Buffer.byteLength(piece);
-  const whole = `${head}content-length: ${bodyBytes}\r\n\r\n`;
+  const whole = wholeHead(head, bodyBytes);
   const bytes = Buffer.allocUnsafe(whole.length + bodyBytes);
   let at = bytes.write(whole, "latin1");
   for (const piece of pieces) at += bytes.write(piece, at);
   return bytes;
+}
+
+/** Of the body; null: there is none. */
+function piecesOf(message: Message): readonly string[] | null {
+  return message.pieces ?? (message.body === null ? null : [message.body]);
+}
+
+/** `bodyBytes`: null where there is no body. */
+function wholeHead(head: string, bodyBytes: number | null): string {
+  return bodyBytes === null ? `${head}\r\n` : `${head}content-length: ${bodyBytes}\r\n\r\n`;
 }
 
 export function linesOf(headers: Readonly<Record<string, string>>): string {
