@@ -65,6 +65,8 @@ export interface FrontOptions extends IntakeLimits {
 
 /** A round of this many operations does not wait for more. */
 const fullRound = 64;
+/** Turns of the event loop without anything new, after which nothing more is expected at once. */
+const quietTurnsMin = 4;
 /** Characters of new events in a round; what is beyond them waits for the next one. */
 const roundCharsMax = 2 * tellingChars;
 /**
@@ -267,6 +269,23 @@ export class FrontStore implements WholeStore {
     cancel();
   }
 
+  /**
+   * Resolves when everything that came in together has been handled. Among many publishers, who was
+   * just answered publishes again at once, and so a few more turns bring the next ones: each that
+   * is in this round and not in one of its own saves its part of a sync, and of waking two threads.
+   */
+  async #calm(): Promise<void> {
+    const { eventLoop } = this.#options;
+    if (eventLoop === undefined) return;
+    await eventLoop.turn();
+    let quietTurns = 0;
+    while (this.#isCrowded && quietTurns < quietTurnsMin && this.#waiting.length < fullRound) {
+      const { length } = this.#waiting;
+      await eventLoop.turn();
+      quietTurns = this.#waiting.length > length ? 0 : quietTurns + 1;
+    }
+  }
+
   async #run(): Promise<void> {
     this.#isRunning = true;
     const end = this.#options.activity.begin("inside");
@@ -277,7 +296,7 @@ export class FrontStore implements WholeStore {
     let isNext = false;
     while (this.#waiting.length > 0 || sweep) {
       await this.#gather();
-      await this.#options.eventLoop?.turn();
+      await this.#calm();
       const { waiting, chars, appends } = this.#takeRound();
       // Sweeping is part of other rounds, so that it costs no round of its own and a busy store is
       // swept, too.
