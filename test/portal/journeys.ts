@@ -307,9 +307,15 @@ export function journeys(browser: () => Browser): void {
   test("a page that could not be loaded comes when the broker is back", async (t) => {
     const stage = await openStage(t);
     const page = await stage.visit(browser(), "/");
+    // What is open already is not aborted by a route: the next overview would load the page again.
+    await page.addInitScript(`window.sources = []; window.EventSource = class extends EventSource {
+      constructor(...of) { super(...of); window.sources.push(this); }
+    }`);
+    await page.reload();
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     await page.route("**/portal/assets/**", (route) => route.abort());
     await page.route("**/api/**", (route) => route.abort());
+    await page.evaluate("for (const source of window.sources) source.close()");
     await page.getByRole("link", { name: "Endpoints" }).first().click();
     await sees(page, "This page could not be loaded");
     await page.unroute("**/portal/assets/**");
