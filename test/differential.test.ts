@@ -39,7 +39,7 @@ const roundsPerRun = 40;
 const runs = 40;
 const runsOnServer = 4;
 /** How often more runs are made because some kind of operation has not succeeded yet. */
-const moreRunsMax = 10;
+const moreRunsMax = 30;
 
 const draws = fc.array(fc.nat(1000), { minLength: 8, maxLength: 24 });
 const step = fc.record({
@@ -50,7 +50,7 @@ const step = fc.record({
         ...(["append", "claim", "claim", "claimOld", "settle", "settle"] as const),
       ),
     },
-    { weight: 1, arbitrary: fc.constantFrom<Step["kind"]>("skip", "hasten", "hastenOne") },
+    { weight: 3, arbitrary: fc.constantFrom<Step["kind"]>("skip", "hasten", "hastenOne") },
   ),
   draws,
 });
