@@ -93,6 +93,56 @@ for (const isBusy of [true, false]) {
   });
 }
 
+test("among many publishers a round waits until some turns bring nothing more", async () => {
+  const engine = new SlowEngine();
+  /** What comes in each turn of the next round, as far as that is said. */
+  let coming: number[] = [];
+  let turns = 0;
+  const publish = (count: number) => {
+    for (let left = count; left > 0; left -= 1) void store.append(routedTo([1], "a"), startAt);
+  };
+  const store = new FrontStore({
+    engine,
+    activity: { begin: () => () => {} },
+    clock: { now: () => startAt, after: () => () => {} },
+    eventLoop: {
+      isBusy: () => false,
+      async turn() {
+        turns += 1;
+        publish(coming.shift() ?? 0);
+      },
+    },
+    ...{ gatherMs: 0, waitingCharsMax: 100_000, retryAfterMs: 1 },
+  });
+  const rounds: { readonly size: number; readonly turns: number }[] = [];
+  publish(1);
+  for (const [meanwhile, inTurns] of [
+    [2, []],
+    [1, [0, 3, 0, 0, 0, 1]],
+    [70, []],
+    [1, []],
+    [0, []],
+  ] as const) {
+    await engine.runs(rounds.length + 1);
+    rounds.push({ size: engine.rounds.at(-1)?.length ?? 0, turns });
+    turns = 0;
+    coming = [...inTurns];
+    publish(meanwhile);
+    engine.answer();
+  }
+  assert.deepEqual(rounds, [
+    { size: 1, turns: 1 },
+    { size: 2, turns: 1 },
+    { size: 5, turns: 10 },
+    { size: 70, turns: 1 },
+    { size: 1, turns: 5 },
+  ]);
+  const closed = store.close();
+  await engine.runs(6);
+  engine.answer();
+  await closed;
+});
+
 test("of many queues that a round wakes, each turn of the event loop wakes some, in order", async () => {
   const subscriptions = Array.from({ length: 40 }, (_, index) => index + 1);
   const wakes = subscriptions.map((id) => ({ queue: queueOf(id), dueAt: startAt }));
