@@ -1,6 +1,7 @@
 // Broken parts for the promises of pull queues, like those of planted-faults.ts.
 
 import type { Settlement } from "../../src/core/ports.ts";
+import { takeBack } from "../../src/core/pull/pull-rules.ts";
 import type { Everything } from "./broker-life.ts";
 import { bound, changesRecords, type PlantedFault } from "./planted-faults.ts";
 import type { Weather } from "./weather.ts";
@@ -42,6 +43,12 @@ export const plantedPullFaults: readonly PlantedFault[] = [
         return { ...deps, store: { ...deps.store, settle } };
       },
     },
+    weather: withReceivers,
+  },
+  {
+    name: "a queue that takes back what a receiver has",
+    rule: "N-44",
+    plant: { deps: (deps) => ({ ...deps, store: takesBackWhatIsReceived(deps.store) }) },
     weather: withReceivers,
   },
   {
@@ -118,6 +125,20 @@ function losesWhatIsReceived(store: Everything): Everything {
         ({ id: delivery, lease }): Settlement => ({ kind: "gone", delivery, lease }),
       );
       await store.settle(ends);
+      return received;
+    },
+  };
+}
+
+/** Of every other answer, or nothing would ever end. */
+function takesBackWhatIsReceived(store: Everything): Everything {
+  let answers = 0;
+  return {
+    ...bound(store),
+    receive: async (id, want) => {
+      const received = await store.receive(id, want);
+      answers += received.deliveries.length > 0 ? 1 : 0;
+      if (answers % 2 === 1) await store.settle(received.deliveries.map(takeBack));
       return received;
     },
   };

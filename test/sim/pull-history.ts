@@ -1,7 +1,7 @@
 // What happened to each event of a pull queue, replayed step by step from what the store did: who
 // had it, how often it was handed out, and how it ended.
 
-import type { Instant } from "../../src/core/ports.ts";
+import type { Instant, Settlement } from "../../src/core/ports.ts";
 import type { Subscription } from "../../src/core/subscription.ts";
 import type { Append, Journal, Mark, Publication, SettleNote } from "./journal.ts";
 import type { Handing, Order } from "./pull-journal.ts";
@@ -16,7 +16,16 @@ export interface PullStanding {
 
 export type PullStep =
   | { readonly kind: "handed"; readonly before: PullStanding; readonly handing: Handing }
-  | { readonly kind: "settled"; readonly before: PullStanding; readonly settle: SettleNote };
+  | { readonly kind: "settled"; readonly before: PullStanding; readonly settle: SettleNote }
+  | TakenBack;
+
+/** It is as if it had not been handed out: whoever it was for had gone (N-44). */
+export interface TakenBack {
+  readonly kind: "takenBack";
+  readonly before: PullStanding;
+  readonly handing: Handing;
+  readonly settle: SettleNote;
+}
 
 /** It is in the queue no more: gone, or a dead letter. */
 export interface PullEnd extends Mark {
@@ -115,14 +124,18 @@ function replay(of: {
       since = mark;
       continue;
     }
-    steps.push({ kind: "settled", before, settle: note });
     const { settlement, counted, life } = note;
+    const handing = byLease.get(settlement.lease);
+    if (counted && isTakenBack(settlement, handing)) {
+      steps.push({ kind: "takenBack", before, handing, settle: note });
+      count -= 1;
+    } else steps.push({ kind: "settled", before, settle: note });
     if (!counted) continue;
     if (settlement.kind === "gone") gone ??= note;
     const isLetter = settlement.kind === "due" && settlement.stage === "deadLetter";
     if (ended === null) close(mark);
     if (settlement.kind === "gone" || isLetter) {
-      ended ??= { ...mark, life, isLetter, handing: byLease.get(settlement.lease) };
+      ended ??= { ...mark, life, isLetter, handing };
     } else if (settlement.kind === "due") {
       dueAt = settlement.at;
       since = mark;
@@ -130,4 +143,9 @@ function replay(of: {
   }
   close(null);
   return { steps, available, ended, gone };
+}
+
+function isTakenBack(settlement: Settlement, handing: Handing | undefined): handing is Handing {
+  if (handing?.to !== "receiver" || settlement.kind !== "due") return false;
+  return settlement.stage === "deliver" && settlement.attempts < handing.delivery.attempts;
 }

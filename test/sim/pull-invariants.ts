@@ -3,13 +3,14 @@
 
 import { about, type Finding, type Invariant } from "./finding.ts";
 import { excuse, type History, slackMs } from "./history.ts";
-import { countMaxOf, type PullTale } from "./pull-history.ts";
+import { countMaxOf, type PullTale, type TakenBack } from "./pull-history.ts";
 
 export const invariants: Readonly<Record<string, Invariant>> = {
   "N-34: one receiver at a time has an event": held,
   "N-35, N-36: every delivery is counted, and none is one too many": counted,
   "N-38: nothing acknowledged comes back": gone,
   "N-29: what a receiver is told of a lock is what the store did": told,
+  "N-44: only what was locked for one who has gone is taken back": takenBack,
   "N-36, N-39, N-42: an event that nobody acknowledges ends for a reason": reasoned,
   "D-2: nothing unacknowledged is lost": accounted,
   "N-22, N-34: who waits gets what is available": served,
@@ -62,6 +63,8 @@ function* told(history: History): Iterable<Finding> {
   for (const tale of history.pullTales) {
     for (const step of tale.steps) {
       if (step.kind !== "handed" || step.handing.to !== "receiver") continue;
+      // Nobody was told of it, and the next one to get it is told the same count.
+      if (takingsBack(tale).some(({ handing }) => handing === step.handing)) continue;
       const { attempts, lease } = step.handing.delivery;
       const counts = (until: number) =>
         tale.steps.filter(
@@ -87,6 +90,31 @@ function* told(history: History): Iterable<Finding> {
       if (isKnown && counts(Number.POSITIVE_INFINITY) > succeeded) {
         yield finding(tale, `delivery ${attempts} was settled behind its receiver's back`);
       }
+    }
+  }
+}
+
+function takingsBack({ steps }: PullTale): readonly TakenBack[] {
+  return steps.filter((step) => step.kind === "takenBack");
+}
+
+function* takenBack({ journal, pullTales }: History): Iterable<Finding> {
+  for (const tale of pullTales) {
+    for (const { handing, settle } of takingsBack(tale)) {
+      const { attempts, dueAt } = handing.delivery;
+      const hasLeft = journal.pull.visits.some(
+        ({ queue, asked, left }) =>
+          queue === tale.queue.id &&
+          asked.at <= handing.now &&
+          (left?.seq ?? settle.seq) < settle.seq,
+      );
+      if (!hasLeft) yield finding(tale, `delivery ${attempts} was taken from one who waits`);
+      const { settlement } = settle;
+      const isAsBefore =
+        settlement.kind === "due" &&
+        settlement.attempts === attempts - 1 &&
+        settlement.at === dueAt;
+      if (!isAsBefore) yield finding(tale, `delivery ${attempts} was not put back as it was`);
     }
   }
 }

@@ -28,6 +28,8 @@ export interface Visit {
   readonly asked: Mark;
   /** Null: the broker died over it, refused it, or the receiver has hung up. */
   answered: Mark | null;
+  /** When the receiver hung up. */
+  left: Mark | null;
   got: readonly Got[];
 }
 

@@ -193,10 +193,10 @@ export class Receivers {
     const { journal, clock } = this.#options;
     const life = this.#options.life();
     if (life === null || !life.isPast("receive request")) return [];
-    const visit: Visit = { queue: queue.id, asked: journal.mark(), answered: null, got: [] };
+    const asked = journal.mark();
+    const visit: Visit = { queue: queue.id, asked, answered: null, left: null, got: [] };
     journal.pull.visits.push(visit);
     const { max, waitSeconds, leavesAfterMs } = how;
-    let hasLeft = false;
     const reply = await this.#ask(
       life,
       { topic, subscription: `${queue.name}:receive` },
@@ -205,13 +205,13 @@ export class Receivers {
         onGone: (listener) => {
           if (leavesAfterMs === null) return;
           clock.after(leavesAfterMs, () => {
-            hasLeft = true;
+            visit.left = journal.mark();
             if (life.isAlive) listener();
           });
         },
       },
     );
-    if (reply?.status !== 200 || hasLeft) return [];
+    if (reply?.status !== 200 || visit.left !== null) return [];
     const { value } = JSON.parse(String(reply.body)) as {
       value: { brokerProperties: Token; event: { data: { number: number } } }[];
     };
