@@ -6,6 +6,9 @@ import { Refusal } from "../core/refusal.ts";
 import { makePrivateFile } from "./private-files.ts";
 import { isDamage } from "./sqlite/database.ts";
 
+/** Found in what was read of a file, where SQLite noticed nothing. */
+export class DamagedContent extends Error {}
+
 /** Beside a file that was found damaged in use. */
 const markOf = (path: string) => `${path}.is-damaged`;
 
@@ -33,7 +36,7 @@ export function markingDamage<T>(path: string, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    if (isDamage(error)) makePrivateFile(markOf(path));
+    if (isDamage(error) || error instanceof DamagedContent) makePrivateFile(markOf(path));
     throw error;
   }
 }

@@ -158,7 +158,12 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
   "node:v8": ["src/runtime/give-back.ts"],
   "node:vm": ["src/runtime/give-back.ts"],
   "node:worker_threads": ["src/store/", "src/egress/deadletter/letter-thread.ts"],
-  "node:zlib": ["src/ingress/", "src/runtime/http/compress.ts", "src/store/sqlite/journal.ts"],
+  "node:zlib": [
+    "src/ingress/",
+    "src/runtime/http/compress.ts",
+    "src/store/sqlite/journal.ts",
+    "src/store/story/compress.ts",
+  ],
 };
 
 /** What the portal is made of, in the browser; only its build knows Node and the bundler. */

@@ -19,7 +19,6 @@ import {
   stateAfter,
 } from "../../core/story/chronicle.ts";
 import { type ClearedNote, keepClearance } from "../../core/story/note.ts";
-import type { Written } from "./assemble.ts";
 import { textOf } from "./attempt-text.ts";
 import { type Batch, bytesIn, type Numbers } from "./batch.ts";
 import {
@@ -237,9 +236,9 @@ export class StoryEngine {
     const row = this.#sheets.at(event, acceptedAt);
     const whole = row === undefined ? null : this.#sheets.whole(row);
     if (row === undefined || whole === null) return undefined;
-    const { notes, particulars } = JSON.parse(whole.story) as Written;
+    const { notes, particulars } = whole.story;
     const number = row.number as number;
-    this.#insert(row, JSON.stringify({ particulars, seats: JSON.parse(whole.seats), notes }));
+    this.#insert(row, JSON.stringify({ particulars, seats: whole.seats, notes }));
     if (whole.roll !== null) {
       this.#statements.addText.run(number, whole.roll, whole.text);
     }

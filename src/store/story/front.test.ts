@@ -28,6 +28,7 @@ import { Refusal } from "../../core/refusal.ts";
 import { Members } from "../../core/routing/members.ts";
 import { membersOf } from "../../core/story/chronicle.ts";
 import type { Asked } from "../asked-thread.ts";
+import { decompress } from "./compress.ts";
 import { StoryEngine } from "./engine.ts";
 import { type StoryAsk, StoryFront, type StoryLink, type StoryLook } from "./front.ts";
 import { hashOf } from "./ids.ts";
@@ -638,4 +639,53 @@ test("reading goes on while writing does not, and shows what has been written", 
   assert.equal((await finding)?.event, "a");
   held.resolve();
   await chronicle.close();
+});
+
+test("a file of the version that did not compress sheets is read on, and written on", (t) => {
+  const path = scratch(t);
+  const engine = new StoryEngine({ path, retention });
+  const packer = new Packer({ notesMax: 99, charsMax: 9_999, texts: "all" }, startAt);
+  const write = (...names: string[]) => {
+    for (const name of names) {
+      packer.add(accepted(name));
+      packer.add(attempted(name, ok));
+    }
+    engine.write(packer.take(), startAt);
+  };
+  write("a", "b");
+  const before = [engine.find("a"), engine.find("b"), engine.search({ limit: 9 })];
+  const database = new DatabaseSync(path);
+  const sheet = database.prepare("SELECT heads, stories, texts FROM sheets").get();
+  const { heads, stories, texts } = sheet as Record<"heads" | "stories" | "texts", Uint8Array>;
+  database
+    .prepare("UPDATE sheets SET heads = ?, stories = ?, texts = ?")
+    .run(String(decompress(heads)), String(decompress(stories)), decompress(texts));
+  database.close();
+  assert.deepEqual([engine.find("a"), engine.find("b"), engine.search({ limit: 9 })], before);
+  packer.add(attempted("b", busy, { counts: false, isLate: true }));
+  write("c");
+  assert.equal(engine.find("b")?.passages[0]?.notes.length, 2, "lifted from its sheet");
+  assert.equal(engine.find("b")?.text, eventNamed("b").text);
+  assert.equal(engine.find("c")?.text, eventNamed("c").text);
+  engine.close();
+});
+
+test("a sheet whose bytes have changed is noticed, and the next start sets the file aside", async (t) => {
+  const path = scratch(t);
+  const link = await openStoryThread({ path, retention });
+  const { chronicle } = openFront(link);
+  chronicle.note(accepted("a"));
+  chronicle.note(attempted("a", ok));
+  await chronicle.find("a");
+  const database = new DatabaseSync(path);
+  const { texts } = database.prepare("SELECT texts FROM sheets").get() as { texts: Uint8Array };
+  // In what it says, not in how it is packed: only the checksum can tell.
+  texts.set(Buffer.from("told"), Buffer.from(texts).indexOf("sold"));
+  database.prepare("UPDATE sheets SET texts = ?").run(texts);
+  database.close();
+  await assert.rejects(chronicle.find("a"), /cannot be read/);
+  await chronicle.close();
+  const again = await openStoryThread({ path, retention });
+  assert.equal(again.setAside, `${path}.damaged-1`);
+  await again.close();
 });

@@ -66,7 +66,7 @@ export class Look {
     if (kept === null) return null;
     return assemble({
       listed: listedOf(row),
-      written: [{ seats: JSON.parse(kept.seats), notes: [] }, writtenIn(kept.story)],
+      written: [{ seats: kept.seats, notes: [] }, kept.story],
       text: kept.text,
       roll: this.#membersOf(kept.roll),
     });

@@ -88,4 +88,7 @@ export const storyMigrations: readonly string[] = [
   `
   -- From here on, in the stories of a sheet, a number is the place of one that is the same.
   `,
+  `
+  -- From here on, heads, stories and texts of a sheet are blobs, compressed with Zstandard.
+  `,
 ];

@@ -1,11 +1,15 @@
 // Events that were delivered by the time they were first written: many share a row, a sheet, so
 // that each costs little more than its bytes. Nothing of a sheet changes, and it is removed as a
-// whole; an event that something is noted about after all is moved to a row of its own.
+// whole; an event that something is noted about after all is moved to a row of its own. What is
+// long is compressed: events of one topic say much alike.
 
 import type { Cursor, Head } from "../../core/story/chronicle.ts";
+import type { Seat } from "../../core/story/note.ts";
 import type { SubscriptionId } from "../../core/subscription.ts";
+import type { Written } from "./assemble.ts";
 import { quote } from "./attempt-text.ts";
 import { bytesIn, type PackedText } from "./batch.ts";
+import { compress, decompress } from "./compress.ts";
 import type { EventNotes } from "./group-notes.ts";
 import { hashOf } from "./ids.ts";
 import type { Rolls } from "./rolls.ts";
@@ -94,10 +98,10 @@ export class SheetWriter {
       draft.heads.length,
       JSON.stringify([...draft.rolls]),
       new Uint8Array(new Int32Array(draft.hashes).buffer),
-      `[${draft.heads.join()}]`,
+      compress(`[${draft.heads.join()}]`),
       `[${[...draft.seats.values()].join()}]`,
-      `[${draft.stories.join()}]`,
-      joined(draft),
+      compress(`[${draft.stories.join()}]`),
+      compress(joined(draft)),
     );
   }
 
@@ -157,10 +161,29 @@ function joined({ texts }: Draft): Uint8Array {
 
 /** A sheet's event, told whole. */
 export interface SheetStory {
-  readonly story: string;
-  readonly seats: string;
+  readonly story: Written;
+  readonly seats: readonly Seat[];
   readonly text: string | null;
   readonly roll: number | null;
+}
+
+/** Compressed; as it is in sheets of earlier versions. */
+type LongText = Uint8Array | string;
+
+interface SheetColumns {
+  readonly seats: string;
+  readonly stories: LongText;
+  readonly texts: Uint8Array;
+}
+
+function longText(kept: LongText): string {
+  return typeof kept === "string" ? kept : decompress(kept).toString();
+}
+
+/** In older sheets nothing is compressed, which their stories tell. */
+function textAt({ stories, texts }: SheetColumns, from: number, bytes: number): string {
+  const all = typeof stories === "string" ? Buffer.from(texts) : decompress(texts);
+  return all.toString("utf8", from, from + bytes);
 }
 
 /** Reads them, and moves single events out. */
@@ -221,15 +244,14 @@ export class Sheets {
 
   whole(row: SqlRow): SheetStory | null {
     const { sheet = 0, place = 0, text_from: from = 0, text_bytes: bytes = null } = row;
-    const part = { from: (from as number) + 1, bytes: bytes ?? 0 };
-    const at = (index: unknown) =>
-      this.#statements.sheetStory.get({ sheet, path: `$[${index}]`, ...part });
-    const own = at(place);
-    const read = typeof own?.story === "number" ? at(own.story) : own;
+    const read = this.#statements.sheetStory.get(sheet) as SheetColumns | undefined;
     if (read === undefined) return null;
-    const text = bytes === null ? null : Buffer.from(read.text as Uint8Array).toString();
+    const stories = JSON.parse(longText(read.stories)) as (Written | number)[];
+    const own = stories[place as number];
+    const story = (typeof own === "number" ? stories[own] : own) as Written;
+    const text = bytes === null ? null : textAt(read, from as number, bytes as number);
     const roll = row.roll as number | null;
-    return { story: read.story as string, seats: read.seats as string, text, roll };
+    return { story, seats: JSON.parse(read.seats) as Seat[], text, roll };
   }
 
   /** It has a row of its own from now on. */
@@ -254,7 +276,8 @@ function rowsIn(sheet: SqlRow): SqlRow[] {
   const gone = new Set(JSON.parse(sheet.gone as string) as number[]);
   const rows: SqlRow[] = [];
   let from = 0;
-  for (const [place, head] of (JSON.parse(sheet.heads as string) as SheetHead[]).entries()) {
+  const heads = JSON.parse(longText(sheet.heads as LongText)) as SheetHead[];
+  for (const [place, head] of heads.entries()) {
     const [number, event, id, topic, domain_topic, subject, type, accepted_at, ...rest] = head;
     const [store_number, states, roll, text_bytes] = rest;
     const text_from = from;

@@ -85,10 +85,7 @@ export function prepareStories(database: DatabaseSync) {
       `SELECT number, last_at, gone, heads FROM sheets INDEXED BY sheets_time
        WHERE first_at <= ? AND (last_at, number) < (?, ?) ORDER BY last_at DESC, number DESC`,
     ),
-    sheetStory: sql(
-      `SELECT seats, json_extract(stories, :path) AS story, substr(texts, :from, :bytes) AS text
-       FROM sheets WHERE number = :sheet`,
-    ),
+    sheetStory: sql("SELECT seats, stories, texts FROM sheets WHERE number = ?"),
     oldestSheet: sql(
       `SELECT number, last_at, size, rolls FROM sheets INDEXED BY sheets_time
        ORDER BY last_at, number LIMIT 1`,
