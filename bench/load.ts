@@ -1,12 +1,14 @@
-// The events of the bench: about a kilobyte each in the Event Grid schema, each with a number and
-// the time at which it was sent. A request is one buffer written over and over, with only these
-// changed in it.
+// The events of the bench: orders of about a kilobyte in the Event Grid schema, each with a number,
+// the time at which it was sent, and figures of its own. A request is one buffer written over and
+// over, with only these changed in it.
 
 const EVENT_BYTES = 1024;
 const ID_DIGITS = 10;
 const ID_MARK = Buffer.from('"id":"bench-');
 const TIME_DIGITS = 16;
 const TIME_MARK = Buffer.from('"sentAt":"');
+/** Stands for a digit that differs from event to event, as in what people publish. */
+const OWN_DIGIT = "#".charCodeAt(0);
 
 export interface Target {
   readonly port: number;
@@ -34,6 +36,7 @@ export function buildRequest(target: Target, events: number): ReusableRequest {
   const bytes = Buffer.concat([Buffer.from(head), body]);
   const ids = endsOf(bytes, ID_MARK);
   const times = endsOf(bytes, TIME_MARK);
+  const own = Uint32Array.from(bytes.keys().filter((at) => bytes[at] === OWN_DIGIT));
   return {
     bytes,
     events,
@@ -41,6 +44,7 @@ export function buildRequest(target: Target, events: number): ReusableRequest {
       for (const [index, at] of ids.entries()) writeDigits(bytes, at, first + index, ID_DIGITS);
       const micros = Math.round(sentAtMs * 1_000);
       for (const at of times) writeDigits(bytes, at, micros, TIME_DIGITS);
+      for (const at of own) bytes[at] = digits.next();
     },
   };
 }
@@ -76,11 +80,35 @@ function buildEvent(): string {
     eventType: "Bench.OrderPlaced",
     eventTime: "2024-01-01T00:00:00Z",
     dataVersion: "1.0",
-    data: { customer: "bench", total: -1, sentAt: "0".repeat(TIME_DIGITS), pad: "" },
+    data: { customer: "bench", total: -1, sentAt: "0".repeat(TIME_DIGITS), lines: "" },
   };
-  event.data.pad = "x".repeat(EVENT_BYTES - JSON.stringify(event).length);
+  const line = "article ######-##: 1 piece at ###.## EUR, not paid yet; ";
+  const bytes = EVENT_BYTES - JSON.stringify(event).length;
+  event.data.lines = line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes);
   return JSON.stringify(event);
 }
+
+/** In an order that is the same in every run. */
+class Digits {
+  readonly #all = Buffer.allocUnsafe(4_000_037);
+  #at = 0;
+
+  constructor() {
+    let state = 1;
+    for (let at = 0; at < this.#all.length; at += 1) {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      this.#all[at] = 48 + Math.floor((state / 2 ** 32) * 10);
+    }
+  }
+
+  next(): number {
+    this.#at = (this.#at + 1) % this.#all.length;
+    return this.#all[this.#at] as number;
+  }
+}
+
+/** Of all requests: if the same ones came again soon, whoever compresses would gain by it. */
+const digits = new Digits();
 
 function writeDigits(bytes: Buffer, offset: number, value: number, digits: number): void {
   let rest = value;
