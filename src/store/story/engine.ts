@@ -221,12 +221,12 @@ export class StoryEngine {
     return isAccepted && head !== null && head.acceptedAt > this.#introducedThrough;
   }
 
-  /** What is reported after its event was settled, which is rare, is found by the event's time. */
+  /** What is reported after its event was settled, which is rare, may be about one on a sheet. */
   #known({ event, isAccepted, acceptedAt }: EventNotes): SqlRow | undefined {
-    const { unsettled, acceptedAt: settled } = this.#statements;
-    const row = unsettled.get(event) as SqlRow | undefined;
-    if (row !== undefined || isAccepted || acceptedAt === null) return row;
-    return (settled.get(acceptedAt, event) as SqlRow | undefined) ?? this.#lift(event, acceptedAt);
+    const row = this.#ids.event(event, acceptedAt);
+    if (isAccepted) return row?.rank === 0 ? undefined : row;
+    if (row !== undefined || acceptedAt === null) return row;
+    return this.#lift(event, acceptedAt);
   }
 
   /** Moves an event from its sheet to a row of its own. */

@@ -689,3 +689,28 @@ test("a sheet whose bytes have changed is noticed, and the next start sets the f
   assert.equal(again.setAside, `${path}.damaged-1`);
   await again.close();
 });
+
+test("what waits is found among thousands that came at the same time", (t) => {
+  const engine = new StoryEngine({ path: scratch(t), retention });
+  const packer = new Packer({ notesMax: 99_999, charsMax: 99_999_999, texts: "all" }, startAt);
+  const write = () => {
+    while (packer.size > 0) engine.write(packer.take(), startAt);
+  };
+  // More than share a bin of ids.
+  const names = Array.from({ length: 9_000 }, (_, index) => `e${index}`);
+  for (const name of names) packer.add(accepted(name));
+  write();
+  const some = ["e0", "e4000", "e8191", "e8192", "e8999"];
+  for (const name of some) packer.add(attempted(name, busy));
+  packer.add({ kind: "lost", at: startAt, event: "e8999", subscription: warehouse.id });
+  write();
+  const tellingsOf = (name: string) => {
+    const passage = engine.find(name)?.passages[0];
+    return [passage?.state, passage?.notes.map(({ kind }) => kind)];
+  };
+  for (const name of some.slice(0, 4))
+    assert.deepEqual(tellingsOf(name), ["waiting", ["attempted"]]);
+  assert.deepEqual(tellingsOf("e8999"), ["unknown", ["attempted", "lost"]]);
+  assert.deepEqual(tellingsOf("e4001"), ["waiting", []], "nobody else");
+  engine.close();
+});

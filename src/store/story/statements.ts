@@ -57,12 +57,13 @@ export function prepareStories(database: DatabaseSync) {
     removeBlock: sql("DELETE FROM blocks WHERE number = ?"),
 
     // Reading.
-    unsettled: sql(
-      `SELECT ${head}, story FROM entries INDEXED BY entries_event WHERE rank > 0 AND event = ?`,
+    firstAt: sql(
+      `SELECT number FROM entries INDEXED BY entries_time
+       WHERE accepted_at = ? ORDER BY number LIMIT 1`,
     ),
-    acceptedAt: sql(
-      `SELECT ${head}, story FROM entries INDEXED BY entries_time
-       WHERE accepted_at = ? AND event = ?`,
+    lastAt: sql(
+      `SELECT number FROM entries INDEXED BY entries_time
+       WHERE accepted_at = ? ORDER BY number DESC LIMIT 1`,
     ),
     entry: sql(`SELECT ${head}, story FROM entries WHERE number = ?`),
     bins: sql("SELECT min(number) AS first, max(number) AS last FROM entries"),
