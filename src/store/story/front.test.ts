@@ -35,7 +35,7 @@ import { hashOf } from "./ids.ts";
 import { batchNotesMax, Packer } from "./pack.ts";
 import { openStoryReader } from "./reader-thread.ts";
 import { storyMigrations } from "./schema.ts";
-import { openStories } from "./statements.ts";
+import { openStories, prepareStories } from "./statements.ts";
 import { openStoryInline, openStoryThread } from "./thread.ts";
 
 function openFront(link: StoryLink, reader?: Asked<StoryLook>) {
@@ -713,4 +713,17 @@ test("what waits is found among thousands that came at the same time", (t) => {
   assert.deepEqual(tellingsOf("e8999"), ["unknown", ["attempted", "lost"]]);
   assert.deepEqual(tellingsOf("e4001"), ["waiting", []], "nobody else");
   engine.close();
+});
+
+test("no statement looks at all entries", () => {
+  const database = openStories(":memory:");
+  const scanning: string[] = [];
+  for (const [name, { sourceSQL }] of Object.entries(prepareStories(database))) {
+    for (const { detail } of database.prepare(`EXPLAIN QUERY PLAN ${sourceSQL}`).all()) {
+      if (/SCAN (entries|ids|parts|texts)\b/.test(String(detail))) scanning.push(name);
+    }
+  }
+  // These stop after the first few.
+  assert.deepEqual(scanning, ["lastStored", "oldestGivenUp"]);
+  database.close();
 });

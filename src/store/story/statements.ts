@@ -66,7 +66,11 @@ export function prepareStories(database: DatabaseSync) {
        WHERE accepted_at = ? ORDER BY number DESC LIMIT 1`,
     ),
     entry: sql(`SELECT ${head}, story FROM entries WHERE number = ?`),
-    bins: sql("SELECT min(number) AS first, max(number) AS last FROM entries"),
+    // Both in one query would look at every entry.
+    bins: sql(
+      `SELECT (SELECT min(number) FROM entries) AS first,
+         (SELECT max(number) FROM entries) AS last`,
+    ),
     inBin: sql("SELECT entry FROM ids WHERE bin = ? AND hash = ?"),
     parts: sql("SELECT story FROM parts WHERE entry = ? ORDER BY part"),
     text: sql("SELECT roll, text FROM texts WHERE entry = ?"),
