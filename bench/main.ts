@@ -44,7 +44,7 @@ const HELP = `npm run bench -- [options]
   --quick                a smoke run of a few seconds; its figures mean nothing
   --rounds N             measured rounds per system and load (5)
   --seconds N            length of a round (4)
-  --warm-up N            deliveries per system before the first round (30000)
+  --warm-up N            deliveries per system before the first round (100000)
   --connections N        publishers' connections (32)
   --sends N              connections from the server to the receiver (64)
   --rate N               events per second under the fixed load (1000)
@@ -92,7 +92,7 @@ function readOptions(args: readonly string[]) {
     hasPeers: !values["no-peers"] && !quick,
     rounds: wholeNumber("--rounds", values.rounds ?? (quick ? "1" : "5")),
     roundMs: 1000 * wholeNumber("--seconds", values.seconds ?? (quick ? "1" : "4")),
-    warmUpEvents: wholeNumber("--warm-up", values["warm-up"] ?? (quick ? "500" : "30000")),
+    warmUpEvents: wholeNumber("--warm-up", values["warm-up"] ?? (quick ? "500" : "100000")),
     connections: wholeNumber("--connections", values.connections),
     sends: wholeNumber("--sends", values.sends),
     perSecond: wholeNumber("--rate", values.rate),
