@@ -167,7 +167,7 @@ export interface SheetStory {
   readonly roll: number | null;
 }
 
-/** Compressed; as it is in sheets of earlier versions. */
+/** Compressed; in sheets of earlier versions plain. */
 type LongText = Uint8Array | string;
 
 interface SheetColumns {
