@@ -15,6 +15,14 @@ export function decompress(content: Uint8Array): Buffer {
   try {
     return zstdDecompressSync(content);
   } catch (cause) {
+    // A lack of memory, say, is not the fault of the file.
+    if (!isDamage(cause)) throw cause;
     throw new DamagedContent("What is kept of a story cannot be read.", { cause });
   }
+}
+
+/** What Zstandard says of bytes that were changed or cut. */
+function isDamage(error: unknown): boolean {
+  const { code } = error as { readonly code?: string };
+  return /^(ZSTD_error_(?!memory_allocation)|Z_BUF_ERROR$)/.test(code ?? "");
 }

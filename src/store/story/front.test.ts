@@ -674,6 +674,7 @@ test("a sheet whose bytes have changed is noticed, and the next start sets the f
   const path = scratch(t);
   const link = await openStoryThread({ path, retention });
   const { chronicle } = openFront(link);
+  t.after(() => chronicle.close());
   chronicle.note(accepted("a"));
   chronicle.note(attempted("a", ok));
   await chronicle.find("a");
@@ -686,8 +687,8 @@ test("a sheet whose bytes have changed is noticed, and the next start sets the f
   await assert.rejects(chronicle.find("a"), /cannot be read/);
   await chronicle.close();
   const again = await openStoryThread({ path, retention });
-  assert.equal(again.setAside, `${path}.damaged-1`);
   await again.close();
+  assert.equal(again.setAside, `${path}.damaged-1`);
 });
 
 test("what waits is found among thousands that came at the same time", (t) => {
