@@ -9,6 +9,8 @@ const TIME_DIGITS = 16;
 const TIME_MARK = Buffer.from('"sentAt":"');
 /** Stands for a digit that differs from event to event, as in what people publish. */
 const OWN_DIGIT = "#".charCodeAt(0);
+/** A prime, so that events never come round to the same digits in the same places. */
+const DIGITS_MADE = 4_000_037;
 
 export interface Target {
   readonly port: number;
@@ -90,7 +92,7 @@ function buildEvent(): string {
 
 /** In an order that is the same in every run. */
 class Digits {
-  readonly #all = Buffer.allocUnsafe(4_000_037);
+  readonly #all = Buffer.allocUnsafe(DIGITS_MADE);
   #at = 0;
 
   constructor() {
